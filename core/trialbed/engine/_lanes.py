@@ -9,6 +9,7 @@ from trialbed.engine._due_trials import TrialQueue
 from trialbed.engine._failures import Outage
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
+from trialbed.engine._offers import ToolsNotChosen
 from trialbed.engine._progress import RunProgress
 from trialbed.engine._slots import NoNodeLeft
 from trialbed.engine._trial import TrialRunner
@@ -50,9 +51,13 @@ class Lanes:
         self._progress = progress
         self._ended = ended
         self._unmeasured: dict[TrialKey, int] = {}
+        self._not_chosen: Exception | None = None
 
     async def run(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
-        """Run trials until all have ended, or none can be measured any more."""
+        """Run trials until all have ended, or none can be measured any more.
+
+        Where the tools of one cannot be chosen, those that are under way end and are committed before that is raised.
+        """
         await self._run(runner, todo)
         again, self._unmeasured = self._unmeasured, {}
         if again and self._outage.measured and not self._outage.over:
@@ -65,15 +70,20 @@ class Lanes:
         async with commits.open(), asyncio.TaskGroup() as group:
             for _ in range(self._count):
                 group.create_task(self._lane(runner, queue, commits))
+        if self._not_chosen is not None:
+            raise self._not_chosen
 
     async def _lane(self, runner: TrialRunner, queue: TrialQueue, commits: Commits) -> None:
-        while queue and not self._outage.over:
+        while queue and not self._outage.over and self._not_chosen is None:
             key, attempt = queue.popleft()
             try:
                 result = await runner(key, attempt)
             except NoNodeLeft as gone:
                 queue.appendleft((key, attempt))
                 self._outage.gone = str(gone)
+                return
+            except ToolsNotChosen as error:
+                self._not_chosen = error.reason
                 return
             self._outage.note(result)
             self._nodes.note(result)

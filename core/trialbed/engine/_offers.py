@@ -28,6 +28,18 @@ class ToolsByMost(Protocol):
         """Those of columns with this number."""
 
 
+class ToolsNotChosen(Exception):
+    """The tools of a query could not be chosen.
+
+    Attributes:
+        reason: the error of the selector, or of the store.
+    """
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
 Part = dict[int | None, dict[QueryId, tuple[ToolSpec, ...]]]
 
 ChoosePart = Callable[[Sequence[QueryId]], Part]
@@ -62,15 +74,22 @@ class RunTools:
 
     def of(self, most: int | None, query_id: QueryId) -> tuple[ToolSpec, ...]:
         """The tools of a query that is held."""
-        return self._parts[self._part_of(query_id)][most][query_id]
+        return self._parts[self.part_of(query_id)][most][query_id]
 
     @asynccontextmanager
     async def held(self, query_id: QueryId) -> AsyncIterator[None]:
-        """Have the tools of a query at hand while the body runs."""
-        number = self._part_of(query_id)
+        """Have the tools of a query at hand while the body runs.
+
+        Raises:
+            ToolsNotChosen: they are not there, and choosing them failed.
+        """
+        number = self.part_of(query_id)
         self._held[number] += 1
         try:
-            await self.read(number)
+            try:
+                await self.read(number)
+            except Exception as error:
+                raise ToolsNotChosen(error) from error
             yield
         finally:
             self._held[number] -= 1
@@ -85,7 +104,8 @@ class RunTools:
                 own = self._ids[number * AT_ONCE : (number + 1) * AT_ONCE]
                 self._parts[number] = await asyncio.to_thread(self._choose, own)
 
-    def _part_of(self, query_id: QueryId) -> int:
+    def part_of(self, query_id: QueryId) -> int:
+        """Return the number of the part that a query is in."""
         return self._places[query_id] // AT_ONCE
 
     def _let_go(self) -> None:

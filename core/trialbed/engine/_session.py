@@ -42,6 +42,7 @@ from trialbed.records import (
     HelperUse,
     Json,
     Run,
+    TrialKey,
     TrialResult,
     Usage,
     added_uses,
@@ -127,7 +128,7 @@ class RunSession:
         self._outage = Outage(measured=bool(measured), key_variable=variable, models=config.models)
         self._check_budget()
         answered = {config.of(framework).model for framework in measured}
-        async with self._models(answered) as models, self._runner(executor, models) as (runner, nodes):
+        async with self._models(answered) as models, self._runner(executor, models, todo[0][0]) as (runner, nodes):
             self._listeners.notify("run_started", run=self._run)
             total = count_trials(self._run.config)
             self._progress.begin(self._run, total=total, done=total - len(todo))
@@ -186,8 +187,13 @@ class RunSession:
 
     @asynccontextmanager
     async def _runner(
-        self, given: Executor | None, models: Mapping[str, OpenedModel]
+        self, given: Executor | None, models: Mapping[str, OpenedModel], first: TrialKey
     ) -> AsyncIterator[tuple[TrialRunner, NodeWatch]]:
+        """Open all that trials need.
+
+        Args:
+            first: the first trial that is due.
+        """
         prepared, options, objects = self._prepared, self._prepared.options, self._prepared.objects
         live = LiveExecutor(objects.agents)
         workers = self._workers(given)
@@ -207,7 +213,7 @@ class RunSession:
             tools = await say_when_long(
                 self._progress,
                 "choosing the tools of the first queries",
-                select_tools(self._run, prepared.apis, queries, self._store, open_selector),
+                select_tools(self._run, prepared.apis, queries, self._store, open_selector, first.query_id),
             )
             budget = await self._budget(models, helpers)
             async with (

@@ -80,6 +80,7 @@ async def select_tools(
     queries: Mapping[int | str, Query],
     store: Store,
     open_selector: OpenSelector,
+    first: int | str,
 ) -> RunTools:
     """Return the tools of a run: the stored ones, else those that the run's selector chooses, part by part.
 
@@ -88,10 +89,11 @@ async def select_tools(
     Args:
         apis: gives the catalog.
         open_selector: makes the selector when it has something to choose.
+        first: the query of the first trial that is due.
     """
     chooser = _Chooser(run, apis, queries, store, open_selector)
     found = RunTools(chooser, run.config.query_ids)
-    await found.read(0)
+    await found.read(found.part_of(first))
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from trialbed.engine._offers import AT_ONCE, KEPT, Part, RunTools
+from trialbed.engine._offers import AT_ONCE, KEPT, Part, RunTools, ToolsNotChosen
 from trialbed.records import ApiRef, ToolSpec
 
 API = ApiRef(category="C", tool_name="T", api_name="a")
@@ -61,7 +61,7 @@ async def test_a_choice_that_fails_is_made_again_for_the_next_trial() -> None:
         return chooser(ids)
 
     tools = RunTools(choose, range(3))
-    with pytest.raises(RuntimeError, match="gone"):
+    with pytest.raises(ToolsNotChosen, match="gone"):
         async with tools.held(1):
             pass
     async with tools.held(1):

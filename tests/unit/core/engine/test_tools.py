@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from support.trials import run_config
 
 from trialbed.contracts import ToolSelector
 from trialbed.engine._gold import gold_script
+from trialbed.engine._offers import AT_ONCE
 from trialbed.engine._tools import select_tools
 from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query, Run, ToolSpec
 from trialbed.store import Store
@@ -61,15 +63,31 @@ class Failing(ToolSelector):
         return [API.ref]
 
 
-async def test_choices_that_were_made_before_one_fails_are_kept(tmp_path: Path) -> None:
-    config = run_config(query_ids=(1, 2, 3))
-    started = datetime(2026, 1, 1, tzinfo=UTC)
-    run = Run(
-        run_id="r", config=config, config_digest="d", created_at=started, status="running", environment_digest="e"
+def running(queries: Sequence[Query]) -> Run:
+    return Run(
+        run_id="r",
+        config=run_config(query_ids=tuple(one.query_id for one in queries)),
+        config_digest="d",
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        status="running",
+        environment_digest="e",
     )
+
+
+async def test_choices_that_were_made_before_one_fails_are_kept(tmp_path: Path) -> None:
     queries = [Query(query_id=number, text="?", apis=(API,)) for number in (1, 2, 3)]
+    run, by_id = running(queries), {one.query_id: one for one in queries}
     with Store.open(str(tmp_path / "store.db")) as store:
         store.create_run(run)
         with pytest.raises(RuntimeError, match="gone"):
-            await select_tools(run, lambda: [API], {one.query_id: one for one in queries}, store, lambda _: Failing())
+            await select_tools(run, lambda: [API], by_id, store, lambda _: Failing(), 1)
         assert sorted(store.selections("r", [1, 2, 3])) == [1, 2]
+
+
+async def test_a_run_that_goes_on_has_its_next_queries_chosen_first(tmp_path: Path) -> None:
+    queries = [Query(query_id=number, text="?", apis=(API,)) for number in range(AT_ONCE + 2)]
+    run, by_id = running(queries), {one.query_id: one for one in queries}
+    with Store.open(str(tmp_path / "store.db")) as store:
+        store.create_run(run)
+        await select_tools(run, lambda: [API], by_id, store, lambda _: Failing(), AT_ONCE + 1)
+        assert sorted(store.selections("r", list(by_id))) == [AT_ONCE, AT_ONCE + 1]
