@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.bench import Bench, own_environment
+from support.warm import run_warm
 
 pytestmark = pytest.mark.slow(20)
 
@@ -41,14 +40,9 @@ def test_a_breach_is_printed_as_a_test_that_fails_for_it(bench: Bench, new_adapt
 def run_test(printed: str, folder: Path, site: Path) -> tuple[int, bool]:
     """Run the test as its reader would: the exit code of pytest, and whether the breach was the reason."""
     (folder / "test_breach.py").write_text(printed)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_breach.py"],
-        cwd=folder,
-        env=own_environment(PYTHONPATH=str(site), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = own_environment(PYTHONPATH=str(site), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    options = ("-q", "-p", "no:cacheprovider", "test_breach.py")
+    done = run_warm("pytest", options, cwd=folder, env=environment, timeout=300)
     return done.returncode, "assert not harness.oracle.breaches(" in done.stdout
 
 
