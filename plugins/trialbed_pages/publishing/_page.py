@@ -57,7 +57,18 @@ def lead_of(run: RunNumbers) -> list[str]:
         return [f"{most[1]} solves {percent(most[0])} of {tasks}."]
     spread = f"{percent(least[0])} ({least[1]}) to {percent(most[0])} ({most[1]})"
     share = f"each solve {percent(least[0])}" if least[0] == most[0] else f"solve from {spread}"
-    return [f"The {len(known)} set-ups {share} of {tasks}.", *_verdict_sentences(run), *_noise_sentence(run)]
+    return [
+        f"The {len(known)} set-ups {share} of {tasks}{_no_difference(run)}.",
+        *_verdict_sentences(run),
+        *_noise_sentence(run),
+    ]
+
+
+def _no_difference(run: RunNumbers) -> str:
+    against = [one for one in run.findings if one.kind == "reference" and one.score == JUDGED]
+    if not against or any(_verdict(one) in ("better", "worse") for one in against):
+        return ""
+    return f"; none is shown to solve more or fewer than {against[0].against}"
 
 
 def _verdict_sentences(run: RunNumbers) -> Iterator[str]:
@@ -86,7 +97,7 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
     """
     prefix = f"{name}: " if name else ""
     found: list[Part] = [
-        Table(f"{prefix}The result of each set-up", notes=[one.conclusion for one in run.frameworks]),
+        Table(f"{prefix}The result of each set-up", notes=_conclusions(run.frameworks)),
         figures["solved"],
         _costs(run, prefix),
         figures["tokens"],
@@ -98,6 +109,17 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
     if "losses" in figures:
         found.insert(next(place for place, one in enumerate(found) if one.title.endswith(LOST)), figures["losses"])
     return found
+
+
+def _conclusions(frameworks: Sequence[PublishedFramework]) -> list[str]:
+    """Return the conclusions, those that say the same of several set-ups as one."""
+    labels: dict[str, list[str]] = {}
+    for one in frameworks:
+        labels.setdefault(one.conclusion.removeprefix(one.label), []).append(one.label)
+    return [
+        "".join(names) + text if len(names) == 1 else ", ".join(names) + text.replace(" solves ", " each solve ", 1)
+        for text, names in labels.items()
+    ]
 
 
 def _costs(run: RunNumbers, prefix: str) -> Table:
