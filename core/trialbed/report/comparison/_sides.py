@@ -166,9 +166,10 @@ class Side:
 
     @property
     def scores(self) -> list[str]:
-        """The names of all scores, bounded ones first."""
-        names = [name for name, column in self.table.scores.items() if (column == column).any()]  # nan is unlike itself
-        return sorted(names, key=lambda name: name not in self.bounded)
+        """The names of all scores, bounded ones first, each of the two in the order in which trials have them."""
+        known = {name: column == column for name, column in self.table.scores.items()}  # nan is unlike itself
+        names = [name for name, are_known in known.items() if are_known.any()]
+        return sorted(names, key=lambda name: (name not in self.bounded, int(known[name].argmax())))
 
     @property
     def failures(self) -> dict[str, int]:

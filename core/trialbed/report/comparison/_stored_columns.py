@@ -37,7 +37,7 @@ class KnownTrials:
         own = np.flatnonzero(self._is("framework", framework))
         failed = self._failed[own]
         absent = {name: gone[own] for name, gone in self._absent.items()}
-        scores = {name: self._score(name)[own] for name in table.scores}
+        scores = {name: self._score(name)[own] for name in table.kinds if name in table.scores}
         for name in self._quality if failed.any() else ():
             column = scores.setdefault(name, np.full(len(own), np.nan))
             column[failed] = 0.0 if name not in absent else np.where(absent[name][failed], np.nan, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from support.trials import ended, run_config
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
-from trialbed.report.comparison import is_run_name, read_sides
+from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, is_run_name, read_sides
 from trialbed.report.comparison._differences import ComparisonOptions, compare_pairs
 from trialbed.store import Store
 from trialbed_evaluation.run_comparer import RunComparer
@@ -120,3 +121,13 @@ def test_a_trial_that_stands_twice_in_a_document_is_refused(write: Any) -> None:
     path.write_text(json.dumps(document))
     with pytest.raises(DataError, match="query 1 has repeat 0 more than once"):
         read_sides(str(path), None)
+
+
+def test_scores_stand_in_the_order_in_which_trials_have_them() -> None:
+    trials = [
+        ComparedTrial(1, {"late": math.nan, "tokens": 5.0, "solved": 1.0}),
+        ComparedTrial(2, {"late": 1.0, "tokens": 6.0, "solved": 1.0}),
+    ]
+    side = Side("r", "a", ComparedRun("a"), trials, frozenset({"late", "solved"}), frozenset({"solved"}))
+    assert side.scores == ["solved", "late", "tokens"]
+    assert [side.without("solved").scores, side.values("late")] == [["late", "tokens"], [1.0]]
