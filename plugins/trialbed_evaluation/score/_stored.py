@@ -94,7 +94,6 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Rep
         if stored.status == "running":
             raise UsageError(f"run {stored.run_id} is under way: score it again when it has ended")
         run, queries = stored.record, run_queries(stored.record.config, settings.data_dir)
-        tools = stored.offers(queries)
     with Store.open(place) as store:
         if given["judge"] is None:
             rescored = await rescore(store, run, queries, concurrency=settings.concurrency)
@@ -102,7 +101,9 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Rep
             rescored = await rejudge(store, run, queries, settings)
     scored = rescored.run
     ended = scored if scored.status == "finished" else scored.model_copy(update={"status": "incomplete"})
-    report = build_report(ended, queries, rescored.attempts, tools=tools, gold=rescored.gold, allow_incomplete=True)
+    with open_store(place) as reader:
+        tools = reader.run(run.run_id).offers(queries)
+        report = build_report(ended, queries, rescored.attempts, tools=tools, gold=rescored.gold, allow_incomplete=True)
     return rescored, report
 
 
