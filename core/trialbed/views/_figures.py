@@ -11,7 +11,7 @@ from trialbed.statistics import Estimate
 UNKNOWN = "-"
 """Shown where nothing is known; never a number."""
 
-LARGE, SMALL = 100, 0.001
+LARGE, SMALL, TINY = 100, 0.001, 1e-6
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -22,12 +22,17 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def compact(value: float | None) -> str:
-    """A figure at three significant digits, whole and with separators from 100 on; at two below a thousandth."""
+    """A figure at three significant digits, whole and with separators from 100 on.
+
+    It has two digits below a thousandth, and an exponent below a millionth.
+    """
     if value is None:
         return UNKNOWN
     if abs(value) >= LARGE:
         return f"{value:,.0f}"
-    return f"{value:.3g}" if abs(value) >= SMALL or not value else f"{Decimal(f'{value:.2g}'):f}"
+    if abs(value) >= SMALL or not value:
+        return f"{value:.3g}"
+    return f"{Decimal(f'{value:.2g}'):f}" if abs(value) >= TINY else f"{value:.2g}"
 
 
 def estimate(found: Estimate | Mapping[str, Any] | None, digits: int = 4, *, with_n: bool = False) -> str:

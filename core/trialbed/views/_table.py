@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice, repeat
 
 from trialbed.views._figures import UNKNOWN
 
@@ -92,8 +93,13 @@ class Table:
     @property
     def pixels(self) -> int:
         """About how wide a page shows it, where a column of words breaks its lines and one of numbers does not."""
-        columns = enumerate(zip(*(self.columns, *self.lines), strict=True)) if self.rows else ()
+        columns = enumerate(zip(self.heads, *self.lines, strict=True)) if self.rows else ()
         return sum(GAP + CHARACTER * _characters(texts, breaks=place in self.of_text) for place, texts in columns)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heading of each cell of a row, the label's first; empty where there is none."""
+        return tuple(islice(chain(self.columns, repeat("")), len(self.lines[0]) if self.rows else 0))
 
     @property
     def lines(self) -> list[tuple[str, ...]]:

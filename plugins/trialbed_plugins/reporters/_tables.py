@@ -182,16 +182,16 @@ def _heading(report: Report) -> str:
 
 def _alike(columns: Sequence[Column]) -> dict[str, list[str]]:
     """Return each score that has a row, with those beside it whose figures are the same for every framework."""
-    rows: dict[tuple[str, ...], str] = {}
+    rows: dict[tuple[object, ...], str] = {}
     found: dict[str, list[str]] = {}
     for name in telling_names(columns):
-        cells = tuple(_cell(name, column) for column in columns)
-        bounded = any(name in column.scores and column.scores[name].interval for column in columns)
-        if bounded and cells in rows and name not in HEADLINE:
-            found[rows[cells]].append(name)
+        known = [column.scores.get(name) for column in columns]
+        figures = tuple(one and (one.value, *(one.interval or ()), one.denominator) for one in known)
+        if any(one and one.interval for one in known) and figures in rows and name not in BRIEF:
+            found[rows[figures]].append(name)
         else:
             found[name] = []
-            rows.setdefault(cells, name)
+            rows.setdefault(figures, name)
     return found
 
 

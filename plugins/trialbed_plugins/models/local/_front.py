@@ -21,7 +21,7 @@ MARKS = (b'"tool_calls"', b'"function_call"')
 """One of these is in every request with calls."""
 
 FORWARDED = ("authorization", "content-type", "accept")
-HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "content-encoding"})
+HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
 
 
 def make_front(upstream: str) -> web.Application:
@@ -69,7 +69,7 @@ def readable_calls(body: bytes) -> bytes:
         request = parse_json(body)
     except ValueError:
         return body
-    unreadable = [call for call in _calls(request) if not _is_json(call["arguments"])]
+    unreadable = [call for call in _calls(request) if not _is_taken(call["arguments"])]
     for call in unreadable:
         call["arguments"] = dump_json(call["arguments"]).decode()
     return dump_json(request) if unreadable else body
@@ -91,9 +91,9 @@ def _objects(value: Any, key: str) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-def _is_json(text: str) -> bool:
+def _is_taken(text: str) -> bool:
+    """Return whether llama.cpp reads it as JSON that the template writes as it was: any but a string."""
     try:
-        orjson.loads(text)
+        return not isinstance(orjson.loads(text), str)
     except ValueError:
         return False
-    return True

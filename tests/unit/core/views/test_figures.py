@@ -17,10 +17,10 @@ def test_a_number_has_its_digits_and_separators_from_a_thousand_on(value, said) 
     ("value", "said"),
     [
         *((None, UNKNOWN), (-5.88e-05, "-0.000059"), (0.0, "0"), (0.00058812, "0.00059"), (0.012345, "0.0123")),
-        *((3.25, "3.25"), (99.96, "100"), (123.6, "124"), (123456.7, "123,457")),
+        *((3.25, "3.25"), (99.96, "100"), (123.6, "124"), (123456.7, "123,457"), (1e-300, "1e-300")),
     ],
 )
-def test_a_compact_number_has_three_digits_that_count_and_no_exponent(value, said) -> None:
+def test_a_compact_number_has_three_digits_that_count_and_an_exponent_only_where_it_is_tiny(value, said) -> None:
     assert compact(value) == said
 
 

@@ -4,6 +4,8 @@ import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import pytest
+
 from trialbed.views import IntervalPlot, PlotPoint, Table, TableRow, html_page
 
 EVIL = '<script>alert("x")</script>&\x1b[2J'
@@ -66,6 +68,11 @@ def test_a_page_holds_tables_with_heads_notes_and_what_is_alarming() -> None:
     for said in ("A run", "Figures", "acme", "F1", "0.5 [0.4, 0.6]", "[low, high] is the interval."):
         assert said in page.texts
     assert '<tr class="alarming"><th scope="row">failed</th><td>3 crash</td><td></td></tr>' in text
+
+
+@pytest.mark.parametrize("columns", [(), ("name",), ("name", "value", "of nothing")])
+def test_a_table_may_have_fewer_or_more_headings_than_cells(columns: tuple[str, ...]) -> None:
+    assert "<td>12</td>" in html_page("A", [Table("B", columns, [TableRow("c", ("12",))])])
 
 
 def test_columns_of_words_begin_at_the_left_and_numbers_end_at_the_right() -> None:

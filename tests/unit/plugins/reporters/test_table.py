@@ -72,6 +72,8 @@ def test_scores_with_the_same_figures_have_one_row_and_a_note(show: Show) -> Non
     apart = show([made("reference", 0.8), made("other", 1.0)])
     assert "The same as solved: has_finish." in apart
     assert "1.00 [0.80, 1.00]" in line(apart, "api_f1")
+    nearly = show([made("reference", 0.8), made("other", 0.801)])
+    assert "0.80" in line(nearly, "api_f1")
 
 
 def test_the_heading_says_what_was_measured(show: Show) -> None:

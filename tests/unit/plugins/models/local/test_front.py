@@ -23,7 +23,7 @@ def arguments_of(body: bytes) -> list[object]:
     return [call["function"]["arguments"] for call in json.loads(body)["messages"][0]["tool_calls"]]
 
 
-@pytest.mark.parametrize("text", ['{"id": 3', "", "not JSON", "NaN", '{"a": 1} x'])
+@pytest.mark.parametrize("text", ['{"id": 3', "", "not JSON", "NaN", '{"a": 1} x', '"text"'])
 def test_arguments_that_are_not_json_become_a_json_string_of_the_same_text(text: str) -> None:
     first, second = arguments_of(readable_calls(conversation('{"id": 1}', text)))
     assert first == '{"id": 1}'
@@ -40,7 +40,7 @@ def test_items_of_responses_are_read_too() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        conversation('{"id":  1}', "[]", '"text"'),
+        conversation('{"id":  1}', "[]", "3"),
         conversation({"id": 1}, None),
         b'{"messages": [{"role": "user", "content": "?"}]}',
         b'{"tool_calls": not JSON',
@@ -57,7 +57,7 @@ def test_all_other_bodies_pass_byte_for_byte(body: bytes) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_every_text_of_arguments_can_be_read_as_json(text: str) -> None:
     (readable,) = arguments_of(readable_calls(conversation(text)))
-    assert json.loads(str(readable)) == text or readable == text
+    assert json.loads(str(readable)) == text or (readable == text and not isinstance(json.loads(text), str))
 
 
 @pytest.fixture
