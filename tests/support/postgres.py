@@ -20,11 +20,12 @@ import pytest
 USER = "trialbed"
 DATABASE = "tests"
 EMPTY = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
+SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid();
 DROP SCHEMA public CASCADE;
 CREATE SCHEMA public;
 """
-"""Ends what is still connected, and leaves nothing of it."""
+"""Ends what is still connected, waits up to 5 s until it has given up its locks, and leaves nothing of it."""
 
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -68,9 +69,14 @@ def postgres_server() -> Iterator[str]:
 
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
-    """The URL of an empty database, which is emptied after the test: to make one anew takes twice as long."""
+    """The URL of an empty database, which is emptied after the test: to make one anew takes twice as long.
+
+    It is emptied before, too: a test that ends badly hands nothing on.
+    """
+    plain = postgres_server.replace("+psycopg", "")
+    _execute(plain, EMPTY)
     yield postgres_server
-    _execute(postgres_server.replace("+psycopg", ""), EMPTY)
+    _execute(plain, EMPTY)
 
 
 def _programs() -> Path | None:
