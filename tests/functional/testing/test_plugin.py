@@ -173,6 +173,17 @@ IMPORTED_BEFORE = "ignore:Module already imported:pytest.PytestAssertRewriteWarn
 """By the process that the tests are forked from."""
 
 
+def test_both_plugins_load_where_warnings_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "test_loaded.py").write_text("def test_loaded(trialbed):\n    assert trialbed.run\n", encoding="utf-8")
+    plugins = ("-p", "trialbed_testing.plugin", "-p", "trialbed_adapter_lab.pytest_plugin")
+    # A process of its own: one that is forked has the plugins already, and pytest warns of that.
+    command = [sys.executable, "-m", "pytest", "-W", "error", *plugins, "--conformance-level", "must"]
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
 def test_an_agent_is_tested_with_scripted_models(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
     (tmp_path / "test_shop.py").write_text(SCRIPTED, encoding="utf-8")
