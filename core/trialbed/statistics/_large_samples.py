@@ -20,8 +20,14 @@ MOST_SKEW = 0.1
 """The largest skewness and excess kurtosis of a mean for which an expansion is good enough: a case that is as large as
 thousands of others leaves more."""
 
+MOST_PARTS = 1_000
+"""Parts of the largest difference up to which steps are looked for: finer ones change no p-value by 0.0001."""
+
 DIGITS = 9
-"""Decimals of differences, for the steps in which their sums go."""
+"""Decimals of shares of the largest difference, which are thirds, or sevenths, but for rounding."""
+
+NEAR = 1e-6
+"""How near to a whole number a multiple of such a share is for one."""
 
 
 def sign_flip_limit(differences: NDArray[Any]) -> float | None:
@@ -43,12 +49,25 @@ def sign_flip_limit(differences: NDArray[Any]) -> float | None:
     variance, fourth = float(squares.sum()), float((squares * squares).sum())
     if variance * variance <= LARGE * fourth:
         return None
-    units = np.unique(np.round(np.abs(differences) * 10**DIGITS).astype(np.int64))
-    step = float(np.gcd.reduce(units)) / 10**DIGITS
-    z = max(0.0, abs(math.fsum(differences.tolist())) - step) / math.sqrt(variance)
+    excess = abs(math.fsum(differences.tolist())) - _step(np.abs(differences))
+    z = max(0.0, excess) / math.sqrt(variance)
     kurtosis = -2 * fourth / (variance * variance)
     tail: float = 0.5 * math.erfc(z / math.sqrt(2)) + NormalDist().pdf(z) * kurtosis / 24 * (z**3 - 3 * z)
     return min(1.0, max(0.0, 2 * tail))
+
+
+def _step(sizes: NDArray[Any]) -> float:
+    """Return the largest number of which all sizes are multiples; 0 where there is none, or a very small one."""
+    import numpy as np
+
+    largest = float(sizes.max())
+    shares = np.unique(np.round(sizes / largest, DIGITS))
+    # As multiples of one share they cannot be more than its multiples up to 1.
+    for parts in range(1, MOST_PARTS + 1) if len(shares) <= MOST_PARTS else ():
+        multiples = np.rint(shares * parts)
+        if multiples.all() and np.abs(shares * parts - multiples).max() < NEAR:
+            return largest / parts
+    return 0.0
 
 
 def mean_estimate(values: NDArray[Any], *, resamples: int = RESAMPLES, seed: int = 0, level: float = 0.95) -> Estimate:
@@ -65,18 +84,19 @@ def mean_estimate(values: NDArray[Any], *, resamples: int = RESAMPLES, seed: int
     """
     import numpy as np
 
-    ends = _mean_limit(values, level) if len(values) > LARGE else None
+    # Rounded once, so that the mean of equal values is their value.
+    mean = fmean(values.tolist())
+    ends = _mean_limit(values, mean, level) if len(values) > LARGE else None
     if ends is not None:
-        return Estimate(fmean(values.tolist()), ends, len(values))
+        return Estimate(mean, ends, len(values))
     return CaseBootstrap(len(values), resamples, seed).estimate(
         lambda total, count: total / count, values, np.ones_like(values), level=level
     )
 
 
-def _mean_limit(values: NDArray[Any], level: float) -> Interval | None:
+def _mean_limit(values: NDArray[Any], mean: float, level: float) -> Interval | None:
     """Return the interval by the expansion; None where the mean is too skewed for it."""
-    n, mean = len(values), float(values.mean())
-    apart = values - mean
+    n, apart = len(values), values - mean
     second, third, fourth = (float((apart**power).mean()) for power in (2, 3, 4))
     if second == 0:
         return Interval(mean, mean, level)

@@ -113,18 +113,24 @@ def make_report(
 
 
 def headlines(run: StoredRun) -> dict[str, FrameworkHeadline] | None:
-    """Return the headline of each framework of a run, as its store keeps them; None where it keeps none."""
+    """Return the headline of each framework of a run, as its store keeps them; None where it keeps none.
+
+    None, too, where figures are held to trials that every framework has: the store keeps their means alone.
+    """
     if run.record.kind != "frameworks":
         return None
     text = report_part(run, FIGURES, _version(), _beside(installed_listeners()))
     if text is None:
+        return None
+    frameworks = json.loads(text)["frameworks"]
+    if any(each["common"] is not None for each in frameworks):
         return None
     counts, scores = reader(Counts), reader(Mapping[str, ScoreSummary])
     return {
         each["framework"]: FrameworkHeadline(
             counts(each["counts"]), {} if each["integrity"]["void"] else scores(each["scores"])
         )
-        for each in json.loads(text)["frameworks"]
+        for each in frameworks
     }
 
 

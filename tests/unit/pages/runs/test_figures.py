@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
 import pytest
 from support.stored_runs import NEW, trial
+from support.stored_runs import run as stored_run
 
 from trialbed.records import ScoreDescription
 from trialbed.report import read_report
@@ -15,6 +17,10 @@ from trialbed.report.kept import make_report
 from trialbed.store import Store, StoredRun, open_store
 from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
 from trialbed_pages.runs import figure_cache as module
+from trialbed_pages.runs.headlines import Headline
+
+LESS = "20260303T120000-cccccc"
+"""A run of two frameworks, of which one has more trials than the other."""
 
 
 def test_means_are_those_of_the_report(stored: Path) -> None:
@@ -57,16 +63,35 @@ def test_the_measure_of_another_dataset_does_not_lead(stored: Path) -> None:
 def test_figures_are_the_same_by_a_kept_report(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
         run = reader.run(NEW)
-        before = FigureCache(stored.parent)
-        by_trials, headline = before.of(run), before.headline(run)
-        assert store.keep_report(make_report(run, lambda: read_report(run)))
-        by_report = FigureCache(stored.parent).of(run)
-        assert all(by_report._summarise(name) for name in run.config.frameworks)
-        for name, score in product(run.config.frameworks, ("sopr_score", "total_tokens", "wall_time")):
-            assert by_report.mean(name, score) == by_trials.mean(name, score)
-            assert by_report.median(name, score) == by_trials.median(name, score)
+        headline = assert_kept_figures_are_the_same(store, run)
         monkeypatch.setattr(StoredRun, "columns", None)
         assert FigureCache(stored.parent).headline(run) == headline
+
+
+def test_figures_of_trials_that_all_frameworks_have_are_the_same_by_a_kept_report(stored: Path) -> None:
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        frameworks = ("reference", "langgraph:native")
+        store.create_run(stored_run(LESS, datetime(2026, 3, 3, tzinfo=UTC), frameworks))
+        store.add_trial(LESS, trial("reference", 1, wrong=True))
+        store.add_trial(LESS, trial("reference", "a/b", wrong=False))
+        store.add_trial(LESS, trial("langgraph:native", 1, wrong=True))
+        store.update_run(LESS, status="incomplete")
+        headline = assert_kept_figures_are_the_same(store, reader.run(LESS))
+    assert [(mean.value, mean.n) for _, mean in headline.means] == [(0.0, 1)] * 2
+
+
+def assert_kept_figures_are_the_same(store: Store, run: StoredRun) -> Headline:
+    """Keep the report of a run; the figures of its pages are those by its trials before. Returns its headline."""
+    before, after = FigureCache(Path()), FigureCache(Path())
+    by_trials, headline = before.of(run), before.headline(run)
+    assert store.keep_report(make_report(run, lambda: read_report(run)))
+    by_report = after.of(run)
+    assert all(by_report._summarise(name) for name in run.config.frameworks)
+    for name, score in product(run.config.frameworks, ("sopr_score", "total_tokens", "wall_time")):
+        assert by_report.mean(name, score) == by_trials.mean(name, score)
+        assert by_report.median(name, score) == by_trials.median(name, score)
+    assert after.headline(run) == headline
+    return headline
 
 
 def test_figures_are_kept_until_the_run_changes(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
