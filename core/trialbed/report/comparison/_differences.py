@@ -309,7 +309,7 @@ def _score(name: str, common: CommonQueries, options: ComparisonOptions) -> Scor
 
 def _is_whole(side: Side, score: str, mean: float | None) -> bool:
     """Return whether a mean over queries is the one over all trials, too."""
-    values = side.values(score)
+    values = side.trial_values(score)
     return not values if mean is None else bool(values) and math.isclose(fmean(values), mean, rel_tol=1e-9)
 
 

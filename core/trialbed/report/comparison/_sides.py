@@ -213,7 +213,12 @@ class Side:
         """Return the mean of a score over the repeats of each of ``queries``; nan where it is not known."""
         return self.table.means(self.column(score))
 
-    def values(self, score: str) -> list[float]:
+    def values(self, score: str) -> dict[QueryId, float]:
+        """Return the mean of a score over the repeats of each query for which it is known."""
+        means = zip(self.queries, self.means(score).tolist(), strict=True)
+        return {query: mean for query, mean in means if not math.isnan(mean)}
+
+    def trial_values(self, score: str) -> list[float]:
         """Return the values of a score in the trials in which it counts."""
         column = self.column(score)
         found: list[float] = column[column == column].tolist()

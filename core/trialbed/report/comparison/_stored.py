@@ -22,7 +22,7 @@ from trialbed.report.comparison._sides import (
     compared_settings,
     missing_trials,
 )
-from trialbed.report.comparison._stored_columns import KnownTrials
+from trialbed.report.comparison._stored_columns import KnownTrials, in_order
 from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
 from trialbed.scoring import ALWAYS, NONE_ABSENT
 from trialbed.settings import store_file
@@ -107,7 +107,8 @@ def run_side(
         absent: the scores that trials of a query cannot have.
         first_apart: whether times leave out each worker's first trial.
     """
-    own = TrialTable.of([_trial(trial, quality, absent.get(trial.key.query_id, ())) for trial in trials])
+    zeros = in_order(quality)
+    own = TrialTable.of([_trial(trial, zeros, absent.get(trial.key.query_id, ())) for trial in trials])
     integrity = (trial.integrity for trial in trials)
     return _side(run, framework, own, integrity, bounded=bounded, quality=quality, first_apart=first_apart)
 

@@ -7,13 +7,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from trialbed.report.comparison._trial_table import QueryId, SideColumn, TrialTable
-from trialbed.scoring import OF_GOLD
+from trialbed.scoring import ALWAYS, OF_GOLD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trialbed.records import IntegrityFinding
     from trialbed.store import ColumnTable, NumberedColumn
+
+
+def in_order(quality: Collection[str]) -> list[str]:
+    """Return scores of quality in the order in which a trial that failed has them: sets have none."""
+    return sorted(quality, key=lambda name: (ALWAYS.index(name) if name in ALWAYS else len(ALWAYS), name))
 
 
 class KnownTrials:
@@ -25,7 +30,7 @@ class KnownTrials:
 
     def __init__(self, table: ColumnTable, quality: Collection[str]) -> None:
         self._table = table
-        self._quality = quality
+        self._quality = in_order(quality)
         self._answered = self._is("status", "answered")
         self._failed = self._is("status", "failed")
 
@@ -41,7 +46,7 @@ class KnownTrials:
         for name in self._quality if failed.any() else ():
             column = scores.setdefault(name, np.full(len(own), np.nan))
             column[failed] = 0.0 if name not in absent else np.where(absent[name][failed], np.nan, 0.0)
-        for name in scores.keys() - self._quality:
+        for name in scores.keys() - set(self._quality):
             scores[name][failed] = np.nan
         return TrialTable(
             query=_take(table.query, own),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -109,6 +110,22 @@ class TrialTable:
 
     def __len__(self) -> int:
         return len(self.repeat)
+
+    def __iter__(self) -> Iterator[ComparedTrial]:
+        scores = {name: column.tolist() for name, column in self.scores.items()}
+        absent = {name: column.tolist() for name, column in self.absent.items()}
+        columns = (
+            self.query,
+            self.failed,
+            self.measured.tolist(),
+            self.repeat.tolist(),
+            self.tools,
+            self.first.tolist(),
+        )
+        for place, (query, failure, measured, repeat, tools, first) in enumerate(zip(*columns, strict=True)):
+            known = {name: column[place] for name, column in scores.items() if not math.isnan(column[place])}
+            cannot = tuple(name for name, column in absent.items() if column[place])
+            yield ComparedTrial(query, known, failure, measured, repeat, tools, first, cannot)
 
     @cached_property
     def has_failed(self) -> NDArray[Any]:

@@ -14,9 +14,11 @@ from support.trials import ended, run_config
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
-from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, is_run_name, read_sides
+from trialbed.report import read_report
+from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, TrialTable, is_run_name, read_sides, run_side
 from trialbed.report.comparison._differences import ComparisonOptions, compare_pairs
-from trialbed.store import Store
+from trialbed.scoring import ALWAYS
+from trialbed.store import Store, open_store
 from trialbed_evaluation.run_comparer import RunComparer
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
@@ -130,4 +132,30 @@ def test_scores_stand_in_the_order_in_which_trials_have_them() -> None:
     ]
     side = Side("r", "a", ComparedRun("a"), trials, frozenset({"late", "solved"}), frozenset({"solved"}))
     assert side.scores == ["solved", "late", "tokens"]
-    assert [side.without("solved").scores, side.values("late")] == [["late", "tokens"], [1.0]]
+    assert [side.without("solved").scores, side.trial_values("late")] == [["late", "tokens"], [1.0]]
+
+
+def test_trials_in_columns_are_the_trials_that_they_were_made_of() -> None:
+    trials = [
+        ComparedTrial(1, {"solved": 1.0, "tokens": 5.0}, tools=frozenset({"x"}), first=True),
+        ComparedTrial(1, {"solved": 0.0}, repeat=1),
+        ComparedTrial("1", {}, "agent", absent=("solved",)),
+        ComparedTrial(2, {}, "model", measured=False),
+    ]
+    assert list(TrialTable.of(trials)) == trials
+    side = Side("r", "a", ComparedRun("a"), trials, frozenset({"solved"}), frozenset({"solved"}))
+    assert side.values("solved") == {1: 0.5}
+    assert side.trial_values("solved") == [1.0, 0.0]
+    assert side.values("tokens") == {1: 5.0}
+
+
+def test_scores_of_trials_that_failed_stand_in_one_order(store: str) -> None:
+    (side, _) = read_sides(OLD, store)
+    assert side.scores == list(ALWAYS)
+    assert [trial.failure for trial in side.trials] == ["agent"]
+    quality = frozenset({"b", "a", *ALWAYS})
+    with open_store(store) as reader:
+        run = reader.run(OLD)
+        trials = read_report(run).frameworks[0].trials
+    same = run_side(run.record, "reference", trials, bounded=quality, quality=quality)
+    assert same.scores == [*ALWAYS, "a", "b"]
