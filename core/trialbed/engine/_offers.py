@@ -56,7 +56,7 @@ class RunTools:
     """The tools of a run, in parts that are read when a trial of their queries begins, and let go when all have ended.
 
     Args:
-        choose: blocks; it is called in a thread, once at a time.
+        choose: blocks; it is called in a thread, once at a time, and no more once it has failed.
         query_ids: in the order in which trials begin.
     """
 
@@ -67,6 +67,7 @@ class RunTools:
         self._parts: dict[int, Part] = {}
         self._held: Counter[int] = Counter()
         self._reading = asyncio.Lock()
+        self._failure: Exception | None = None
 
     def __getitem__(self, most: int | None) -> QueryTools:
         """The tools of columns with this number of them; only those of queries that are held."""
@@ -100,9 +101,16 @@ class RunTools:
         if number in self._parts:
             return
         async with self._reading:
-            if number not in self._parts:
-                own = self._ids[number * AT_ONCE : (number + 1) * AT_ONCE]
+            if number in self._parts:
+                return
+            if self._failure is not None:
+                raise self._failure
+            own = self._ids[number * AT_ONCE : (number + 1) * AT_ONCE]
+            try:
                 self._parts[number] = await asyncio.to_thread(self._choose, own)
+            except Exception as error:
+                self._failure = error
+                raise
 
     def part_of(self, query_id: QueryId) -> int:
         """Return the number of the part that a query is in."""

@@ -52,17 +52,19 @@ async def test_a_long_trial_keeps_its_tools_and_ended_ones_do_not() -> None:
         tools.of(None, 3 * AT_ONCE)
 
 
-async def test_a_choice_that_fails_is_made_again_for_the_next_trial() -> None:
-    chooser, fails = Chooser(), [True]
+async def test_a_choice_that_fails_is_not_made_again_for_the_trials_that_wait() -> None:
+    asked: list[int | str] = []
 
     def choose(ids: Sequence[int | str]) -> Part:
-        if fails.pop() if fails else False:
-            raise RuntimeError("the endpoint is gone")
-        return chooser(ids)
+        asked.append(ids[0])
+        raise RuntimeError("the endpoint is gone")
 
-    tools = RunTools(choose, range(3))
-    with pytest.raises(ToolsNotChosen, match="gone"):
-        async with tools.held(1):
-            pass
-    async with tools.held(1):
-        assert tools[None][1] == (tool(1),)
+    tools = RunTools(choose, range(2 * AT_ONCE))
+
+    async def trial(query_id: int) -> None:
+        with pytest.raises(ToolsNotChosen, match="gone"):
+            async with tools.held(query_id):
+                pass
+
+    await asyncio.gather(*(trial(query_id) for query_id in range(AT_ONCE - 8, AT_ONCE + 8)))
+    assert asked == [0]
