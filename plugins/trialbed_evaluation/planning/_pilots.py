@@ -36,7 +36,7 @@ STEPS = 20
 """Steps to which differences of more values are rounded: verdicts take a time that grows with their number."""
 
 FINE_STEPS = 200
-"""Steps to which the differences of very many queries are rounded, so that many are alike: far finer than ``STEPS``."""
+"""Steps to which differences of more values are rounded in very large pilots, so that some are alike."""
 
 HALVINGS = 50
 
@@ -96,8 +96,8 @@ class Pilot:
 
     @cached_property
     def difference(self) -> float:
-        """The mean difference of its queries."""
-        return self._mean(self._means)
+        """The mean difference of its queries, which are not rounded for it."""
+        return fmean(round(fmean(own), DIGITS) for own in self.differences)
 
     @cached_property
     def changed(self) -> float | None:
@@ -139,7 +139,7 @@ class Pilot:
         seen = {value for own in choices for value in own}
         largest = 1.0 if self.is_uniform else max(map(abs, seen))
         if len(seen) > 2 * STEPS:
-            choices = [_in_steps(own, largest / STEPS) for own in choices]
+            choices = [_count_in_steps(own, largest / STEPS) for own in choices]
         end = max(largest, min(1.0, REACH * abs(difference)))
         unseen = [sign * end * size for sign in (-1, 1) for size in (SIZES if self.is_uniform else SIZES[:1])]
         if len(seen.union(unseen)) == 2:
@@ -182,7 +182,11 @@ class Pilot:
         """The differences of queries, and of how many: of very many queries, those that are alike are taken at once."""
         if len(self.differences) <= LARGE:
             return [(own, 1) for own in self.differences]
-        return list(Counter(self.differences).items())
+        values = {value for own in self.differences for value in own}
+        if len(values) <= 2 * FINE_STEPS:
+            return list(Counter(self.differences).items())
+        step = max(map(abs, values)) / FINE_STEPS
+        return list(Counter(tuple(_in_steps(value, step) for value in own) for own in self.differences).items())
 
     @cached_property
     def _times(self) -> list[int]:
@@ -222,13 +226,8 @@ def pilot_of(differences: Sequence[Sequence[float]]) -> Pilot:
     if len(known) < 2:
         raise ValueError("the spread of differences needs at least two queries")
     sign = 1 if math.fsum(map(fmean, known)) >= 0 else -1
-    step = max(abs(value) for own in known for value in own) / FINE_STEPS if len(known) > LARGE else 0.0
-
-    def in_steps(value: float) -> float:
-        return round(sign * (round(value / step) * step if step else value), DIGITS)
-
     # In whichever order the trials ended, the same comparisons are drawn.
-    return Pilot(tuple(sorted(tuple(sorted(map(in_steps, own))) for own in known)))
+    return Pilot(tuple(sorted(tuple(sorted(round(sign * value, DIGITS) for value in own)) for own in known)))
 
 
 def _choices(values: Sequence[float], repeats: int) -> Counter[float]:
@@ -238,11 +237,15 @@ def _choices(values: Sequence[float], repeats: int) -> Counter[float]:
     return Counter(round(fmean(chosen), DIGITS) for chosen in islice(combinations(values, repeats), CHOICES))
 
 
-def _in_steps(values: Counter[float], step: float) -> Counter[float]:
+def _count_in_steps(values: Counter[float], step: float) -> Counter[float]:
     found: Counter[float] = Counter()
     for value, times in values.items():
-        found[round(round(value / step) * step, DIGITS)] += times
+        found[_in_steps(value, step)] += times
     return found
+
+
+def _in_steps(value: float, step: float) -> float:
+    return round(round(value / step) * step, DIGITS)
 
 
 def _tilt_to(values: NDArray[Any], weights: NDArray[Any], mean: float) -> NDArray[Any]:

@@ -87,3 +87,18 @@ def test_very_many_queries_leave_open_what_as_many_single_ones_do(monkeypatch: p
         assert getattr(alike, name) == pytest.approx(getattr(single, name)), name
     assert found.mean() == pytest.approx(expected.mean(), rel=0.01)
     assert found.std() == pytest.approx(expected.std(), rel=0.2)
+
+
+def test_very_many_queries_of_few_differences_keep_them() -> None:
+    thirds = pilot_of([[1 / 3, 0.0]] * 2_900 + [[-1.0, -2 / 3]] * 100)
+    assert thirds.difference == pytest.approx((2_900 / 6 - 100 * 5 / 6) / 3_000)
+    assert {0.333333333, -0.666666667} <= set(thirds.populations(1, 1, 0.1).values[0].tolist())
+
+
+def test_very_many_differences_are_rounded_but_for_their_mean() -> None:
+    values = np.random.default_rng(4).exponential(0.01, 3_000)
+    values[0] = 1.0
+    pilot = pilot_of([[value] for value in values.tolist()])
+    assert pilot.difference == pytest.approx(values.mean())
+    assert pilot.between == pytest.approx(values.var(ddof=1), rel=0.02)
+    assert len(pilot._alike) < 100
