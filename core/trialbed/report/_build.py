@@ -41,8 +41,8 @@ def build_report(
     Args:
         queries: the run's queries by id.
         attempts: every attempt, those that do not count too.
-        tools: the tools on offer as ``StoredRun.offers`` gives them, which show where gold calls were lost; None where
-            they are not known.
+        tools: the tools on offer as ``StoredRun.offers`` gives them while the store is open, which show where gold
+            calls were lost; None where they are not known.
         gold: the answers to gold calls, where the run made them itself.
         against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
         margin: the largest difference of a score that does not matter; None for the run's own.

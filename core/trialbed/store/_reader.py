@@ -78,7 +78,7 @@ class StoreReader:
         return self._database.mark
 
     def close(self) -> None:
-        """Close every connection; records that were read before stay usable."""
+        """Close every connection; records that were read before stay usable, but for ``StoredRun.offers``."""
         self._database.close()
 
     def runs(

@@ -296,7 +296,7 @@ class StoredRun:
     def offers(self, queries: Iterable[int | str]) -> dict[int | None, Mapping[int | str, tuple[ToolSpec, ...]]]:
         """Return the tools that these queries were offered, by ``RunConfig.own_limit`` of the columns.
 
-        They are read when they are asked for, some hundreds of queries at a time.
+        They are read when they are asked for, some hundreds of queries at a time: before the reader is closed.
         """
         known = list(queries)
         limits = dict.fromkeys(map(self.config.own_limit, self.config.frameworks))
