@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from agno.exceptions import ModelProviderError
 
 from trialbed import Usage
 from trialbed_adapter_lab import tool
@@ -115,6 +116,16 @@ async def test_an_error_of_agno_itself_is_no_answer(harness, monkeypatch):
     monkeypatch.setattr("agno.models.openai.like.OpenAILike.aresponse", fail)
     record = await harness.run("an answer that is never asked for")
     assert (record.answer, record.failure.kind) == (None, "agent")
+
+
+async def test_an_error_that_agno_raises_itself_is_told(harness, monkeypatch):
+    async def fail(*_, **__):
+        raise ModelProviderError("Agno cannot read the answer")
+
+    monkeypatch.setattr("agno.agent.Agent.arun", fail)
+    record = await harness.run("an answer that is never asked for")
+    assert (record.answer, record.failure.kind) == (None, "agent")
+    assert "Agno cannot read the answer" in record.failure.message
 
 
 TROUBLE = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import openai
@@ -38,7 +37,7 @@ class ControlledAgent(ControlledProfile):
 
         Raises:
             ModelFailed: the model could not be reached or refused.
-            RuntimeError: Agno failed; it returns its own errors as answers.
+            RuntimeError, ModelProviderError: Agno failed; newer releases return its own errors as answers.
         """
         silence_agno()
         chat, client = self.begin(query)
@@ -48,8 +47,10 @@ class ControlledAgent(ControlledProfile):
             telemetry=False,
         )
         # Old releases of Agno raise the error of a request, newer ones return it as the answer.
-        with suppress(ModelProviderError):
+        try:
             output = await agent.arun(query)
+        except ModelProviderError as error:
+            raise client.failure or error from None
         if client.failure is not None:
             raise client.failure
         if output.status is not RunStatus.completed:
