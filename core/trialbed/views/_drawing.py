@@ -17,7 +17,11 @@ LEGEND_ROW = 20
 
 @dataclass(frozen=True)
 class Drawing:
-    """A plot that can be drawn wide, and narrow for a telephone."""
+    """A plot that can be drawn wide, and narrow for a telephone.
+
+    Attributes:
+        narrow: whether it is drawn for a telephone.
+    """
 
     narrow: bool = field(default=False, kw_only=True)
 

@@ -18,13 +18,16 @@ Part: TypeAlias = Table | Plot
 
 KINDS = {"reference": "against {}", "profile": "native against controlled"}
 
+REFERENCE = "reference"
+"""Trialbed's own loop, which is no framework."""
+
 ORDER = ("better", "worse", "equivalent", "identical", "too few")
 VERDICTS = {
     "better": "shown to solve more",
     "worse": "shown to solve fewer",
-    "equivalent": "shown to differ by less than the margin",
+    "equivalent": "shown to differ by less than {margin:g} points",
     "identical": "the same on every task",
-    "too few": "not shown to differ, nor to be equal: too few tasks",
+    "too few": "too few tasks to tell",
 }
 
 
@@ -32,7 +35,9 @@ def title_of(runs: Sequence[RunNumbers]) -> str:
     """Return a title that names the compared frameworks and models."""
     models = " and ".join(dict.fromkeys(run.model for run in runs))
     names = dict.fromkeys(one.label.split(":")[0].split("==")[0] for run in runs for one in run.frameworks)
-    compared = f"{len(names)} agent frameworks" if len(names) > 1 else next(iter(names), "an agent")
+    own = [name for name in names if name != REFERENCE]
+    compared = f"{len(own)} agent frameworks" if len(own) > 1 else next(iter(own), "the reference loop")
+    compared += " and the reference loop" if own and REFERENCE in names else ""
     tasks = {run.dataset_digest: len(run.queries) for run in runs}
     sets = ", ".join(dict.fromkeys(run.dataset for run in runs))
     return f"{compared} with {models} on {sum(tasks.values())} tasks ({sets})"
@@ -78,7 +83,8 @@ def _verdict_sentences(run: RunNumbers) -> Iterator[str]:
         for one in found:
             name = one.framework.replace(":native", "") if kind == "profile" else one.framework
             by_verdict.setdefault(_verdict(one), []).append(name)
-        parts = [f"{VERDICTS[name]}: {', '.join(by_verdict[name])}" for name in ORDER if name in by_verdict]
+        words = {name: text.format(margin=100 * run.margin) for name, text in VERDICTS.items()}
+        parts = [f"{words[name]}: {', '.join(by_verdict[name])}" for name in ORDER if name in by_verdict]
         if parts:
             against = "Native against controlled" if kind == "profile" else f"Against {found[0].against}"
             yield f"{against}, {'; '.join(parts)}."
@@ -117,9 +123,13 @@ def _conclusions(frameworks: Sequence[PublishedFramework]) -> list[str]:
     for one in frameworks:
         labels.setdefault(one.conclusion.removeprefix(one.label), []).append(one.label)
     return [
-        "".join(names) + text if len(names) == 1 else ", ".join(names) + text.replace(" solves ", " each solve ", 1)
+        "".join(names) + text if len(names) == 1 else ", ".join(names) + _of_several(text)
         for text, names in labels.items()
     ]
+
+
+def _of_several(text: str) -> str:
+    return text.replace(" solves ", " each solve ", 1).replace(" of its ", " of each one's ", 1)
 
 
 def _costs(run: RunNumbers, prefix: str) -> Table:
@@ -183,7 +193,8 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
 def _causes(found: Sequence[PublishedFinding]) -> Iterator[str]:
     told = {one.framework: one.causes for one in found if one.causes}
     for framework, causes in told.items():
-        yield f"{framework} is lower because: {'; '.join(f'{cause} ({n} tasks)' for cause, n in causes.items())}."
+        told_of = "; ".join(f"{cause} ({n} {'task' if n == 1 else 'tasks'})" for cause, n in causes.items())
+        yield f"Where {framework} is lower in a task than its controlled profile, by any score: {told_of}."
 
 
 LOST = "Where expected calls were lost"

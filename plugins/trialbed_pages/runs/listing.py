@@ -62,24 +62,37 @@ class ListingPage:
 
     @property
     def newest(self) -> str:
-        """The result of the newest of the runs that fit in a sentence; empty on other pages, and where it has none."""
+        """The result of the newest of the runs that fit in a sentence; empty on other pages, and until it has one."""
         if self.chosen.page > 1 or not self.rows:
             return ""
-        _, headline = self.rows[0]
+        run, headline = self.rows[0]
+        if run.status == "running":
+            return ""
         known = [(name, mean.value) for name, mean in headline.means if mean.value is not None]
         return f"In the newest run, {_range(headline.score, known)}." if known else ""
 
 
 def _range(score: str, means: Sequence[tuple[str, float]]) -> str:
-    """Return which frameworks have the highest and the lowest mean, as the end of a sentence."""
-    (best, most), (worst, least) = means[0], means[-1]
+    """Return which frameworks have the highest and the lowest mean as it is shown, as the end of a sentence."""
     shown = percent if score == JUDGED else "{:.2f}".format
-    verb, of = ("solves", " of its queries") if score == JUDGED else ("has", f" in {score_words(score)}")
-    if len(means) == 1:
-        return f"{best} {verb} {shown(most)}{of}"
+    by_mean: dict[str, list[str]] = {}
+    for name, mean in means:
+        by_mean.setdefault(shown(mean), []).append(name)
+    most, least = next(iter(by_mean)), next(reversed(by_mean))
     if most == least:
-        return f"each of the {len(means)} set-ups {verb} {shown(most)}{of}"
-    return f"{best} {verb} the most{of}, {shown(most)}, and {worst} the least, {shown(least)}"
+        who = means[0][0] if len(means) == 1 else f"each of the {len(means)} set-ups"
+        return f"{who} solves {most} of its queries" if score == JUDGED else f"{who} has {most} in {score_words(score)}"
+    best, worst = _names(by_mean[most]), _names(by_mean[least])
+    if score != JUDGED:
+        return f"{score_words(score)} goes from {least} ({worst}) to {most} ({best})"
+    verb, of = ("solves", "its") if len(by_mean[most]) == 1 else ("solve", "their")
+    return f"{best} {verb} the most of {of} queries, {most}, and {worst} the least, {least}"
+
+
+def _names(names: Sequence[str]) -> str:
+    """Return names as a sentence has them: with commas, and "and" before the last."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> ListingPage:

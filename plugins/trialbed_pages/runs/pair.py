@@ -38,10 +38,8 @@ class PairPage:
         apart = next((place for place, row in enumerate(self.rows, 1) if not are_same(row)), None)
         if apart is None:
             course = "Both take the same course"
-        elif apart == 1:
-            course = "They differ from the first exchange on"
         else:
-            course = f"They are the same up to exchange {apart - 1} of {len(self.rows)}, and differ from there on"
+            course = f"They first differ at exchange {apart} of {len(self.rows)}"
         left, right = (_end(side) for side in self.sides)
         if left == right:
             return f"{course}; both {left}."
@@ -69,7 +67,10 @@ def _end(side: TrialPage) -> str:
         return {"failed": "failed", "not_measured": "was not measured"}.get(side.trial.status, side.trial.status)
     if side.is_solved:
         return "solved the task"
-    return "ended with an answer" if side.trial.score(JUDGED) is None else "did not solve the task"
+    score = side.trial.score(JUDGED)
+    if score is None or score.value is None:
+        return "ended with an answer"
+    return "left it unsure whether the task is solved" if score.label == "Unsure" else "did not solve the task"
 
 
 def _kind(one: Exchange) -> str:

@@ -220,6 +220,5 @@ async def test_the_list_begins_with_the_result_of_the_newest_run(get: Any) -> No
 async def test_the_page_of_two_trials_says_where_they_part_and_how_each_ends(get: Any) -> None:
     (said,) = re.findall(r'<p class="lead">(.*?)</p>', (await get(PAIR)).text)
     assert said == (
-        "They are the same up to exchange 1 of 3, and differ from there on; reference/1 solved the task, "
-        "langgraph:native/1 did not solve the task."
+        "They first differ at exchange 2 of 3; reference/1 solved the task, langgraph:native/1 did not solve the task."
     )
