@@ -31,9 +31,12 @@ PATHS = {
     "fidelity": "/files/fidelity/1-fidelity",
     "missing": "/runs/nosuch",
 }
-WIDTHS = {"light": (400, 1000, 1600), "dark": (1000,)}
+WIDTHS = {"light": (400, 1000, 1600), "dark": (400,)}
 RULES = {"light": ["wcag2a", "wcag2aa", "wcag21aa"], "dark": {"type": "rule", "values": ["color-contrast"]}}
 """What axe looks for: in the dark, nothing but the colours is another."""
+
+PAPER = 668
+"""The width of a printed page, in pixels."""
 
 BUDGET = 150_000
 """Bytes that the first page takes, with all that it loads."""
@@ -162,6 +165,16 @@ def test_no_page_has_barriers_or_is_wider_than_its_window(
         found = page.evaluate(f"axe.run({{runOnly: {RULES[scheme]}}})")["violations"]
         assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
         page.context.close()
+
+
+@pytest.mark.parametrize("name", ["runs", "run", "trial", "pair", "fidelity", "vendors"])
+def test_no_table_is_cut_off_in_print(page: Page, address: str, name: str) -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": PAPER, "height": 800})
+    page.goto(address + PATHS[name])
+    page.wait_for_load_state("networkidle")
+    wide = "tables => tables.filter(one => one.getBoundingClientRect().right > innerWidth).map(one => one.outerHTML)"
+    assert page.locator("table:visible").evaluate_all(wide) == []
 
 
 def test_the_first_page_is_small(page: Page, address: str) -> None:
