@@ -60,13 +60,27 @@ def lead_of(run: RunNumbers) -> list[str]:
     tasks = f"{len(run.queries)} tasks" + (f", asked {run.repeat} times each" if run.repeat > 1 else "")
     if len(known) == 1:
         return [f"{most[1]} solves {percent(most[0])} of {tasks}."]
-    spread = f"{percent(least[0])} ({least[1]}) to {percent(most[0])} ({most[1]})"
+    spread = " to ".join(f"{percent(end)} ({', '.join(_at(end, known))})" for end in (least[0], most[0]))
     share = f"each solve {percent(least[0])}" if least[0] == most[0] else f"solve from {spread}"
     return [
-        f"The {len(known)} set-ups {share} of {tasks}{_no_difference(run)}.",
+        f"The {len(known)} set-ups {share} of {tasks}{_no_difference(run)}.{_tokens_sentence(run)}",
         *_verdict_sentences(run),
         *_noise_sentence(run),
     ]
+
+
+def _at(value: float, means: Sequence[tuple[float, str]]) -> list[str]:
+    return [label for mean, label in means if mean == value]
+
+
+def _tokens_sentence(run: RunNumbers) -> str:
+    known = [(mean.value, one.label) for one in run.frameworks if (mean := mean_of(one, TOKENS)).value is not None]
+    if not known:
+        return ""
+    least, most = min(known), max(known)
+    if compact(least[0]) == compact(most[0]):
+        return f" A trial takes {compact(most[0])} tokens."
+    return f" A trial takes from {compact(least[0])} tokens ({least[1]}) to {compact(most[0])} ({most[1]})."
 
 
 def _no_difference(run: RunNumbers) -> str:

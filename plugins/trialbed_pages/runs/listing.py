@@ -62,8 +62,8 @@ class ListingPage:
 
     @property
     def newest(self) -> str:
-        """The result of the newest of the runs that fit in a sentence; empty on other pages, and until it has one."""
-        if self.chosen.page > 1 or not self.rows:
+        """The result of the newest run in a sentence; empty on other pages, of chosen runs, and until it has one."""
+        if self.chosen != RunFilter() or not self.rows:
             return ""
         run, headline = self.rows[0]
         if run.status == "running":

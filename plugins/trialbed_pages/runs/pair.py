@@ -64,7 +64,7 @@ def are_same(row: Row) -> bool:
 def _end(side: TrialPage) -> str:
     """Return how a trial ended, as the end of a sentence."""
     if side.trial.status != "answered":
-        return {"failed": "failed", "not_measured": "was not measured"}.get(side.trial.status, side.trial.status)
+        return {"failed": "failed", "not measured": "was not measured"}.get(side.trial.status, side.trial.status)
     if side.is_solved:
         return "solved the task"
     score = side.trial.score(JUDGED)

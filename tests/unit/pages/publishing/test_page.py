@@ -82,7 +82,10 @@ def run(name: str = "first", *, dataset: str = "d1", judge: str = "rule", **sett
 def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out() -> None:
     assert title_of([run()]) == "crewai and the reference loop with local:small on 2 tasks (harbour)"
     first, verdict, noise = lead_of(run())
-    assert first == "The 2 set-ups solve from 25 % (crewai:native) to 75 % (reference) of 2 tasks, asked 2 times each."
+    assert first == (
+        "The 2 set-ups solve from 25 % (crewai:native) to 75 % (reference) of 2 tasks, asked 2 times each. "
+        "A trial takes 400 tokens."
+    )
     assert verdict == "Against reference, shown to solve fewer: crewai:native."
     assert noise.endswith("they differ by up to 50 points.")
 
