@@ -66,7 +66,7 @@ class KnownTrials:
 
     @property
     def first_apart(self) -> bool:
-        """Whether the times of each worker's first trial can be left out, as ``scoring.first_trials_apart`` says."""
+        """True if the times of each worker's first trial can be left out, by ``scoring.first_trials_apart``."""
         import numpy as np
 
         frameworks, later = np.asarray(self._table.framework.places), np.asarray(self._table.first) == 0

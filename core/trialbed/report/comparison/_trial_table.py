@@ -129,7 +129,7 @@ class TrialTable:
 
     @cached_property
     def has_failed(self) -> NDArray[Any]:
-        """Whether each trial failed."""
+        """For each trial, true if it failed."""
         import numpy as np
 
         kinds = np.array([bool(kind) for kind in self.failed.values], dtype=bool)
