@@ -124,6 +124,7 @@ MESSAGES = [
     Odd("choices that are empty", body(choices=[]), "protocol_error", "no_choices"),
     Odd("choices that are missing", body(choices=...), "protocol_error", "no_choices"),
     Odd("choices that are null", body(choices=None), "protocol_error", "no_choices"),
+    Odd("choices that are a number", body(choices=5), "protocol_error", "no_choices"),
     Odd("a message that is null", body(None), "protocol_error", "null_message"),
     Odd(
         "a message that is missing",
