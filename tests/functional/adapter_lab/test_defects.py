@@ -1,4 +1,7 @@
-"""Every check can fail: adapters with one defect each are caught by the checks that are to catch them."""
+"""Every check can fail: adapters with one defect each are caught by the checks that are to catch them.
+
+The checks that head the report of a mutant are tried with it by the mutation score, and with a defect only beside others.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import pytest
 from support.defects import DEFECTS, Defective
 from support.defects.faults import NeedsTokens
 from support.mutants import MUTANTS
+from support.mutants._score import hurried
 
 from trialbed_adapter_lab import CHECKS, check_adapter
 from trialbed_adapter_lab.breadth import tried_defects
@@ -40,13 +44,9 @@ def cleaned_up(tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def hurried(monkeypatch):
-    """Wait less for what a defect keeps from happening."""
-    monkeypatch.setattr("trialbed_adapter_lab.checks.limits.PROMPT", 0.3)
-    monkeypatch.setattr("trialbed_adapter_lab.checks.hygiene.HELD_BACK", 0.3)
-    monkeypatch.setattr("trialbed_adapter_lab.checks.isolation.GATHERING", 0.3)
-    monkeypatch.setattr("trialbed_adapter_lab.harness.wait_until.__defaults__", (0.3,))
-    monkeypatch.setattr("trialbed_adapter_lab.harness.Barrier.__init__.__defaults__", (0.3,))
+def impatient():
+    with hurried():
+        yield
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
@@ -62,30 +62,11 @@ def test_a_run_that_ends_with_an_error_claims_no_tokens() -> None:
 
 
 WITNESSES = {
-    "slow_model": "Waits120SecondsForTheModel",
-    "slow_tool_beside_quick_ones": "WaitsFiftySecondsForTools",
-    "tool_that_takes_too_long": "RepeatsAfterErrors",
-    "twenty_calls_overlap": "MakesEightAtOnce",
-    "very_long_trial": "StopsAfter100Turns",
-    "long_trials": "StopsAfter15Turns",
-    "large_results_in_sum": "KeepsABudgetOfResults",
-    "equal_calls_again_and_again": "RefusesTheFifthEqualCall",
-    "trial_with_everything": "EndsWithText",
-    "mistaken_arguments_are_no_call": "DecodesTwice",
     "mistaken_arguments_go_back": "RaisesOnBadJson",
-    "near_names_are_no_call": "FoldsCaseOfNames",
-    "written_calls_are_not_made": "ReadsFences",
     "written_calls_are_the_answer": "ReadsBareJson",
     "calls_beside_text_are_made": "EndsWithText",
-    "thoughts_beside_calls_are_kept": "ForgetsThoughtsInText",
-    "thoughts_in_the_answer_are_kept": "DropsThoughts",
     "answer_is_the_last_text_alone": "JoinsTexts",
-    "answers_count_whatever_the_finish_reason": "RaisesOnOddReasons",
-    "turns_are_added_as_they_were": "JoinsLinesOfPlans",
-    "results_go_back_whole": "StripsResults",
     "calls_are_the_models": "StripsArguments",
-    "answers_are_the_last_text": "StripsAnswers",
-    "responses_are_claimed_whole": "StripsClaimedResponses",
     "turns_are_right_everywhere": "ClaimsCallsAsTurns",
 }
 """Check -> a mutant that it reports; the mutation score says which others it does."""

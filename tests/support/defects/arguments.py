@@ -39,13 +39,6 @@ class RaisesOnInvalidArguments(Changes):
         return arguments
 
 
-class ValidatesArguments(Defective):
-    caught_by = ("arguments_are_not_repaired",)
-
-    async def _call(self, name, text):
-        return "Error: count must be an integer" if '"seven"' in text else await super()._call(name, text)
-
-
 class FillsDefaultsIn(Defective):
     caught_by = ("defaults_are_not_filled_in",)
 

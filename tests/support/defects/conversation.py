@@ -22,18 +22,6 @@ class TakesIdsForUnique(Turn):
         return [self._made[call["id"]] for call in calls]
 
 
-class NumbersCallsAnew(Defective):
-    caught_by = ("calls_stay_in_the_conversation",)
-
-    def _request(self, messages):
-        return super()._request([self._renamed(entry) for entry in messages])
-
-    def _renamed(self, entry):
-        if "tool_calls" in entry:
-            return {**entry, "tool_calls": [{**call, "id": f"new_{call['id']}"} for call in entry["tool_calls"]]}
-        return entry
-
-
 class LosesTextBesideCalls(Defective):
     caught_by = ("text_beside_calls_is_kept",)
 

@@ -48,14 +48,6 @@ class HasNoPatience(Defective):
             return "Error: the tool took too long"
 
 
-class RaisesOnUnknownTools(Defective):
-    caught_by = ("unknown_tool_goes_back", "valid_calls_beside_invalid_ones")
-
-    async def _call(self, name, text):
-        self._tools[name]
-        return await super()._call(name, text)
-
-
 class RaisesOnBadJson(Defective):
     caught_by = ("bad_json_goes_back", "valid_calls_beside_invalid_ones")
 
@@ -104,16 +96,6 @@ class AnswersWithTheError(Defective):
             return self._finish(str(failed), 1)
 
 
-class RaisesItsOwnErrors(Defective):
-    caught_by = ("model_errors_fail_the_trial", "unreachable_model_fails_the_trial")
-
-    async def answer(self, query):
-        try:
-            return await super().answer(query)
-        except ModelFailed as failed:
-            raise ConnectionError(str(failed)) from failed
-
-
 class RetriesTheModel(Defective):
     caught_by = ("model_errors_are_not_retried",)
 
@@ -141,14 +123,6 @@ class TakesNothingForAnAnswer(Defective):
         return super()._finish(text, turns).model_copy(update={"finish": "give_answer"})
 
 
-class AsksAgainAfterNothing(Defective):
-    caught_by = ("empty_answer_ends_the_run",)
-
-    async def _ask(self, messages):
-        message = await super()._ask(messages)
-        return message if message["content"] or message.get("tool_calls") else await super()._ask(messages)
-
-
 class NeverGivesUp(Defective):
     caught_by = ("giving_up",)
 
@@ -164,26 +138,6 @@ class NeedsTokens(Defective):
         if not usage:
             raise RuntimeError("the completion has no usage")
         super()._count(usage)
-
-
-class AsksAgainAfterSilence(Turn):
-    """Asks again where the model has made calls and says nothing."""
-
-    caught_by = ("empty_answer_ends_the_run",)
-
-    async def _ask(self, messages):
-        message = await super()._ask(messages)
-        silent = not message.get("content") and not message.get("tool_calls")
-        return await super()._ask(messages) if silent and self._calls else message
-
-
-class AnswersWithTheLastResult(Defective):
-    """Returns a tool's result where the model says nothing."""
-
-    caught_by = ("empty_answer_ends_the_run",)
-
-    def _finish(self, text, turns):
-        return super()._finish(text or (self._calls[-1].response if self._calls else ""), turns)
 
 
 class RaisesWhereNothingIsLeftToSay(Defective):

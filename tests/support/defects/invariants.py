@@ -26,20 +26,3 @@ class KeepsResultsWithoutTheirCalls(Forgetful):
 
     def shorten(self, messages):
         return [*messages[:2], *messages[3:]]
-
-
-class LooksUpTheModelInTheEnd(Defective):
-    caught_by = ("nothing_else_is_asked",)
-
-    async def _ask(self, messages):
-        if len(messages) > SHORT:
-            await self._client.get(f"{self.endpoint.base_url}/models")
-        return await super()._ask(messages)
-
-
-class ClaimsTheFirstCallsOnly(Defective):
-    caught_by = ("claims_are_right_everywhere",)
-
-    async def answer(self, query):
-        answer = await super().answer(query)
-        return answer.model_copy(update={"calls": answer.calls[:SHORT]})

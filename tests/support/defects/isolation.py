@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, ClassVar
 
 from support.defects._defective import Defective
@@ -79,12 +78,3 @@ class HasOneConversation(Defective):
 
     def _request(self, messages):
         return {**super()._request(messages), "model": self.current[0]}
-
-
-class RunsOneTrialAtATime(Defective):
-    caught_by = ("trials_run_at_the_same_time",)
-    locks: ClassVar[dict[Any, asyncio.Lock]] = {}
-
-    async def answer(self, query):
-        async with self.locks.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-            return await super().answer(query)

@@ -46,13 +46,6 @@ class AnswersWithTheRefusal(Defective):
             return self._finish(str(error), 1)
 
 
-class SpeaksOfItsLimit(Turn):
-    caught_by = ("unfinished_is_no_answer",)
-
-    def cut_off(self):
-        return super().cut_off().model_copy(update={"final_answer": "Agent stopped due to max iterations."})
-
-
 class SkipsTheLastCalls(Turn):
     caught_by = ("calls_of_the_last_turn_are_made",)
 

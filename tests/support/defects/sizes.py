@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 from support.defects._defective import Defective
 
@@ -33,13 +32,6 @@ class FillsEmptyResults(Results):
         return text or "Tool returned no output."
 
 
-class CutsResultsOff(Results):
-    caught_by = ("megabyte_result",)
-
-    def change(self, text):
-        return text[:100_000]
-
-
 class ReprsDeepResults(Results):
     caught_by = ("deep_result",)
 
@@ -63,10 +55,3 @@ class EncodesTheAnswer(Defective):
     def _message(self, response):
         (response.json()["choices"][0]["message"]["content"] or "").encode()
         return super()._message(response)
-
-
-class RemovesThoughts(Defective):
-    caught_by = ("thoughts_in_the_answer_are_kept",)
-
-    def _finish(self, text, turns):
-        return super()._finish(re.sub(r"<think>.*?</think>\s*", "", text, flags=re.DOTALL), turns)
