@@ -18,14 +18,15 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 from trialbed.worker import supervised_command, worker_command
 
-SERVER = [sys.executable, "-m", "trialbed_server"]
-COMMAND = [sys.executable, "-m", "trialbed"]
+FORKED = ("trialbed", "trialbed_adapter_lab", "trialbed_server")
+"""Modules that are run as programs, with any arguments."""
+
 SCORING = [sys.executable, "-P", "-m", "trialbed.scoring_process"]
 SUPERVISOR = supervised_command([])
 WORKER = worker_command("")[:-1]
@@ -34,6 +35,9 @@ IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that every Python ignores."""
 
 DESCRIPTORS = 4096
+
+PATH = "PYTHONPATH"
+"""The variable with folders of ``sys.path``."""
 
 _execute = subprocess._fork_exec  # type: ignore[attr-defined]
 
@@ -52,20 +56,20 @@ def _start(*given: Any) -> int:
     pid = os.fork()
     if pid == 0:
         _leave_behind((stdin, stdout, stderr), own_session=bool(own_session))
-        os.environ.clear()
-        os.environ.update(os.fsdecode(variable).split("=", 1) for variable in variables)  # type: ignore[arg-type]
         if folder is not None:
             os.chdir(folder)
+        take_variables(dict(os.fsdecode(variable).split("=", 1) for variable in variables))
         contextvars.Context().run(_end_with, run)
     return pid
 
 
 def program(arguments: Sequence[str]) -> Callable[[], None] | None:
     """Returns what runs this command in this process, if it is one of those that are forked."""
-    if arguments[: len(SERVER)] == SERVER:
-        return partial(_run_here, "trialbed_server", arguments[len(SERVER) :])
-    if arguments[: len(COMMAND)] == COMMAND:
-        return partial(_run_here, "trialbed", arguments[len(COMMAND) :])
+    match arguments:
+        case [sys.executable, "-P", "-m", name, *given] if name in FORKED:
+            return partial(_run_elsewhere, name, given)
+        case [sys.executable, "-m", name, *given] if name in FORKED:
+            return partial(_run_here, name, given)
     if arguments == SCORING:
         # Its folders are those of the process that starts it.
         return partial(_run_module, "trialbed.scoring_process", [])
@@ -74,6 +78,18 @@ def program(arguments: Sequence[str]) -> Callable[[], None] | None:
     if is_worker:
         return partial(_supervise, command)
     return None
+
+
+def take_variables(variables: Mapping[str, str]) -> None:
+    """Replace this process's variables, and with them the folders of ``PYTHONPATH`` behind the one it starts in."""
+    own = _folders()
+    os.environ.clear()
+    os.environ.update(variables)
+    sys.path[1:] = [*_folders(), *(folder for folder in sys.path[1:] if folder not in own)]
+
+
+def _folders() -> list[str]:
+    return [os.path.abspath(folder) for folder in os.environ.get(PATH, "").split(os.pathsep) if folder]
 
 
 def _leave_behind(streams: Sequence[int], *, own_session: bool) -> None:
@@ -118,6 +134,11 @@ def _supervise(command: Sequence[str]) -> None:
 
 def _run_here(name: str, arguments: Sequence[str]) -> None:
     sys.path[0] = os.getcwd()
+    _run_module(name, arguments)
+
+
+def _run_elsewhere(name: str, arguments: Sequence[str]) -> None:
+    sys.path[0] = os.devnull  # holds the place of the folder in which no module is looked for
     _run_module(name, arguments)
 
 

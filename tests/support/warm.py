@@ -43,17 +43,14 @@ from trialbed.installed import installed_packages
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])  # else modules beside this file would be found as packages
 
-from support.forked import fork_programs, program
+from support.forked import PATH, fork_programs, program, take_variables
 from support.trust import read_no_certificates
 
 SUPPORTED = sys.platform == "linux"
 """Elsewhere a process that is forked may not use the system's own libraries."""
 
 READ_AT_START = ("PYTHON", "LANG", "LC_")
-"""Beginnings of the names of variables that are read before anything is imported."""
-
-PATH = "PYTHONPATH"
-"""The one of them that can be followed later: folders of ``sys.path``."""
+"""Beginnings of the names of variables that are read before anything is imported; folders can be added later."""
 
 IMPORTED = (
     "jsonschema_rs",
@@ -294,11 +291,9 @@ def _run(task: Mapping[str, Any], streams: Sequence[int]) -> None:
         if task["session"]:
             os.setsid()
         os.chdir(task["cwd"])
-        own = _folders()
-        os.environ.clear()
-        os.environ.update(task["env"])
+        take_variables(task["env"])
         time.tzset()
-        sys.path[:] = [os.getcwd(), *_folders(), *(folder for folder in sys.path[1:] if folder not in own)]
+        sys.path[0] = os.getcwd()
         fork_programs()
         gc.get_freeze_count = lambda: 1  # a run asks whether there are any: to count a million takes 30 ms
         code = _code(task)
@@ -311,10 +306,6 @@ def _run(task: Mapping[str, Any], streams: Sequence[int]) -> None:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
-
-
-def _folders() -> list[str]:
-    return [os.path.abspath(folder) for folder in os.environ.get(PATH, "").split(os.pathsep) if folder]
 
 
 def _code(task: Mapping[str, Any]) -> int:
