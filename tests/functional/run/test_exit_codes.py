@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,16 +18,17 @@ def unused_port() -> int:
         return int(found.getsockname()[1])
 
 
-def test_a_bare_run_needs_nothing(bench: Bench, tmp_path: Path) -> None:
-    # A checkout in the working directory has the package's name, and does not hide it.
+def test_a_bare_run_needs_nothing(bench_environment: dict[str, str], tmp_path: Path) -> None:
+    # A checkout in the working directory has the package's name, and hides it from no process: all are real ones.
     (tmp_path / "trialbed").mkdir()
-    done = bench("run")
-    assert "reference" in done.out
+    command = (Path(sys.executable).with_name("bench"), "run")
+    done = subprocess.run(command, cwd=tmp_path, env=bench_environment, capture_output=True, text=True, check=True)
+    assert "reference" in done.stdout
     document = json.loads((tmp_path / "results" / "tools" / "reference_mini.json").read_text())
     assert document["summary"]["total_queries"] == 60
     assert document["summary"]["average_api_call_score"] == 1.0
     assert document["summary"]["solved_percentage"] == 100.0
-    assert "[60/60]" in done.err
+    assert "[60/60]" in done.stderr
 
 
 def test_results_go_to_stdout_and_progress_to_stderr_and_a_score_that_is_reached_is_0(bench: Bench) -> None:

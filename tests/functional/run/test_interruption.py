@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.bench import Bench
 from support.processes import family, wait_until, wait_until_ended
-from support.warm import Program, started_warm
+from support.warm import Program, is_warm, started_warm
 
 from trialbed.records import TrialResult
 from trialbed.store import Store
@@ -52,6 +52,7 @@ def test_a_run_that_was_killed_goes_on_and_repeats_nothing(
         wait_until(lambda: count(tmp_path) >= 3)
         children = family(process.pid)
         assert len(children) >= 3  # the server, and a worker of each framework
+        assert all(map(is_warm, children)), "each test that runs anything would wait for imports"
         os.killpg(process.pid, signal.SIGKILL)
     wait_until_ended(children)
     before = {result.trial: result for result in kept(tmp_path)}
