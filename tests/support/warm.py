@@ -7,7 +7,6 @@ the interpreter reads before it imports anything must be the same, else the prog
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import contextlib
 import gc
@@ -193,20 +192,23 @@ def _kill(pid: int, *, own_session: bool) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
+class _Warm(subprocess.Popen[Any]):
+    """A program that is forked where that can be."""
+
+    def __init__(self, args: Any, *rest: Any, pass_fds: Sequence[int] = (), **options: Any) -> None:
+        forked = isinstance(args, Sequence) and not isinstance(args, str) and not pass_fds
+        super().__init__(warm_command(args) if forked else args, *rest, pass_fds=pass_fds, **options)
+
+
 @contextlib.contextmanager
 def warm_programs() -> Iterator[None]:
-    """Let event loops start what can be forked without the wait for its imports meanwhile."""
-    execute = asyncio.BaseEventLoop.subprocess_exec
-
-    async def start(loop: Any, factory: Any, *command: str, pass_fds: Sequence[int] = (), **options: Any) -> Any:
-        quicker = command if pass_fds else warm_command(command)
-        return await execute(loop, factory, *quicker, pass_fds=pass_fds, **options)
-
-    asyncio.BaseEventLoop.subprocess_exec = start  # type: ignore[method-assign]
+    """Let this process start what can be forked without the wait for its imports meanwhile."""
+    real = subprocess.Popen
+    subprocess.Popen = _Warm  # type: ignore[misc]
     try:
         yield
     finally:
-        asyncio.BaseEventLoop.subprocess_exec = execute  # type: ignore[method-assign]
+        subprocess.Popen = real  # type: ignore[misc]
 
 
 def warm_command(command: Sequence[str]) -> list[str]:
