@@ -20,6 +20,7 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn
 
 from trialbed.worker import supervised_command, worker_command
@@ -143,6 +144,7 @@ def _run_elsewhere(name: str, arguments: Sequence[str]) -> None:
 
 
 def _run_module(name: str, arguments: Sequence[str]) -> None:
+    Path("/proc/self/comm").write_text(name)  # its command line is that of the process it was forked from
     sys.argv = [name, *arguments]
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 

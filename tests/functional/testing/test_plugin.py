@@ -76,8 +76,8 @@ class TestOther:
         own = {"model": script(say("never")), "scorers": [lambda _: 1.0]}
         trial = trialbed.run(agent, "Refund order 7", tools=[find_order], **own)
         assert trial.said("never") and not trial.called("find_order")
-        servers = [child for child in psutil.Process().children(recursive=True) if "trialbed_server" in child.cmdline()]
-        assert len(servers) <= 2  # of scripted models, and of all objects
+        programs = [child.name() for child in psutil.Process().children(recursive=True)]
+        assert 1 <= programs.count("trialbed_server") <= 2  # of scripted models, and of all objects
 
 def test_no_real_judge(trialbed):
     with pytest.raises(Exception, match="judge='gpt-x': a model that helps a trial is not recorded"):
