@@ -1,0 +1,152 @@
+"""The notes below the table of a run."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from xml.etree import ElementTree as Xml
+
+import pytest
+from support.run_reports import document, reason, reported
+
+from trialbed.report import Integrity, IntegrityTally, check_thresholds
+from trialbed.views import UNKNOWN
+from trialbed_plugins.reporters import JunitReporter
+
+Show = Callable[..., str]
+
+
+def test_what_scores_mean_is_said_to_those_who_ask_and_only_of_those_shown(show: Show) -> None:
+    short = " ".join(show([document()]).split())
+    assert "tasks solved" not in short
+    assert short.endswith("What each figure means: bench show r1 --legend")
+    text = " ".join(show([document()], explained=True).split())
+    assert "95% Wilson interval, clustered" in text
+    assert "--legend" not in text
+    assert "solved: tasks solved, as the judge finds (unsure counts half)" in text
+    assert "api_f1" not in text
+
+
+def test_the_reasons_of_failures_stand_below(show: Show) -> None:
+    untold = {"score": "sopr_score", **reason("judge", 3, message="judge m: no verdict")}
+    failing = document(
+        answered_count=16, failed_count=3, not_measured_count=1,
+        failures=[reason("agent", 3, message="RuntimeError: no."), reason("endpoint", 1, "not measured")],
+        untold_reasons=[untold],
+    )  # fmt: skip
+    text = " ".join(show([failing]).split())
+    assert "3 of 20 trials failed (agent): RuntimeError: no [query 7: bench show r1 reference/7]" in text
+    assert "1 of 20 trials were not measured (endpoint): an endpoint" in text.replace("a endpoint", "an endpoint")
+    assert "solved could not be determined for 3 trials (judge): judge m: no verdict [query 7: bench" in text
+    assert "over the 20 answered trials alone: solved 0.8" in text
+
+
+def test_the_wires_facts_are_noted(show: Show) -> None:
+    claims = {
+        "invented": 0, "unreported": 0, "unasked": 4,
+        "tokens": {"claimed": 1030, "observed": 1000, "trials": 20, "differ": 3},
+        "turns": {"claimed": 10, "observed": 10, "trials": 20, "differ": 0},
+    }  # fmt: skip
+    odd = document(
+        claims=claims,
+        max_tokens=64,
+        finish_reasons={"stop": 18, "length": 2},
+        truncated={"answers": 2, "trials": 1},
+        text_calls={"calls": 1, "trials": 1},
+        waited=(75, 3),
+        translated=(6, 2),
+        refused_requests={"requests": 5, "trials": 2, "limits": {"max_steps": 4, "max_trial_tokens": 1}},
+        first_trials={"count": 4, "kept_apart": True, "averages": {"wall_time": 3.5}},
+    )
+    text = " ".join(show([odd]).split())
+    for note in (
+        "claims 1,030 tokens where 1,000 were observed; they differ in 3 of 20 trials",
+        "4 calls of Apis that no answer of the model asked for; they score nothing",
+        "2 trials stopped by the limit: 5 requests past --max-steps or --max-trial-tokens refused",
+        "2 answers of the model cut by max_tokens (64), in 1 trial",
+        "finish_reason of the model's answers: 18 stop, 2 length",
+        "the model wrote 1 call as text instead of sending them, in 1 trial; they count only where the request offered",
+        "requests to the model waited to be sent, or to be sent again, for 75 s in 3 trials, which is in wall_time",
+        "6 requests in 2 trials put to the model in another dialect, as its endpoint does not speak the framework's",
+        "times leave out the first trial of each worker (4), which took 3.5 s on average",
+    ):
+        assert note in text
+    assert "turns where" not in text
+
+
+def test_who_waited_for_answers_to_be_made_is_said_where_frameworks_differ_in_it(show: Show) -> None:
+    first, second = document(), document("other")
+    first["summary"]["cached_calls"] = {"calls": 40, "cached": 4}
+    second["summary"]["cached_calls"] = {"calls": 40, "cached": 36}
+    note = "answered from the cache, without a wait (10% for reference, 90% for other)"
+    assert note in " ".join(show([first, second]).split())
+    second["summary"]["cached_calls"] = {"calls": 40, "cached": 5}
+    assert "answered from the cache" not in " ".join(show([first, second]).split())
+
+
+def test_deviations_and_false_claims_are_noted_by_framework(show: Show) -> None:
+    odd = document("odd", deviations=["adds a prompt", "no seed"], claims=None)
+    odd["summary"]["claims"] = {**document()["summary"]["claims"], "invented": 2, "unreported": 1}
+    text = " ".join(show([document(), odd]).split())
+    assert "odd: declared deviations: adds a prompt; no seed" in text
+    assert "odd: claims differ from the wire: 2 calls claimed and never made, 1 made and never claimed" in text
+    assert "reference: " not in text
+
+
+def test_the_part_of_recorded_answers_is_said(show: Show) -> None:
+    totals = {"model_requests": 40, "total_tokens": 1_000, "recorded_requests": 10, "recorded_tokens": 100}
+    some = document("some")
+    some["summary"]["totals"] = totals
+    text = " ".join(show([document(), some]).split())
+    assert "some: recorded answers: 10 of 40 requests (25%), 100 of 1,000 tokens (10%); the model's own times" in text
+    assert "reference: recorded" not in text
+
+
+@pytest.mark.parametrize("brief", [False, True])
+def test_trials_that_were_lost_with_their_nodes_are_counted(show: Show, brief: bool) -> None:
+    report = reported(document())
+    assert "were lost" not in show(report, brief=brief)
+    (summary,) = report.frameworks
+    run = report.run.model_copy(update={"lost": {"west": 2, "east": 1}})
+    text = " ".join(show(replace(report, run=run, frameworks=(replace(summary, run=run),)), brief=brief).split())
+    assert "3 trials were lost with their nodes, and ran again: east 1, west 2." in text
+
+
+def test_repeated_trials_are_said_below_the_table(show: Show) -> None:
+    once = " ".join(show([document(repeated={"trials": 1, "replaced": 0})], width=200).split())
+    assert "1 failed trial repeated: the first attempt counts" in once
+    assert "but in" not in once
+    later = " ".join(show([document(repeated={"trials": 3, "replaced": 2})], width=200).split())
+    assert "3 failed trials repeated: the first attempt counts, but in 2 a later one, as the adapter" in later
+    assert "repeated" not in show([document()])
+
+
+def test_a_row_that_is_void_has_no_score_and_says_why(show: Show) -> None:
+    report = reported(document("reference"), document("cheat"))
+    integrity = Integrity(20, {}, "strong answered in place of the run's model")
+    report = replace(report, frameworks=(report.frameworks[0], replace(report.frameworks[1], integrity=integrity)))
+    shown = show(report, whole=True)
+    text = " ".join(shown.split())
+    assert "cheat: VOID: strong answered in place of the run's model; no score is shown" in text
+    assert "cheat has no result that counts, as its row is void: strong answered in place" in text
+    assert "cheat: over the" not in text
+    row = next(line for line in shown.splitlines() if line.startswith("solved"))
+    assert row.split()[-1] == UNKNOWN
+    stream = io.StringIO()
+    JunitReporter().report(report, stream)
+    cheat = next(suite for suite in Xml.fromstring(stream.getvalue()) if suite.get("name") == "cheat")
+    assert [(case.get("name"), case[0].get("type")) for case in cheat.iter("testcase")] == [("row is void", "void")]
+    (own, void) = (check.problem for check in check_thresholds(report.frameworks, {"sopr_score": 0.0}))
+    assert own == ""
+    assert void == "solved is not shown, as the row is void: strong answered in place of the run's model"
+
+
+def test_findings_of_integrity_are_noted_by_framework(show: Show) -> None:
+    found = {"required_choice": IntegrityTally(9, 3, ()), "added_tool": IntegrityTally(3, 3, ("final_answer",))}
+    report = reported(document("smolagents"))
+    report = replace(report, frameworks=(replace(report.frameworks[0], integrity=Integrity(3, found)),))
+    assert (
+        "integrity: 9 requests demand a call, in 3 trials; "
+        "3 tools on offer that are not the trial's, in 3 trials (final_answer)"
+    ) in " ".join(show(report).split())
