@@ -24,7 +24,7 @@ def test_pages_and_figures_are_those_of_the_numbers(folder: Path, tmp_path: Path
     assert folder.name in (RESULTS / "index.md").read_text()
 
 
-@pytest.mark.slow(240)
+@pytest.mark.slow(80)
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
 def test_a_replay_through_all_frameworks_gives_every_number_and_file_again(
     folder: Path, tmp_path: Path, env_dir: Path

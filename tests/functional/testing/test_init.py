@@ -15,7 +15,7 @@ from support.distributions import uv
 from support.frameworks import FrameworkEnvironment
 from support.warm import run_warm
 
-pytestmark = pytest.mark.slow(150)
+pytestmark = pytest.mark.slow(40)
 
 
 def outcome(
