@@ -39,6 +39,9 @@ LAST = 15.0
 SHOWN = 300
 """Characters of a reason."""
 
+GUESSES = " Some common causes include:"
+"""Where Ray begins to list what a death may come from, whatever it came from."""
+
 NODE_ID = "ray.io/node-id"
 """The label that Ray gives each node."""
 
@@ -196,7 +199,8 @@ def _reason(error: Exception) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     # The first line of a death is a heading, the last says what happened; of an error in the actor it is the error.
     shown = f"{lines[0]} {lines[-1]}" if isinstance(error, RayActorError) and len(lines) > 1 else lines[-1]
-    return re.sub(r"[Tt]he actor [0-9a-f]+", "its actor", shown)[:SHOWN].rstrip(". ")
+    known, _, _ = shown.partition(GUESSES)
+    return re.sub(r"[Tt]he actor\b( [0-9a-f]{8,})?", "its actor", known)[:SHOWN].rstrip(". ")
 
 
 async def _serve(order: Connect, out: int) -> None:

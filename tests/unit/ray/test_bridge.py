@@ -16,7 +16,7 @@ import pytest
 
 from trialbed.records import Record
 from trialbed.worker import message_line
-from trialbed_ray._messages import Ask, Connect, PlaceSetup, Shun
+from trialbed_ray._messages import Ask, Connect, Lose, PlaceSetup, Shun
 
 
 class RayTaskError(Exception):
@@ -25,6 +25,17 @@ class RayTaskError(Exception):
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+class RayActorError(Exception):
+    """The death of an actor."""
+
+
+DEATH = """The actor died unexpectedly before finishing this task.
+\tclass_name: Place
+\tactor_id: 9a5ea3bd8ad6f0b1d2f4e8c601000000
+The actor is dead because its worker process has died. Worker exit detail: End of file. Some common causes include: (1) \
+the process was killed by the OOM killer due to high memory usage, (2) ray stop --force was called."""
 
 
 class Method:
@@ -37,8 +48,9 @@ class Method:
 class Actor:
     """A place on a node."""
 
-    def __init__(self, events: list[str], node: str, room: asyncio.Semaphore) -> None:
+    def __init__(self, events: list[str], node: str, room: asyncio.Semaphore, death: Exception) -> None:
         self.events = events
+        self.death = death
         self.node, self.room = node, room
         self.gone = asyncio.Event()
         self.open, self.live = Method(self._open), Method(self._live)
@@ -50,7 +62,7 @@ class Actor:
 
     async def _live(self) -> None:
         await self.gone.wait()
-        raise RuntimeError("it was killed")
+        raise self.death
 
     async def _execute(self, what: str) -> str:
         if what == "full disk":
@@ -72,6 +84,7 @@ class Played:
         self.made = 0
         self.places = 1
         self.room = asyncio.Semaphore(99)
+        self.death: Exception = RuntimeError("it was killed")
         self.asked: list[dict[str, Any]] = []
         self.bridge: Callable[[int], Any]
         self.util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.7")
@@ -89,7 +102,7 @@ class Played:
         self.made += 1
         if self.made == 1:
             raise RuntimeError("no answer of the head")
-        return Actor(self.events, node, self.room)
+        return Actor(self.events, node, self.room, self.death)
 
     def kill(self, actor: Actor) -> None:
         self.events.append("killed")
@@ -136,7 +149,7 @@ async def served(played: Played) -> AsyncIterator[Served]:
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     found = Played()
-    errors = SimpleNamespace(RayTaskError=RayTaskError, RayActorError=type("RayActorError", (Exception,), {}))
+    errors = SimpleNamespace(RayTaskError=RayTaskError, RayActorError=RayActorError)
     # Ray itself leaves threads and warnings behind, and is not installed everywhere.
     monkeypatch.setitem(sys.modules, "ray", found)
     monkeypatch.setitem(sys.modules, "ray.exceptions", errors)
@@ -162,6 +175,19 @@ async def test_a_place_that_cannot_be_used_is_made_again(played: Played) -> None
             assert await one.next() == {"type": "gone", "place": place, "reason": "it was killed"}
         assert (await one.next())["place"] == 4
     assert played.made == 4
+
+
+async def test_a_death_is_told_in_words_without_guesses(played: Played) -> None:
+    played.death = RayActorError(DEATH)
+    async with served(played) as one:
+        while (found := await one.next())["type"] != "open":
+            """Not yet."""
+        one.send(Lose(node=found["node"]))
+        gone = await one.next()
+    assert gone["reason"] == (
+        "its actor died unexpectedly before finishing this task. "
+        "its actor is dead because its worker process has died. Worker exit detail: End of file"
+    )
 
 
 async def test_a_node_that_is_shunned_gets_no_places(played: Played) -> None:
