@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -134,11 +135,18 @@ class FigureCache:
                 entries.popitem(last=False)
         return value
 
+    def forget_queries(self) -> None:
+        """Open datasets anew, as the file of one was edited; all that was made of their tasks is read again."""
+        with self._lock:
+            self._queries.clear()
+            self._figures.clear()
+
     def queries(self, run: StoredRun) -> Mapping[QueryId, Query] | None:
         """Return the tasks of a run; None where its dataset is out of reach or has changed."""
-        if run.run_id not in self._queries:
-            try:
-                self._queries[run.run_id] = run_queries(run.config, self._data_dir)
-            except (TrialbedError, OSError):
-                self._queries[run.run_id] = None
-        return self._queries[run.run_id]
+        with suppress(KeyError):
+            return self._queries[run.run_id]
+        found = None
+        with suppress(TrialbedError, OSError):
+            found = run_queries(run.config, self._data_dir)
+        self._queries[run.run_id] = found
+        return found

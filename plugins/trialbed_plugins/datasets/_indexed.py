@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from trialbed.catalogs import StoredQueries
 from trialbed.contracts import Dataset
-from trialbed.errors import DataError
+from trialbed.errors import DataError, DatasetChanged
 from trialbed.files import make_private_folder, replace_file
 from trialbed.records import Api, ApiRef, Query
 from trialbed_plugins.datasets._listed import check_query, is_name, unique_apis
@@ -101,7 +101,7 @@ class IndexedDataset(Dataset):
         except OSError as error:
             raise DataError(f"{self._path}: cannot be read: {error.strerror or error}") from error
         if _digest(text) != self._digests[place]:
-            raise DataError(f"{self._path}: has changed since it was opened; start the command again")
+            raise DatasetChanged(f"{self._path}: has changed since it was opened; start the command again")
         return Query.model_validate_json(text)
 
 

@@ -12,11 +12,12 @@ import httpx
 import pytest
 from starlette.routing import Mount
 from support.stored_columns import CROSSED, load_columns
-from support.stored_runs import NEW, OLD, add_costs
+from support.stored_runs import NEW, OLD, add_costs, make_hostile_store
 
 from trialbed.drivers import load_driver
 from trialbed.store import Store
 from trialbed_pages import create_app
+from trialbed_plugins.datasets import file
 
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
 PAIR = f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1"
@@ -222,3 +223,20 @@ async def test_the_page_of_two_trials_says_where_they_part_and_how_each_ends(get
     assert said == (
         "They first differ at exchange 2 of 3; reference/1 solved the task, langgraph:native/1 did not solve the task."
     )
+
+
+async def test_a_run_whose_large_dataset_is_edited_meanwhile_is_shown_by_what_the_store_has(
+    tmp_path: Path, clients: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file, "LARGE", 0)
+    monkeypatch.setattr("trialbed.catalogs._queries.AT_HAND", 0)
+    monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
+    make_hostile_store(tmp_path / "trialbed.db", "Weather in Lima?")
+    dataset = tmp_path / "queries.json"
+    path = f"/runs/{NEW}/queries"
+    async with clients(create_app(str(tmp_path / "trialbed.db"), tmp_path)) as client:
+        assert "tasks are not shown" not in (await client.get(f"/runs/{NEW}")).text
+        dataset.write_text(dataset.read_text("utf-8").replace("Lima?", "Rome?"), "utf-8")
+        answer = await client.get(path, follow_redirects=True)
+        assert (answer.status_code, answer.url.path) == (200, path)
+        assert "tasks are not shown" in (await client.get(f"/runs/{NEW}")).text
