@@ -24,6 +24,9 @@ MEMORY = 1 << 30
 PATIENCE = 120.0
 """Seconds that a cluster, or a node of it, is waited for."""
 
+DESCRIPTIONS = 3
+"""Places of a node that are asked to describe a framework, one after the other, where they are lost meanwhile."""
+
 RENEWALS = (20.0, 60.0, 180.0)
 """Seconds without any place, after there were some, before the cluster is connected with anew; the last one repeats.
 
@@ -153,17 +156,22 @@ class RayExecutor(Executor):
 
     async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
         """Describe the framework as a worker on this node finds it; its environment is built there first."""
-        own = [place for place in self._places.values() if place.node == node]
-        if not own:
-            raise DriverBroken(f"the node {node} is not there any more")
-        place = min(own, key=lambda one: len(one.loaded))
-        place.loaded.add(framework)
-        answer = await self._link.ask(place.number, "describe", framework)
-        if answer.lost:
-            raise DriverBroken(f"the node {node} was lost while it described {framework}: {answer.lost}")
-        if answer.error:
-            raise _error(answer, node)
-        return FrameworkInfo.model_validate_json(answer.result)
+        reason = "is not there any more"
+        for _ in range(DESCRIPTIONS):
+            own = [place for place in self._places.values() if place.node == node]
+            if not own:
+                break
+            place = min(own, key=lambda one: len(one.loaded))
+            place.loaded.add(framework)
+            answer = await self._link.ask(place.number, "describe", framework)
+            if answer.error:
+                raise _error(answer, node)
+            if not answer.lost:
+                return FrameworkInfo.model_validate_json(answer.result)
+            # One place is not the node: it is left out where it differs, and another place may say whether it does.
+            self._drop(place)
+            reason = f"was lost while it described {framework}: {answer.lost}"
+        raise DriverBroken(f"the node {node} {reason}")
 
     async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
         """Run a trial at a place, if possible one where a worker of its framework waits."""
@@ -172,9 +180,9 @@ class RayExecutor(Executor):
             return LostTrial("the cluster", self.absence or "there is no node")
         try:
             answer = await self._link.ask(place.number, "execute", spec.model_dump_json())
-            if (answer.lost or answer.error) and self._places.get(place.number) is place:
+            if answer.lost or answer.error:
                 # Free at once, it would take trial after trial: the bridge ends it too, and makes another one.
-                self._remove(place.number)
+                self._drop(place)
         finally:
             place.busy = False
             if place.number in self._places and place.node not in self._accepted:
@@ -246,6 +254,10 @@ class RayExecutor(Executor):
                 self._start(self._wake())
             case _:
                 raise ValueError(f"the bridge sent {message.type}")
+
+    def _drop(self, place: OpenPlace) -> None:
+        if self._places.get(place.number) is place:
+            self._remove(place.number)
 
     def _remove(self, number: int) -> None:
         if self._places.pop(number, None) and not self._places:

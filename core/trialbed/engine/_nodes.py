@@ -76,6 +76,7 @@ class NodeWatch:
         # For their losses, also where they leave with each loss and come back.
         self._given_up: set[Who] = set()
         self._joining: dict[Who, asyncio.Task[None]] = {}
+        self._fleeting: set[str] = set()
         self._none_since: float | None = None
         self._slots: Slots | None = None
         self._most = 0
@@ -197,7 +198,7 @@ class NodeWatch:
             for who in (there & self._given_up) - self._refused:
                 self._refuse(who)  # it is back, and the executor may use it
         self._wait(capacity)
-        if self._none_since is not None and self._clock() - self._none_since >= self._executor.patience / 2:
+        if not self._may_join() and self._waited() >= self._executor.patience / 2:
             self._take_back(there & self._given_up)
 
     def _take_back(self, given_up: set[Who]) -> None:
@@ -207,14 +208,24 @@ class NodeWatch:
         self._given_up -= given_up
         self._refused -= given_up
 
+    def _waited(self) -> float:
+        """Seconds for which there has been no node."""
+        return 0.0 if self._none_since is None else self._clock() - self._none_since
+
+    def _may_join(self) -> bool:
+        """True while a node joins, but for one that was lost while it joined, if no trial could run since."""
+        return any(name not in self._fleeting for name, _ in self._joining)
+
     def _wait(self, capacity: int) -> None:
-        if capacity or self._joining:
+        if capacity:
             self._none_since = None
+            self._fleeting.clear()
+        elif self._may_join():
             return
-        if self._none_since is None:
+        elif self._none_since is None:
             self._none_since = self._clock()
             self._say(f"no node is left; one is waited for, at most {self._executor.patience:g} s")
-        elif self._clock() - self._none_since >= self._executor.patience:
+        elif self._waited() >= self._executor.patience:
             self.gone = f"no node was left, and none has come within {self._executor.patience:g} s{self._why()}"
             if self._slots is not None:
                 self._slots.close(self.gone)
@@ -248,6 +259,7 @@ class NodeWatch:
         finally:
             del self._joining[_who(node)]
         if _who(node) not in {_who(one) for one in self._nodes() or ()}:
+            self._fleeting.add(node.name)
             return  # it has left again
         if _who(node) in self._given_up:
             return

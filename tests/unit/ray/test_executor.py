@@ -14,7 +14,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.contracts import LostTrial, Sandbox
-from trialbed.errors import DriverNotFound, NothingMeasured, UsageError
+from trialbed.errors import DriverBroken, DriverNotFound, NothingMeasured, UsageError
 from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_ray import _link
 from trialbed_ray import executor as executor_module
@@ -48,6 +48,9 @@ for line in sys.stdin:
         known = {"name": argument, "version": "1", "adapter": "a", "adapter_version": "1", "python": "3"}
         refused = {"error": "DriverNotFound", "message": "no such framework"}
         broken = {"error": "SandboxUnavailable", "message": "no bubblewrap"}
+        if argument == "fatal" or argument == "fragile" and asked["place"] == 1:
+            say(**answer, lost="out of memory")
+            continue
         say(**answer, **{"unknown": refused, "boxed": broken}.get(argument, {"result": json.dumps(known)}))
     elif asked["method"] == "connect":
         say(**answer)
@@ -151,6 +154,16 @@ async def test_a_lost_place_costs_its_trial_and_no_other() -> None:
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+@pytest.mark.usefixtures("folder")
+async def test_a_place_that_is_lost_while_it_describes_is_not_its_node() -> None:
+    async with entered() as executor:
+        assert (await executor.describe("fragile", "node-1")).name == "fragile"
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [("node-0", 2), ("node-1", 1)]
+        with pytest.raises(DriverBroken, match="node-0 was lost while it described fatal: out of memory"):
+            await executor.describe("fatal", "node-0")
+        assert [node.name for node in executor.nodes()] == ["node-1"]
 
 
 async def test_a_node_that_is_refused_gives_up_its_places_as_their_trials_end(folder: Path) -> None:

@@ -297,6 +297,37 @@ async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
     assert time.said == ["no node is left; one is waited for, at most 10 s"]
 
 
+class Fleeting(Cluster):
+    """One node that is lost while it is described, and back at once, again and again; for a while, another is there."""
+
+    def __init__(self) -> None:
+        super().__init__(a=1)
+        self.starts = 0
+
+    def nodes(self) -> tuple[Node, ...]:
+        return super().nodes() or (Node("b", 2, str(self.starts)),)
+
+    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
+        if node == "b":
+            self.starts += 1
+            raise DriverError("it was lost")
+        return await super().describe(framework, node)
+
+
+async def test_a_node_that_is_lost_whenever_it_joins_is_none_that_has_come() -> None:
+    cluster, time, slots = Fleeting(), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 1)
+        cluster.capacities.clear()
+        async with asyncio.timeout(60):
+            while not watch.gone:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0)
+    assert cluster.starts > 1
+    assert time.said == ["no node is left; one is waited for, at most 10 s"]
+
+
 async def test_a_look_that_fails_is_not_the_last() -> None:
     cluster, time, slots = Cluster(a=1), Time(), Slots(8)
     watch = time.watch(cluster)
