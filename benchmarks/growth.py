@@ -1,14 +1,13 @@
-"""Measures how CPU time and memory of runs, and of commands that read them, grow with the number of trials.
+"""Measures how CPU time and memory of commands that read runs grow with the number of trials.
 
-    python benchmarks/growth.py read [--trials 1000,10000,100000] [--store URL] [--folder DIR]
-    python benchmarks/growth.py run [--trials 1000,5000] [--concurrency 4]
+    python benchmarks/growth.py [--trials 1000,10000,100000] [--store URL] [--folder DIR]
 
-``read`` fills a store with trials that ``bench run`` has recorded here: it runs 100, and adds each of them again under
+It fills a store with trials that ``bench run`` has recorded here: it runs 100, and adds each of them again under
 other queries, with their texts changed, by the store's public methods. So rows, bodies and reports are what the engine
 writes, but no agent ran for most of them; ``--bare`` leaves requests and calls out, which no reading command looks at.
 Then it keeps the run's report as the end of a run does, and measures commands and pages, each in a process of its own.
 Stores that were filled in a ``--folder`` are read again, and ``--only`` names the figures that are measured anew.
-``run`` runs the trials: ``reference`` with the scripted model, which is as fast as an agent can be.
+``running.py`` measures the runs themselves.
 
 CPU times are user and system, memory is the most that a process had. Both mean something on a machine that is busy with
 other work. Figures are added to ``growth.json``, of which the tables of ``docs/explanation/scale.md`` are made.
@@ -40,7 +39,6 @@ RECORDED = 50
 
 FRAMEWORKS = ("reference", "langgraph")
 APIS = 6
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def query(number: int) -> dict[str, Any]:
@@ -233,80 +231,6 @@ def commands(store: str, run: str) -> dict[str, list[str]]:
     }
 
 
-def kind_of(command: str) -> str:
-    for part, kind in (("trialbed_server", "server"), ("trialbed.worker", "worker"), ("scoring", "scoring")):
-        if part in command:
-            return kind
-    return "other"
-
-
-def family(root: int) -> Iterator[int]:
-    yield root
-    for task in Path(f"/proc/{root}/task").glob("*/children"):
-        for child in task.read_text().split():
-            yield from family(int(child))
-
-
-def sample(root: int, found: dict[int, dict[str, Any]]) -> None:
-    for pid in family(root):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            status, stat = Path(f"/proc/{pid}/status").read_text(), Path(f"/proc/{pid}/stat").read_text()
-        except OSError:
-            continue
-        peak = re.search(r"VmHWM:\s+(\d+)", status)
-        times = stat.rpartition(")")[2].split()
-        if peak:
-            used = (int(times[11]) + int(times[12])) / TICKS
-            kind = "engine" if pid == root else kind_of(command)
-            found[pid] = {"kind": kind, "mib": int(peak[1]) / 1024, "cpu": used}
-
-
-def run(trials: int, concurrency: int, folder: Path) -> dict[str, Any]:
-    """Run that many trials, and look at every process while they last."""
-    write_dataset(folder / "growth.json", trials)
-    place = folder / f"run-{trials}-{concurrency}"
-    options = [
-        "--dataset",
-        str(folder / "growth.json"),
-        "-f",
-        "reference",
-        "-m",
-        "scripted:gold",
-        "-j",
-        str(concurrency),
-    ]
-    began = time.perf_counter()
-    command = [sys.executable, "-m", "trialbed", "run", *options, "--store", str(place / "t.db"), "-o", str(place)]
-    with (folder / "log").open("wb") as log:
-        child = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
-        found: dict[int, dict[str, Any]] = {}
-        first = None
-        while child.poll() is None:
-            sample(child.pid, found)
-            if first is None and b"[1/" in (folder / "log").read_bytes()[:20_000]:
-                first = {
-                    "wall": time.perf_counter() - began,
-                    "mib": found[child.pid]["mib"],
-                    "cpu": found[child.pid]["cpu"],
-                }
-            time.sleep(0.25)
-    if child.returncode:
-        raise SystemExit((folder / "log").read_text()[-2000:])
-    every: dict[str, Any] = {}
-    for one in found.values():
-        own = every.setdefault(one["kind"], {"cpu": 0.0, "mib": 0.0, "processes": 0})
-        own["cpu"] = round(own["cpu"] + one["cpu"], 2)
-        own["mib"] = round(max(own["mib"], one["mib"]), 1)
-        own["processes"] += 1
-    total = sum(one["cpu"] for one in every.values())
-    return {
-        **every,
-        "all": {"cpu": round(total, 2), "per trial": round(1000 * total / trials, 2)},
-        "first trial": first,
-    }
-
-
 def save(part: str, key: str, value: dict[str, dict[str, Any]], **conditions: Any) -> None:
     """Add figures to those of a part and a size, each with the conditions under which it was measured."""
     known = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
@@ -333,33 +257,22 @@ def record(folder: Path, source: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("read", "run"))
     parser.add_argument("--trials", default="1000,10000")
-    parser.add_argument("--concurrency", default="4")
-    parser.add_argument("--store", help="a database's URL instead of files, for `read` of one size")
+    parser.add_argument("--store", help="a database's URL instead of files, for one size")
     parser.add_argument("--bare", action="store_true", help="leave requests and calls out of the copies")
-    parser.add_argument("--folder", type=Path, help="where stores that are filled stay, for `read`")
-    parser.add_argument("--only", default="", help="a regular expression of the names of figures, for `read`")
+    parser.add_argument("--folder", type=Path, help="where stores that are filled stay")
+    parser.add_argument("--only", default="", help="a regular expression of the names of figures")
     given = parser.parse_args()
-    sizes = [int(size) for size in given.trials.split(",")]
     with tempfile.TemporaryDirectory() as name:
         folder = (given.folder or Path(name)).absolute()
-        if given.what == "read":
-            source = str(folder / "recorded.db")
-            if not Path(source).exists():
-                record(folder, source)
-            for trials in sizes:
-                figures = read(trials, given.store, folder, source, bare=given.bare, only=given.only)
-                for name, found in figures:
-                    print(f"{trials:>8,} {name:<30} {found}", flush=True)
-                    part = "postgresql" if given.store else "sqlite"
-                    save(part, str(trials), {name: found}, bare=given.bare)
-        else:
-            for trials in sizes:
-                for concurrency in map(int, given.concurrency.split(",")):
-                    found = run(trials, concurrency, folder)
-                    print(trials, concurrency, json.dumps(found))
-                    save("run", f"{trials} at {concurrency}", {"trials": found})
+        source = str(folder / "recorded.db")
+        if not Path(source).exists():
+            record(folder, source)
+        for trials in map(int, given.trials.split(",")):
+            for figure, found in read(trials, given.store, folder, source, bare=given.bare, only=given.only):
+                print(f"{trials:>8,} {figure:<30} {found}", flush=True)
+                part = "postgresql" if given.store else "sqlite"
+                save(part, str(trials), {figure: found}, bare=given.bare)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Nodes of a Ray cluster on this machine, in a program of their own: ``python ray_cluster.py NODES``.
 
-It reads commands from standard input, and writes one line when each is done: ``add``, ``kill`` (the oldest node), and
-the end of input ends all. Nobody else may import Ray: it leaves threads and warnings behind.
+It reads commands from standard input, and writes one line when each is done: ``add``, ``kill`` (the oldest node),
+``replace`` (the head, with all nodes), and the end of input ends all. Nobody else may import Ray: it leaves
+threads and warnings behind.
 """
 
 from __future__ import annotations
@@ -57,6 +58,10 @@ class RayCluster:
         """Kill the oldest node, with all that runs on it."""
         self._do("kill")
 
+    def replace(self) -> None:
+        """Kill the head and all nodes, and start as many anew, with a head at the same address that knows nothing."""
+        self._do("replace")
+
     def _do(self, command: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{command}\n")
@@ -95,22 +100,30 @@ def _serve(number: int) -> None:
     os.dup2(2, 1)  # Ray prints, too
     from ray.cluster_utils import Cluster
 
-    def new_cluster() -> Any:
-        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
-        return Cluster(initialize_head=True, head_node_args=head | _ports())
-
-    cluster = _patiently(new_cluster)
+    head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
+    cluster = _patiently(lambda: Cluster(initialize_head=True, head_node_args=head | _ports()))
 
     def add() -> Any:
         return _patiently(lambda: cluster.add_node(num_cpus=CPUS, memory=MEMORY, object_store_memory=STORE, **_ports()))
 
+    def replace_head() -> None:
+        if cluster.head_node is not None:
+            cluster.remove_node(cluster.head_node, allow_graceful=False)
+        cluster.add_node(gcs_server_port=port, **head, **_ports())
+
     nodes = [add() for _ in range(number)]
+    port = int(cluster.address.rpartition(":")[2])
     print(cluster.address, file=out, flush=True)
     for line in sys.stdin:
         if line == "add\n":
             nodes.append(add())
-        else:
+        elif line == "kill\n":
             cluster.remove_node(nodes.pop(0), allow_graceful=False)
+        else:
+            for one in nodes:
+                cluster.remove_node(one, allow_graceful=False)
+            _patiently(replace_head)
+            nodes = [add() for _ in nodes]
         print(line.strip(), file=out, flush=True)
     cluster.shutdown()
 

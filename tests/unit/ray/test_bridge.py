@@ -34,8 +34,8 @@ class RayActorError(Exception):
 DEATH = """The actor died unexpectedly before finishing this task.
 \tclass_name: Place
 \tactor_id: 9a5ea3bd8ad6f0b1d2f4e8c601000000
-The actor is dead because its worker process has died. Worker exit detail: End of file. Some common causes include: (1) \
-the process was killed by the OOM killer due to high memory usage, (2) ray stop --force was called."""
+The actor is dead because its worker process has died. Worker exit detail: End of file. Some common causes include: \
+(1) the process was killed by the OOM killer due to high memory usage, (2) ray stop --force was called."""
 
 
 class Method:

@@ -1,0 +1,145 @@
+"""Measures the processor time of a trial, and the memory of each process, while runs last.
+
+    python benchmarks/running.py concurrency [--at 1,16,64,256] [--trials 60]
+    python benchmarks/running.py frameworks [--names reference,langgraph,…] [--trials 60]
+
+``concurrency`` runs ``reference`` with the scripted model, which is as fast as an agent can be, so many trials at a
+time; ``frameworks`` runs each framework in its profiles, four at a time. Counted are the trials of the second half of
+a run, when all workers have started: a run has at least four trials for each. Frameworks that are not installed here
+need environments: ``bench env add``.
+
+Figures are added to ``growth.json``, of which the tables of ``docs/explanation/scale.md`` are made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from growth import save, write_dataset
+
+NAMES = "reference,langgraph,crewai,autogen,openai-agents,agno"
+PROFILES = ("native", "controlled")
+AT_ONCE = 4
+INTERVAL = 0.25
+TICKS = os.sysconf("SC_CLK_TCK")
+DONE = re.compile(rb"\[(\d+)/\d+\]")
+KINDS = {"_supervisor.py": "supervisor", "trialbed_server": "server", "trialbed.worker": "worker"}
+"""Part of a command -> what it is; a supervisor's has that of its worker in it."""
+
+
+class Used(NamedTuple):
+    """The processor seconds and the most MiB of a process."""
+
+    kind: str
+    cpu: float
+    mib: float
+
+
+Look = dict[int, Used]
+"""The processes of a run, also those that have ended."""
+
+
+def kind_of(command: str) -> str:
+    return next((kind for part, kind in KINDS.items() if part in command), "other")
+
+
+def family(root: int) -> Iterator[int]:
+    yield root
+    for task in Path(f"/proc/{root}/task").glob("*/children"):
+        for child in task.read_text().split():
+            yield from family(int(child))
+
+
+def sample(root: int, found: Look) -> None:
+    """Look at a program and all that it has started."""
+    for pid in family(root):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            status, stat = Path(f"/proc/{pid}/status").read_text(), Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            continue
+        peak = re.search(r"VmHWM:\s+(\d+)", status)
+        times = stat.rpartition(")")[2].split()
+        if peak:
+            kind = "engine" if pid == root else kind_of(command)
+            found[pid] = Used(kind, (int(times[11]) + int(times[12])) / TICKS, int(peak[1]) / 1024)
+
+
+def done(log: Path) -> int:
+    """How many trials a run says it has ended."""
+    said = DONE.findall(log.read_bytes()[-2_000:])
+    return int(said[-1]) if said else 0
+
+
+def run(label: str, trials: int, concurrency: int, folder: Path) -> dict[str, Any]:
+    """Run that many trials, and look at every process while they last."""
+    write_dataset(folder / "growth.json", trials)
+    options = ["--dataset", "growth.json", "-f", label, "-m", "scripted:gold", "-j", str(concurrency), "--fresh"]
+    command = [sys.executable, "-m", "trialbed", "run", *options, "--store", "t.db", "-o", "results", "--yes"]
+    log, found, half, began = folder / "log", Look(), Look(), 0
+    with log.open("wb") as file:
+        child = subprocess.Popen(command, cwd=folder, stdout=file, stderr=file)
+        while child.poll() is None:
+            sample(child.pid, found)
+            if not half and (began := done(log)) >= trials / 2:
+                half = dict(found)
+            time.sleep(INTERVAL)
+    if child.returncode:
+        raise SystemExit(log.read_text()[-2000:])
+    if not half or began == trials:
+        raise SystemExit(f"{label}: no half of {trials} trials was seen; run more with --trials")
+    return figures(half, found, trials, began)
+
+
+def figures(half: Look, end: Look, trials: int, began: int) -> dict[str, Any]:
+    """What each kind of process used, and for each trial that ended since the half of the run."""
+    every: dict[str, dict[str, float]] = defaultdict(lambda: {"per trial": 0.0, "cpu": 0.0, "mib": 0.0, "processes": 0})
+    for pid, used in end.items():
+        own = every[used.kind]
+        before = half[pid].cpu if pid in half else 0.0
+        own["per trial"] += 1000 * (used.cpu - before) / (trials - began)
+        own["cpu"] += used.cpu
+        own["mib"] = max(own["mib"], used.mib)
+        own["processes"] += 1
+    rounded = {kind: {name: round(value, 2) for name, value in own.items()} for kind, own in every.items()}
+    return {**rounded, "per trial": round(sum(own["per trial"] for own in every.values()), 2), "trials": trials}
+
+
+def labels_of(name: str) -> tuple[str, ...]:
+    """A framework in each of its profiles; the built-in loop has none."""
+    return (name,) if name == "reference" else tuple(f"{name}:{profile}" for profile in PROFILES)
+
+
+def main() -> None:
+    """Measure and save."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("concurrency", "frameworks"))
+    parser.add_argument("--at", default="1,16,64,256", help="how many trials at a time")
+    parser.add_argument("--names", default=NAMES)
+    parser.add_argument("--trials", type=int, default=60, help="of each run, at least")
+    given = parser.parse_args()
+    if given.what == "concurrency":
+        runs = [("reference", int(most), str(most)) for most in given.at.split(",")]
+    else:
+        labels = [label for name in given.names.split(",") for label in labels_of(name)]
+        runs = [(label, AT_ONCE, label) for label in labels]
+    for label, concurrency, name in runs:
+        with tempfile.TemporaryDirectory() as folder:
+            found = run(label, max(given.trials, 4 * concurrency), concurrency, Path(folder))
+        print(name, json.dumps(found), flush=True)
+        save(given.what, name, {"run": found})
+
+
+if __name__ == "__main__":
+    main()
