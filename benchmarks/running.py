@@ -35,7 +35,7 @@ INTERVAL = 0.25
 TICKS = os.sysconf("SC_CLK_TCK")
 DONE = re.compile(rb"\[(\d+)/\d+\]")
 KINDS = {"_supervisor.py": "supervisor", "trialbed_server": "server", "trialbed.worker": "worker"}
-"""Part of a command -> what it is; a supervisor's has that of its worker in it."""
+"""Part of a command -> its kind; a supervisor's has that of its worker in it."""
 
 
 class Used(NamedTuple):
@@ -103,7 +103,7 @@ def run(label: str, trials: int, concurrency: int, folder: Path) -> dict[str, An
 
 
 def figures(half: Look, end: Look, trials: int, began: int) -> dict[str, Any]:
-    """What each kind of process used, and for each trial that ended since the half of the run."""
+    """The use of each kind of process, in all and for each trial that ended since the half of the run."""
     every: dict[str, dict[str, float]] = defaultdict(lambda: {"per trial": 0.0, "cpu": 0.0, "mib": 0.0, "processes": 0})
     for pid, used in end.items():
         own = every[used.kind]

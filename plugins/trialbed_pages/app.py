@@ -173,7 +173,7 @@ class _Pages:
         return self._reader
 
     def reopen_datasets(self, request: Request, error: Exception) -> Response:
-        """Show the page of what the store has, as a new start would: a dataset that is another one is not used."""
+        """Show the page from the store alone, as a new start would: a dataset that is another one is not used."""
         self._cache.forget_queries()
         if request.method != "GET":
             return _error_page(request, error)

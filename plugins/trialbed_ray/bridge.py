@@ -40,7 +40,7 @@ SHOWN = 300
 """Characters of a reason."""
 
 GUESSES = " Some common causes include:"
-"""Where Ray begins to list what a death may come from, whatever it came from."""
+"""Where Ray begins to list possible causes of a death, which are the same for all."""
 
 NODE_ID = "ray.io/node-id"
 """The label that Ray gives each node."""

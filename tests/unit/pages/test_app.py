@@ -225,7 +225,7 @@ async def test_the_page_of_two_trials_says_where_they_part_and_how_each_ends(get
     )
 
 
-async def test_a_run_whose_large_dataset_is_edited_meanwhile_is_shown_by_what_the_store_has(
+async def test_a_run_whose_large_dataset_is_edited_meanwhile_is_shown_from_its_store(
     tmp_path: Path, clients: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file, "LARGE", 0)
