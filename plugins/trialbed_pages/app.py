@@ -305,7 +305,7 @@ class _Pages:
 
     def _figures(self, run: StoredRun, score: str) -> RunFigures:
         figures = self._cache.of(run, score)
-        if figures.columns.trials and score not in ("", *figures.columns.kinds, *figures.headline):
+        if len(figures.columns) and score not in ("", *figures.columns.kinds, *figures.headline):
             raise UsageError(f"run {run.run_id} has no score {score!r}; it has {', '.join(figures.columns.kinds)}")
         return figures
 

@@ -41,7 +41,7 @@ from trialbed.report._records import (
 )
 from trialbed.report._report import Report
 from trialbed.report._schema import document_schema
-from trialbed.report._scores import ScoredTrial, ScoreValue, score_summaries
+from trialbed.report._scores import ScoreValues
 from trialbed.report._thresholds import REPEATS, ThresholdCheck, check_thresholds
 from trialbed.report._title import run_title
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
@@ -92,8 +92,7 @@ __all__ = [
     "ScoreFinding",
     "ScoreMean",
     "ScoreSummary",
-    "ScoreValue",
-    "ScoredTrial",
+    "ScoreValues",
     "Side",
     "SideColumn",
     "Success",
@@ -128,7 +127,6 @@ __all__ = [
     "reason_lines",
     "run_title",
     "safe_name",
-    "score_summaries",
     "trial_name",
     "worst_queries",
     "write_document",

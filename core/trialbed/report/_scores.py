@@ -7,57 +7,25 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
-from typing import Protocol
 
-from trialbed.records import Score, ScoreDescription, TrialStatus
+from trialbed.records import Score, ScoreDescription
 from trialbed.report._records import LEVEL, Figures, ScoreMean, ScoreSummary
-from trialbed.report._trials import Pair, QueryId
+from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.scoring import ALWAYS, NONE_ABSENT, TIMES, timed_trials, zero_scores
 from trialbed.statistics import bounded_mean_interval, quantile
 
 
-class ScoreValue(Protocol):
-    """A score of a trial as means need it; a ``Score`` is one."""
-
-    @property
-    def name(self) -> str:
-        """The score's."""
-
-    @property
-    def value(self) -> float | None:
-        """None where it could not be determined."""
-
-    @property
-    def bounded(self) -> bool:
-        """Whether it lies in [0, 1]."""
-
-
-class ScoredTrial(Protocol):
-    """A trial with its scores, as a report or the columns of a store have it."""
-
-    @property
-    def pair(self) -> Pair:
-        """The query and the repeat."""
-
-    @property
-    def status(self) -> TrialStatus:
-        """The way in which it ended."""
-
-    @property
-    def first(self) -> bool:
-        """Whether it was the first trial of its worker."""
-
-    @property
-    def scores(self) -> Sequence[ScoreValue]:
-        """Its scores, the first of a name counts."""
-
-
 @dataclass(frozen=True)
 class ScoreValues:
-    """One score over the trials that have a value for it: ``query_id -> values of its repeats``."""
+    """One score over the trials that have a value for it.
+
+    Attributes:
+        values: query -> the values of its repeats.
+        bounded: whether all lie in [0, 1], as its scorer says.
+    """
 
     name: str
-    values: dict[QueryId, list[float]]
+    values: Mapping[QueryId, Sequence[float]]
     bounded: bool
 
     @property
@@ -70,7 +38,7 @@ class ScoreValues:
         """The mean over trials, with its interval if values lie in [0, 1]."""
         return ScoreMean(*self._mean())
 
-    def summary(self, *, quality: bool, untold: int, description: ScoreDescription | None) -> ScoreSummary:
+    def summary(self, *, quality: bool, untold: int = 0, description: ScoreDescription | None = None) -> ScoreSummary:
         """The mean, and the median and the quartiles of a score that is not bounded."""
         middle, half, values = None, None, sorted(self.all)
         if values and not self.bounded:
@@ -95,7 +63,7 @@ class ScoreValues:
 
 
 def score_values(
-    trials: Sequence[ScoredTrial],
+    trials: Sequence[ReportedTrial],
     quality: Collection[str],
     absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
     *,
@@ -116,7 +84,7 @@ def score_values(
 
 
 def score_summaries(
-    trials: Sequence[ScoredTrial],
+    trials: Sequence[ReportedTrial],
     quality: Collection[str],
     absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
     *,
@@ -142,7 +110,7 @@ def score_summaries(
 
 
 def figures(
-    trials: Sequence[ScoredTrial],
+    trials: Sequence[ReportedTrial],
     quality: Collection[str] = (),
     absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
     *,
@@ -154,27 +122,25 @@ def figures(
 
 
 def _by_name(
-    trials: Sequence[ScoredTrial], quality: Collection[str], absent: Mapping[QueryId, Collection[str]]
-) -> list[tuple[QueryId, Mapping[str, ScoreValue]]]:
+    trials: Sequence[ReportedTrial], quality: Collection[str], absent: Mapping[QueryId, Collection[str]]
+) -> list[tuple[QueryId, Mapping[str, Score]]]:
     """The query of each trial and its scores by name; of a failed one those that it has as 0."""
     zeros = {query: _zeros(quality, query, absent) for query in {trial.pair[0] for trial in trials}}
     return [(trial.pair[0], _scores(trial, zeros)) for trial in trials]
 
 
-def _zeros(
-    quality: Collection[str], query: QueryId, absent: Mapping[QueryId, Collection[str]]
-) -> dict[str, ScoreValue]:
+def _zeros(quality: Collection[str], query: QueryId, absent: Mapping[QueryId, Collection[str]]) -> dict[str, Score]:
     return {name: Score(name=name, value=0.0) for name in zero_scores(quality, query, absent)}
 
 
-def _scores(trial: ScoredTrial, zeros: Mapping[QueryId, Mapping[str, ScoreValue]]) -> Mapping[str, ScoreValue]:
+def _scores(trial: ReportedTrial, zeros: Mapping[QueryId, Mapping[str, Score]]) -> Mapping[str, Score]:
     if trial.status == "answered":
         # The first of a name counts, as it does for `ReportedTrial.score`.
         return {score.name: score for score in reversed(trial.scores)}
     return zeros[trial.pair[0]] if trial.status == "failed" else {}
 
 
-def _values(name: str, trials: Iterable[tuple[QueryId, Mapping[str, ScoreValue]]]) -> ScoreValues:
+def _values(name: str, trials: Iterable[tuple[QueryId, Mapping[str, Score]]]) -> ScoreValues:
     values: dict[QueryId, list[float]] = defaultdict(list)
     bounded = True
     for query, scores in trials:

@@ -6,7 +6,7 @@ import math
 import sys
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -72,6 +72,24 @@ class ColumnTable:
         found = self._values[name]
         return _array("d", found) if isinstance(found, str) else found
 
+    def trial(self, place: int) -> TrialColumns:
+        """Return the trial at a place as an object."""
+        framework, query, status, failure, adapter = (
+            column.values[column.places[place]]
+            for column in (self.framework, self.query, self.status, self.failure, self.adapter)
+        )
+        return TrialColumns(
+            self.row[place],
+            TrialPlace(framework, query, self.repeat[place]),
+            self.attempt[place],
+            status,
+            failure,
+            adapter,
+            self.wall_time[place],
+            bool(self.first[place]),
+            self.integrity.get(place, ()),
+        )
+
     def columns(self, names: Iterable[str] | None = None) -> RunColumns:
         """Return each trial as an object.
 
@@ -89,35 +107,6 @@ class ColumnTable:
         }
         tools = {} if names is not None else dict(zip(self.row, self.offered.spread(), strict=True))
         return RunColumns(trials, values, self.kinds, tools)
-
-
-def column_table(columns: RunColumns) -> ColumnTable:
-    """Return columns with the values of all scores as a table."""
-    trials = columns.trials
-
-    def number(read: Callable[[TrialColumns], Hashable]) -> NumberedColumn:
-        places: dict[Hashable, int] = {}  # 5 and "5" differ
-        numbers = array("q", (places.setdefault(read(trial), len(places)) for trial in trials))
-        return NumberedColumn(list(places), numbers)
-
-    return ColumnTable(
-        row=array("q", (trial.row for trial in trials)),
-        framework=number(lambda trial: trial.key.framework),
-        query=number(lambda trial: trial.key.query_id),
-        repeat=array("q", (trial.key.repeat for trial in trials)),
-        attempt=array("q", (trial.attempt for trial in trials)),
-        status=number(lambda trial: trial.status),
-        failure=number(lambda trial: trial.failure),
-        adapter=number(lambda trial: trial.adapter_digest),
-        wall_time=array("d", (trial.wall_time for trial in trials)),
-        first=array("b", (trial.first for trial in trials)),
-        offered=number(lambda trial: columns.tools.get(trial.row, frozenset())),
-        integrity={place: trial.integrity for place, trial in enumerate(trials) if trial.integrity},
-        kinds=columns.kinds,
-        _values={
-            name: array("d", (own.get(trial.row, math.nan) for trial in trials)) for name, own in columns.values.items()
-        },
-    )
 
 
 NUMBERED = ("framework", "query", "status", "failure", "adapter")

@@ -28,8 +28,9 @@ from trialbed.records import (
     meant_labels,
 )
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._column_table import VERSION, ColumnTable, column_table, read_table, table_text
-from trialbed.store._columns import RunColumns, RunVersion, read_all_columns, read_columns, read_version
+from trialbed.store._column_rows import read_column_table
+from trialbed.store._column_table import VERSION, ColumnTable, read_table, table_text
+from trialbed.store._columns import RunColumns, RunVersion, read_version
 from trialbed.store._frames import calls_frame, messages_frame, trial_frame
 from trialbed.store._offers import StoredOffers
 from trialbed.store._reports import MadeReport, ReportPart, read_part, trials_version
@@ -249,15 +250,11 @@ class StoredRun:
         Args:
             scores: the scores to read.
         """
-        kept = report_part(self, COLUMNS, VERSION)
-        if kept is not None:
-            return read_table(kept).columns(scores)
-        with self._read() as connection:
-            return read_columns(connection, self.run_id, scores)
+        return column_table(self, scores).columns(scores)
 
     def all_columns(self) -> RunColumns:
         """The same with the values of all scores, and the names of the tools on offer."""
-        return trial_columns(self).columns()
+        return column_table(self).columns()
 
     @property
     def mark(self) -> object:
@@ -311,10 +308,6 @@ class StoredRun:
         counted = {id(result) for result in counted_attempts(attempt._record for attempt in attempts)}
         return (attempt for attempt in attempts if id(attempt._record) in counted)
 
-    def _all_columns(self) -> RunColumns:
-        with self._read() as connection:
-            return read_all_columns(connection, self.run_id)
-
     def _read_wire(self, row_id: int, wire: WireLog) -> WireLog:
         with self._read() as connection:
             return read_wire(connection, row_id, wire)
@@ -332,8 +325,21 @@ def report_part(run: StoredRun, name: str, version: str, more: Sequence[str] = (
         return read_part(connection, run.record, name, version, more)
 
 
-def trial_columns(run: StoredRun, keep: Callable[[MadeReport], object] | None = None) -> ColumnTable:
-    """Return the trials of a run that count in columns of arrays: for figures over very many trials.
+def column_table(run: StoredRun, scores: Collection[str] | None = None) -> ColumnTable:
+    """Return the trials of a run that count in columns of arrays, for figures over very many: none becomes an object.
+
+    Args:
+        scores: the scores that are needed; None for all, and the names of the tools on offer beside them.
+    """
+    kept = report_part(run, COLUMNS, VERSION)
+    if kept is not None:
+        return read_table(kept)
+    with run._read() as connection:
+        return read_column_table(connection, run.run_id, scores)
+
+
+def trial_columns(run: StoredRun, keep: Callable[[MadeReport], object]) -> ColumnTable:
+    """Return ``column_table`` with all scores.
 
     Args:
         keep: keeps columns that had to be read from thousands of trials, for the next reader.
@@ -341,8 +347,8 @@ def trial_columns(run: StoredRun, keep: Callable[[MadeReport], object] | None = 
     kept = report_part(run, COLUMNS, VERSION)
     if kept is not None:
         return read_table(kept)
-    if keep is None or run.status == "running" or run.version().attempts < KEPT_FROM:
-        return column_table(run._all_columns())
+    if run.status == "running" or run.version().attempts < KEPT_FROM:
+        return column_table(run)
     made = make_report(run, lambda: ())
     keep(made)
     return read_table(made.parts[0].text)
@@ -355,5 +361,6 @@ def make_report(run: StoredRun, parts: Callable[[], Sequence[ReportPart]]) -> Ma
     """
     with run._read() as connection:
         version = trials_version(connection, run.run_id)
-    columns = ReportPart(COLUMNS, VERSION, table_text(column_table(run._all_columns())))
+        table = read_column_table(connection, run.run_id)
+    columns = ReportPart(COLUMNS, VERSION, table_text(table))
     return MadeReport(run.record, version, (columns, *parts()))

@@ -18,7 +18,7 @@ from trialbed.engine import run_queries
 from trialbed.errors import TrialbedError
 from trialbed.records import Query, Run
 from trialbed.scoring import TIMES
-from trialbed.store import RunVersion, StoredRun
+from trialbed.store import RunVersion, StoredRun, column_table
 from trialbed.views import html_parts
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
 from trialbed_pages.runs.headlines import Headline, headline_candidates, kept_headline
@@ -83,9 +83,9 @@ class FigureCache:
         def read() -> Headline:
             if kept := kept_headline(run):
                 return kept
-            figures = RunFigures(run, run.columns(headline_candidates(run)), None)
+            figures = RunFigures(run, column_table(run, headline_candidates(run)), None)
             leading = figures.headline[0]
-            ends = Counter(trial.status for trial in figures.columns.trials)
+            ends = sum((figures.ends(name) for name in run.config.frameworks), Counter[str]())
             return Headline.of(ends, leading, [(name, figures.mean(name, leading)) for name in run.config.frameworks])
 
         return self._cached_value(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read)
@@ -109,7 +109,7 @@ class FigureCache:
         return cast("T", found[1])
 
     def _read(self, run: StoredRun, names: Sequence[str]) -> RunFigures:
-        return RunFigures(run, run.columns(names), self.queries(run))
+        return RunFigures(run, column_table(run, names), self.queries(run))
 
     def _cached_value(
         self,

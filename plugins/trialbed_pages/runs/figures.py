@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from statistics import fmean
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from trialbed.records import Query, TrialStatus
+from trialbed.records import Query
 from trialbed.report import (
     FactorEffects,
     Integrity,
     Report,
     ScoreSummary,
+    ScoreValues,
     Summary,
     Tokens,
     conclusions,
     framework_integrity,
-    score_summaries,
 )
-from trialbed.report.kept import headlines, stored_report
-from trialbed.scoring import (
-    ALWAYS,
-    JUDGED,
-    absent_by_trials,
-    absent_scores,
-    common_pairs,
-    first_trials_apart,
-    timed_trials,
-    zero_scores,
-)
-from trialbed.store import RunColumns, StoredRun, TrialColumns
+from trialbed.report.comparison import TrialTable
+from trialbed.report.kept import FrameworkHeadline, headlines, stored_report
+from trialbed.scoring import ALWAYS, JUDGED, TIMES, absent_scores
+from trialbed.store import ColumnTable, StoredRun, TrialColumns
 from trialbed.views import compact, helper_line
+from trialbed_pages.runs.counted import CountedTrials
 from trialbed_pages.runs.headlines import FigureMean, figure_mean, headline_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 QueryId = int | str
 
@@ -48,23 +43,6 @@ TOKENS = "total_tokens"
 COST = "cost"
 
 
-class _Score(NamedTuple):
-    """A score of a trial, as columns give it."""
-
-    name: str
-    value: float
-    bounded: bool
-
-
-class _ScoredTrial(NamedTuple):
-    """A trial with its scores, as the functions of reports take it."""
-
-    pair: tuple[QueryId, int]
-    status: TrialStatus
-    first: bool
-    scores: Sequence[_Score]
-
-
 @dataclass(frozen=True)
 class RunFigures:
     """A run with the columns of its trials.
@@ -74,25 +52,15 @@ class RunFigures:
     """
 
     run: StoredRun
-    columns: RunColumns
+    columns: ColumnTable
     queries: Mapping[QueryId, Query] | None
     _known: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
-    def cells(self) -> Mapping[tuple[str, QueryId], Sequence[TrialColumns]]:
-        """The trials of each framework on each query, in the order of their repeats."""
-        found: dict[tuple[str, QueryId], list[TrialColumns]] = {}
-        for trial in self.columns.trials:
-            found.setdefault((trial.key.framework, trial.key.query_id), []).append(trial)
-        return {key: sorted(own, key=lambda trial: trial.key.repeat) for key, own in found.items()}
-
-    @cached_property
-    def by_framework(self) -> Mapping[str, Sequence[TrialColumns]]:
-        """The trials of each framework, in the order in which they ended."""
-        found: dict[str, list[TrialColumns]] = {name: [] for name in self.run.config.frameworks}
-        for trial in self.columns.trials:
-            found.setdefault(trial.key.framework, []).append(trial)
-        return found
+    def trials(self) -> CountedTrials:
+        """The trials as arrays."""
+        absent = None if self.queries is None else absent_scores(self.queries.values())
+        return CountedTrials(self.columns, self.run.config.frameworks, self.run.status, self._quality, absent)
 
     @property
     def quality(self) -> list[str]:
@@ -110,20 +78,15 @@ class RunFigures:
         """True where a page has the conclusions and the differences at once."""
         return self.trials_per_framework * len(self.run.config.frameworks) <= INLINE
 
-    @cached_property
-    def common(self) -> frozenset[tuple[QueryId, int]] | None:
+    @property
+    def common(self) -> Sequence[int] | None:
         """The queries and repeats that every framework has measured, to which figures are held; None for all."""
-        return common_pairs(self.run.status, self.by_framework)
-
-    @cached_property
-    def first_apart(self) -> bool:
-        """Whether times leave out the first trial of each worker."""
-        return first_trials_apart(self.by_framework, self.common)
+        return None if self.trials.common is None else self.trials.common.tolist()
 
     @property
     def leaves_out_first(self) -> bool:
         """Whether there are first trials that times leave out."""
-        return self.first_apart and any(trial.first for trial in self.columns.trials if trial.status == "answered")
+        return self.trials.first_apart and bool((self.trials.first & self.trials.answered).any())
 
     @property
     def recordings(self) -> Mapping[str, Tokens]:
@@ -144,83 +107,86 @@ class RunFigures:
         """Return the findings of a framework's trials, and whether they make its row void: then it has no figures."""
 
         def read() -> Integrity:
-            trials = self.by_framework.get(framework, ())
-            return framework_integrity(self.run.config, framework, (trial.integrity for trial in trials))
+            found = framework_integrity(self.run.config, framework, self.trials.known.findings(framework))
+            return replace(found, trials=len(self.trials.of(framework)))
 
         return self.once(("integrity", framework), read)
 
-    def timed(self, framework: str) -> Sequence[TrialColumns]:
-        """Return the trials of a framework whose times count."""
+    def times(self, framework: str) -> list[float]:
+        """Return the times of a framework's trials, in seconds, without those that do not count."""
         if self.integrity(framework).void:
-            return ()
-        counted = [trial for trial in self.by_framework.get(framework, ()) if self._is_counted(trial)]
-        return timed_trials(counted, first_apart=self.first_apart)
-
-    def _is_counted(self, trial: TrialColumns) -> bool:
-        return trial.status != "not measured" and (self.common is None or trial.pair in self.common)
-
-    @cached_property
-    def absent(self) -> Mapping[QueryId, Collection[str]]:
-        """The scores that trials of a query cannot have."""
-        if self.queries is not None:
-            return absent_scores(self.queries.values())
-        values = self.columns.values
-        answered = (
-            (trial.key.query_id, [name for name in values if trial.row in values[name]])
-            for trial in self.columns.trials
-            if trial.status == "answered"
-        )
-        return absent_by_trials(self.run.config.query_ids, answered)
+            return []
+        found: list[float] = self._values("wall_time")[self.trials.timed(framework)].tolist()
+        return [time for time in found if time > 0]
 
     def value(self, trial: TrialColumns, score: str) -> float | None:
         """Return the value of a score that counts: 0 for quality of a failed trial, None where there is none."""
-        if self.integrity(trial.key.framework).void:
-            return None
-        if trial.status == "answered":
-            found = self.columns.values.get(score, {}).get(trial.row)
-            return found if found is None or math.isfinite(found) else None
-        counts = trial.status == "failed" and score in self._zeros(trial.key.query_id)
-        return 0.0 if counts else None
+        found = float(self._values(score)[self.trials.place(trial)])
+        return None if math.isnan(found) else found
+
+    def _values(self, score: str) -> NDArray[Any]:
+        """The values of a score that count in each trial; nan for none, and in a row that is void."""
+
+        def read() -> NDArray[Any]:
+            found = self.trials.values(score)
+            for name in self.run.config.frameworks:
+                if self.integrity(name).void:
+                    found[self.trials.of(name)] = math.nan
+            return found
+
+        return self.once(("values", score), read)
+
+    def compared_trials(self, framework: str) -> TrialTable:
+        """Return the trials of a framework with the scores that lead the pages, where these are finite."""
+        import numpy as np
+
+        found = self.trials.known.of(framework, self.headline)
+        scores = {name: np.where(np.isfinite(column), column, np.nan) for name, column in found.scores.items()}
+        return replace(found, scores=scores)
+
+    def cell(self, framework: str, query: QueryId) -> Sequence[TrialColumns]:
+        """Return the trials of a framework on a query, in the order of their repeats."""
+        return self.trials.cell(framework, query)
 
     @cached_property
     def _quality(self) -> list[str]:
         kinds = self.columns.kinds
         return [*dict.fromkeys([*ALWAYS, *(name for name in kinds if kinds[name].quality)])]
 
-    def _zeros(self, query: QueryId) -> Collection[str]:
-        return self.once(("zeros", query), lambda: frozenset(zero_scores(self._quality, query, self.absent)))
-
     def mean(self, framework: str, score: str) -> FigureMean:
         """Return the mean of a score over a framework's trials, as the run's table has it."""
-        return figure_mean(self._summaries(framework).get(score))
+        return figure_mean(self._summary(framework, score))
 
     def median(self, framework: str, score: str) -> float | None:
         """Return the median of a figure over a framework's trials with an answer, as the run's table has it."""
-        found = self._summaries(framework).get(score)
+        found = self._summary(framework, score)
         return None if found is None else found.median
 
-    def _summaries(self, framework: str) -> Mapping[str, ScoreSummary]:
-        return self.once(("summaries", framework), lambda: self._summarise(framework))
+    @cached_property
+    def _kept(self) -> Mapping[str, FrameworkHeadline] | None:
+        return headlines(self.run)
 
-    def _summarise(self, framework: str) -> Mapping[str, ScoreSummary]:
-        if kept := self.once("kept", lambda: headlines(self.run)):
-            return kept[framework].scores
+    def _summary(self, framework: str, score: str) -> ScoreSummary | None:
+        if self._kept:
+            return self._kept[framework].scores.get(score)
         if self.integrity(framework).void:
-            return {}
-        trials = [
-            _ScoredTrial(trial.pair, trial.status, trial.first, self._scores(trial))
-            for trial in self.by_framework.get(framework, ())
-            if self._is_counted(trial)
-        ]
-        return score_summaries(trials, self._quality, self.absent, first_apart=self.first_apart)
+            return None
+        return self.once(("summary", framework, score), lambda: self._summarise(framework, score))
 
-    def _scores(self, trial: TrialColumns) -> list[_Score]:
-        kinds = self.columns.kinds
-        return [
-            _Score(name, values[trial.row], name in kinds and kinds[name].bounded)
-            for name, values in self.columns.values.items()
-            if trial.row in values
-        ]
+    def _summarise(self, framework: str, score: str) -> ScoreSummary:
+        """Sum up a score over the trials that count."""
+        trials = self.trials
+        own = trials.timed(framework) if score in TIMES else trials.of(framework)
+        column = self._values(score)[own]
+        own = own[trials.counting[own] & (column == column)]  # nan is unlike itself
+        values = self._values(score)[own].tolist()
+        of_query: dict[QueryId, list[float]] = {}
+        for query, value in zip(trials.queries(own), values, strict=True):
+            of_query.setdefault(query, []).append(value)
+        kind = self.columns.kinds.get(score)
+        bounded = (kind is not None and kind.bounded) or not trials.answered[own].any()
+        within = bounded and all(0 <= value <= 1 for value in values)
+        return ScoreValues(score, of_query, within).summary(quality=score in self._quality)
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """Return a value of these figures, which is made when it is first asked for."""
@@ -260,11 +226,11 @@ class RunFigures:
 
     def ends(self, framework: str) -> Counter[str]:
         """Count the trials by their status."""
-        return Counter(trial.status for trial in self.by_framework.get(framework, ()))
+        return self.trials.ends(framework)
 
     def failures(self, framework: str) -> Counter[str]:
         """Count the failed trials by the kind of their failure."""
-        return Counter(trial.failure for trial in self.by_framework.get(framework, ()) if trial.failure)
+        return self.trials.failures(framework)
 
     def text(self, query_id: QueryId) -> str:
         """Return the task of a query; empty where it is not known."""
@@ -273,16 +239,8 @@ class RunFigures:
 
     def worst(self, score: str) -> Iterator[tuple[float, QueryId]]:
         """Yield each query that has the score with its mean over all frameworks, the worst first."""
-        found = []
-        for query_id in self.run.config.query_ids:
-            values = [
-                value
-                for name in self.run.config.frameworks
-                for trial in self.cells.get((name, query_id), ())
-                if (value := self.value(trial, score)) is not None
-            ]
-            if values:
-                found.append((fmean(values), query_id))
+        means = self.trials.of_queries(self._values(score))
+        found = [(means[query_id], query_id) for query_id in self.run.config.query_ids if query_id in means]
         # Queries of one mean stay in the run's order.
         yield from sorted(found, key=lambda item: item[0])
 

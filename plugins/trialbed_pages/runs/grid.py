@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
+from typing import Any, overload
 
 from trialbed.store import StoredRun, TrialColumns
 from trialbed_pages.runs.figures import QueryId, RunFigures
@@ -30,6 +31,11 @@ class GridFilter:
     sort: str = "dataset"
     page: int = 1
     size: int = PAGE
+
+    @property
+    def is_all(self) -> bool:
+        """Whether all queries are shown in their own order, so that only those of a page need be looked at."""
+        return not self.text.strip() and self.show == "all" and self.sort == "dataset"
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,35 @@ GRID_ORDERS: Mapping[str, Callable[[GridRow], float]] = {
 }
 
 
+class GridRows(Sequence[GridRow]):
+    """All rows in the run's order; each is made when it is first looked at."""
+
+    def __init__(self, figures: RunFigures, score: str) -> None:
+        self._figures = figures
+        self._score = score
+        self._made: dict[int, GridRow] = {}
+
+    def __len__(self) -> int:
+        return len(self._figures.run.config.query_ids)
+
+    @overload
+    def __getitem__(self, place: int) -> GridRow: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[GridRow]: ...
+
+    def __getitem__(self, place: Any) -> Any:
+        places = range(len(self))[place]
+        return self._row(places) if isinstance(places, int) else list(map(self._row, places))
+
+    def _row(self, place: int) -> GridRow:
+        if place not in self._made:
+            figures, query = self._figures, self._figures.run.config.query_ids[place]
+            cells = [_cell(figures, name, query, self._score) for name in figures.run.config.frameworks]
+            self._made[place] = GridRow(query, figures.text(query), cells)
+        return self._made[place]
+
+
 @dataclass(frozen=True)
 class GridPage:
     """The page of queries.
@@ -110,7 +145,7 @@ class GridPage:
     figures: RunFigures
     score: str
     chosen: GridFilter
-    every: Sequence[GridRow]
+    every: GridRows
 
     @property
     def run(self) -> StoredRun:
@@ -123,8 +158,10 @@ class GridPage:
         return self.figures.quality or [self.score]
 
     @cached_property
-    def matching(self) -> list[GridRow]:
+    def matching(self) -> Sequence[GridRow]:
         """The rows that fit, in the chosen order; an unknown choice is none."""
+        if self.chosen.is_all:
+            return self.every
         fits = GRID_FILTERS.get(self.chosen.show, GRID_FILTERS["all"])
         order = GRID_ORDERS.get(self.chosen.sort, GRID_ORDERS["dataset"])
         return sorted((row for row in self.every if fits(row) and row.contains(self.chosen.text)), key=order)
@@ -135,9 +172,9 @@ class GridPage:
         return (self.chosen.page - 1) * self.chosen.size
 
     @property
-    def rows(self) -> list[GridRow]:
+    def rows(self) -> Sequence[GridRow]:
         """The rows of this page."""
-        return self.matching[self.begin :][: self.chosen.size]
+        return self.matching[self.begin : self.begin + self.chosen.size]
 
     @property
     def last(self) -> int:
@@ -147,19 +184,11 @@ class GridPage:
 
 def grid_page(figures: RunFigures, score: str, chosen: GridFilter) -> GridPage:
     """Return the page of queries; its rows are kept with the figures."""
-    return GridPage(figures, score, chosen, figures.once(("grid", score), lambda: _rows(figures, score)))
-
-
-def _rows(figures: RunFigures, score: str) -> list[GridRow]:
-    config = figures.run.config
-    return [
-        GridRow(query, figures.text(query), [_cell(figures, name, query, score) for name in config.frameworks])
-        for query in config.query_ids
-    ]
+    return GridPage(figures, score, chosen, figures.once(("grid", score), lambda: GridRows(figures, score)))
 
 
 def _cell(figures: RunFigures, framework: str, query: QueryId, score: str) -> Cell:
-    trials = figures.cells.get((framework, query), ())
+    trials = figures.cell(framework, query)
     values = [value for trial in trials if (value := figures.value(trial, score)) is not None]
     failures = tuple(trial.failure for trial in trials if trial.failure)
     return Cell(framework, fmean(values) if values else None, trials, failures)

@@ -90,11 +90,7 @@ def time_plot(figures: RunFigures, frameworks: Sequence[str]) -> BarPlot:
 
 def latency_plot(figures: RunFigures) -> DistributionPlot:
     """Plot the share of trials that took no longer than a time."""
-    values = figures.columns.values.get("wall_time", {})
-    curves = [
-        Curve(name, [time for trial in figures.timed(name) if (time := values.get(trial.row, 0.0)) > 0])
-        for name in figures.run.config.frameworks
-    ]
+    curves = [Curve(name, figures.times(name)) for name in figures.run.config.frameworks]
     title = f"Share of trials that took no longer than a time{_on_first_trials(figures)}"
     return DistributionPlot(title, "wall time of a trial with an answer, in seconds", curves, "share of trials")
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from trialbed.report import FactorEffects, Integrity
 from trialbed.report.comparison import (
     ComparedRun,
-    ComparedTrial,
     Ranks,
     ScoreFinding,
     Side,
@@ -156,9 +155,7 @@ class RunPage:
         for value, query_id in self.figures.worst(self.score):
             if value >= 1 or len(found) == WORST:
                 break
-            trials = [
-                trial for name in self.run.config.frameworks for trial in self.figures.cells.get((name, query_id), ())
-            ]
+            trials = [trial for name in self.run.config.frameworks for trial in self.figures.cell(name, query_id)]
             found.append(WorstQueryRow(query_id, self.figures.text(query_id), value, min(trials, key=self._worth)))
         return found
 
@@ -170,7 +167,7 @@ class RunPage:
     @property
     def ended_trials(self) -> int:
         """The trials that have ended."""
-        return len(self.figures.columns.trials)
+        return len(self.figures.columns)
 
     @property
     def total_trials(self) -> int:
@@ -277,25 +274,13 @@ def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
 def _side(figures: RunFigures, name: str) -> Side:
     """Return the trials of a framework as comparisons take them."""
     kinds, config = figures.columns.kinds, figures.run.config
-    trials = [
-        ComparedTrial(
-            trial.key.query_id,
-            {score: value for score in figures.headline if (value := figures.value(trial, score)) is not None}
-            if trial.status == "answered"
-            else {},
-            failure=trial.failure or "",
-            measured=trial.status != "not measured",
-            repeat=trial.key.repeat,
-            absent=figures.absent.get(trial.key.query_id, ()),
-        )
-        for trial in figures.by_framework.get(name, ())
-    ]
     bounded = frozenset(score for score in figures.headline if score not in kinds or kinds[score].bounded)
+    trials = figures.compared_trials(name)
     missing = missing_trials(
         figures.run.status,
         due=len(config.query_ids) * config.repeat,
         trials=len(trials),
-        measured=sum(1 for trial in trials if trial.measured),
+        measured=int(trials.measured.sum()),
     )
     return Side(
         figures.run.run_id,

@@ -30,6 +30,7 @@ from trialbed.report.comparison._sides import (
     void_notes,
 )
 from trialbed.report.comparison._stored import is_run_name, read_sides, run_side
+from trialbed.report.comparison._stored_columns import KnownTrials
 from trialbed.report.comparison._tables import (
     comparison_records,
     comparison_tables,
@@ -38,7 +39,7 @@ from trialbed.report.comparison._tables import (
     finding_notes,
     verdict_notes,
 )
-from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, SideColumn, TrialTable
+from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, SideColumn, TrialTable, means_by_query
 
 __all__ = [
     "ALPHA",
@@ -51,6 +52,7 @@ __all__ = [
     "FactorEffects",
     "FrameworkComparison",
     "HelperTotals",
+    "KnownTrials",
     "QueryId",
     "Ranks",
     "RunComparison",
@@ -77,6 +79,7 @@ __all__ = [
     "is_document",
     "is_run_name",
     "leading_scores",
+    "means_by_query",
     "missing_trials",
     "open_ranks",
     "paired_findings",

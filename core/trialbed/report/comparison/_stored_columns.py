@@ -26,23 +26,35 @@ class KnownTrials:
 
     Args:
         quality: the scores that a failed trial has as 0.
+        absent: the scores that trials of a query cannot have; None where only the trials show it.
     """
 
-    def __init__(self, table: ColumnTable, quality: Collection[str]) -> None:
+    def __init__(
+        self,
+        table: ColumnTable,
+        quality: Collection[str],
+        absent: Mapping[QueryId, Collection[str]] | None = None,
+    ) -> None:
         self._table = table
         self._quality = in_order(quality)
-        self._answered = self._is("status", "answered")
-        self._failed = self._is("status", "failed")
+        self._of_queries = absent
+        self._answered = self.has("status", "answered")
+        self._failed = self.has("status", "failed")
 
-    def of(self, framework: str) -> TrialTable:
-        """Return the trials of one framework."""
+    def of(self, framework: str, names: Collection[str] | None = None) -> TrialTable:
+        """Return the trials of one framework.
+
+        Args:
+            names: the scores that are needed; None for all.
+        """
         import numpy as np
 
         table = self._table
-        own = np.flatnonzero(self._is("framework", framework))
+        own = np.flatnonzero(self.has("framework", framework))
         failed = self._failed[own]
         absent = {name: gone[own] for name, gone in self._absent.items()}
-        scores = {name: self._score(name)[own] for name in table.kinds if name in table.scores}
+        chosen = (name for name in table.kinds if name in table.scores and (names is None or name in names))
+        scores = {name: self._score(name)[own] for name in chosen}
         for name in self._quality if failed.any() else ():
             column = scores.setdefault(name, np.full(len(own), np.nan))
             column[failed] = 0.0 if name not in absent else np.where(absent[name][failed], np.nan, 0.0)
@@ -84,11 +96,33 @@ class KnownTrials:
 
     @property
     def _measured(self) -> NDArray[Any]:
-        return ~self._is("status", "not measured")
+        return ~self.has("status", "not measured")
+
+    def lacks(self, score: str) -> NDArray[Any]:
+        """Return for each trial whether it cannot have a score."""
+        import numpy as np
+
+        found = self._absent.get(score)
+        return np.zeros(len(self._table), dtype=bool) if found is None else found
 
     @cached_property
     def _absent(self) -> dict[str, NDArray[Any]]:
-        """Score -> whether each trial cannot have it, as ``scoring.absent_by_trials`` says."""
+        """Score -> whether each trial cannot have it, for the scores that some cannot have."""
+        return self._absent_by_trials() if self._of_queries is None else self._absent_by_queries(self._of_queries)
+
+    def _absent_by_queries(self, absent: Mapping[QueryId, Collection[str]]) -> dict[str, NDArray[Any]]:
+        import numpy as np
+
+        values, places = self._table.query
+        found = {}
+        for name in OF_GOLD:
+            gone = np.array([name in absent.get(query, ()) for query in values], dtype=bool)
+            if gone.any():
+                found[name] = gone[np.asarray(places)]
+        return found
+
+    def _absent_by_trials(self) -> dict[str, NDArray[Any]]:
+        """The same as ``scoring.absent_by_trials`` says."""
         import numpy as np
 
         values, places = self._table.query
@@ -111,8 +145,8 @@ class KnownTrials:
             return np.full(len(self._table), np.nan)
         return np.array(self._table.score(name), dtype=np.float64)
 
-    def _is(self, column: str, value: str) -> NDArray[Any]:
-        """Return whether the value of each trial is this one."""
+    def has(self, column: str, value: str) -> NDArray[Any]:
+        """Return for each trial whether a column has this value."""
         import numpy as np
 
         known = getattr(self._table, column)

@@ -186,22 +186,29 @@ class TrialTable:
         return replace(self, scores={name: column for name, column in self.scores.items() if name != score})
 
     def means(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return the mean of a column over the trials of each query that have a value; nan for queries without any.
+        """Return the mean of a column over the trials of each query that have a value; nan for queries without any."""
+        return means_by_query(column, self.query.places, len(self.query.values))
 
-        Sums have more digits than what is summed, so that they are rounded once, as those of ``fmean``.
-        """
-        import numpy as np
 
-        places = self.query.places
-        found = np.full(len(self.query.values), np.nan)
-        known = np.flatnonzero(~np.isnan(column))
-        if not len(known):
-            return found
-        if np.bincount(places[known]).max() == 1:
-            found[places[known]] = column[known]
-            return found
-        ordered = known[np.argsort(places[known], kind="stable")]
-        queries, starts, counts = np.unique(places[ordered], return_index=True, return_counts=True)
-        sums = np.add.reduceat(column[ordered].astype(np.longdouble), starts).astype(np.float64)
-        found[queries] = sums / counts
+def means_by_query(column: NDArray[Any], queries: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return the mean of a column over the trials of each query that have a value; nan for queries without any.
+
+    Sums have more digits than what is summed, so that they are rounded once, as those of ``fmean``.
+
+    Args:
+        queries: the number of each trial's query, below ``count``.
+    """
+    import numpy as np
+
+    found = np.full(count, np.nan)
+    known = np.flatnonzero(~np.isnan(column))
+    if not len(known):
         return found
+    if np.bincount(queries[known]).max() == 1:
+        found[queries[known]] = column[known]
+        return found
+    ordered = known[np.argsort(queries[known], kind="stable")]
+    own, starts, counts = np.unique(queries[ordered], return_index=True, return_counts=True)
+    sums = np.add.reduceat(column[ordered].astype(np.longdouble), starts).astype(np.float64)
+    found[own] = sums / counts
+    return found

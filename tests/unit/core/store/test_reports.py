@@ -80,7 +80,7 @@ def test_columns_that_had_to_be_read_from_many_trials_are_kept(filled: str, monk
         monkeypatch.setattr("trialbed.store._stored.KEPT_FROM", 1)
         first = trial_columns(run, made.append).columns()
         assert store.keep_report(made[0])
-        monkeypatch.setattr("trialbed.store._stored.read_all_columns", None)
+        monkeypatch.setattr("trialbed.store._stored.read_column_table", None)
         assert trial_columns(run, made.append).columns() == first
         assert len(made) == 1
 

@@ -14,7 +14,7 @@ from support.stored_runs import run as stored_run
 from trialbed.records import ScoreDescription
 from trialbed.report import read_report
 from trialbed.report.kept import make_report
-from trialbed.store import Store, StoredRun, open_store
+from trialbed.store import Store, StoredRun, column_table, open_store
 from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
 from trialbed_pages.runs import figure_cache as module
 from trialbed_pages.runs.headlines import Headline
@@ -64,7 +64,7 @@ def test_figures_are_the_same_by_a_kept_report(stored: Path, monkeypatch: pytest
     with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
         run = reader.run(NEW)
         headline = assert_kept_figures_are_the_same(store, run)
-        monkeypatch.setattr(StoredRun, "columns", None)
+        monkeypatch.setattr(module, "column_table", None)
         assert FigureCache(stored.parent).headline(run) == headline
 
 
@@ -86,7 +86,6 @@ def assert_kept_figures_are_the_same(store: Store, run: StoredRun) -> Headline:
     by_trials, headline = before.of(run), before.headline(run)
     assert store.keep_report(make_report(run, lambda: read_report(run)))
     by_report = after.of(run)
-    assert all(by_report._summarise(name) for name in run.config.frameworks)
     for name, score in product(run.config.frameworks, ("sopr_score", "total_tokens", "wall_time")):
         assert by_report.mean(name, score) == by_trials.mean(name, score)
         assert by_report.median(name, score) == by_trials.median(name, score)
@@ -97,8 +96,7 @@ def assert_kept_figures_are_the_same(store: Store, run: StoredRun) -> Headline:
 def test_figures_are_kept_until_the_run_changes(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "FRESH", 0.0)
     read: list[str] = []
-    columns = StoredRun.columns
-    monkeypatch.setattr(StoredRun, "columns", lambda *given: read.append("read") or columns(*given))
+    monkeypatch.setattr(module, "column_table", lambda *given: read.append("read") or column_table(*given))
     cache = FigureCache(stored.parent)
     with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
         first = cache.of(reader.run(NEW))
@@ -107,8 +105,17 @@ def test_figures_are_kept_until_the_run_changes(stored: Path, monkeypatch: pytes
         second = cache.of(reader.run(NEW))
         store.add_scores(NEW, reader.run(NEW).results()[0], (first.run.results()[1].scores[0],))
         third = cache.of(reader.run(NEW))
-    assert [len(one.columns.trials) for one in (first, second, third)] == [4, 5, 5]
+    assert [len(one.columns) for one in (first, second, third)] == [4, 5, 5]
     assert len(read) == 3
+
+
+def test_queries_that_are_not_on_the_page_are_not_looked_at(stored: Path) -> None:
+    with open_store(str(stored)) as reader:
+        figures = FigureCache(stored.parent).of(reader.run(NEW))
+        page = grid_page(figures, "sopr_score", GridFilter(page=2, size=1))
+        assert [row.query for row in page.rows] == ["a/b"]
+        assert (page.begin, page.last, len(page.matching)) == (1, 2, 2)
+        assert list(page.every._made) == [1]
 
 
 def test_queries_are_chosen_and_ordered(stored: Path) -> None:

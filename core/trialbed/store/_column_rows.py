@@ -1,0 +1,263 @@
+"""Reads the trials of a run from their rows into columns of arrays, so that none of them becomes an object."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import JSON, Connection, Select, and_, cast, func, null, select, type_coerce
+
+from trialbed.records import IntegrityFinding, Score
+from trialbed.store._attempts import counted_attempts
+from trialbed.store._column_table import ColumnTable, NumberedColumn
+from trialbed.store._columns import ScoreKind, TrialColumns, TrialPlace
+from trialbed.store._rows import IN_ONE, decode_id, decode_record
+from trialbed.store._schema import scores, trials
+
+PART = 2_000
+"""Rows that are fetched at once."""
+
+SAMPLED = 1_000
+"""Trials that are asked which scores there are, where a run has many more."""
+
+END_OF_SCORE = re.compile(r'"bounded":(true|false),"quality":(true|false),"failure":null}\Z')
+"""The end of the record of a score with a value, so that not all of it need be read."""
+
+LONGEST_END = len('"bounded":false,"quality":false,"failure":null}')
+
+
+def read_column_table(connection: Connection, run_id: str, names: Collection[str] | None = None) -> ColumnTable:
+    """Return the columns of a run's trials that count.
+
+    Args:
+        names: the scores whose values are read, without the tools on offer; the kinds of all scores are then those of
+            a sample, where trials are very many. None for all: a score is bounded, and of quality, if it is in any
+            trial.
+    """
+    trials_read = _TrialsReader(connection, run_id, offered=names is None)
+    if names is not None:
+        values = _chosen_values(connection, run_id, names, trials_read.row)
+        return trials_read.table(_kinds(connection, _sample(trials_read.row)), values)
+    every = _ScoresReader(connection, run_id, trials_read.row)
+    return trials_read.table(every.kinds(), every.values)
+
+
+class _ColumnNumbers:
+    """A column of few values while it is read."""
+
+    def __init__(self) -> None:
+        self._values: dict[Any, int] = {}  # 5 and "5" differ
+        self._places = array("q")
+
+    def extend(self, values: Iterable[Any]) -> None:
+        known = self._values
+        self._places.extend([known.setdefault(value, len(known)) for value in values])
+
+    @property
+    def column(self) -> NumberedColumn:
+        return NumberedColumn(list(self._values), self._places)
+
+
+class _TrialsReader:
+    """Reads all but the scores.
+
+    Args:
+        offered: whether the tools on offer are read too.
+    """
+
+    def __init__(self, connection: Connection, run_id: str, *, offered: bool) -> None:
+        self.row, self._repeat, self._attempt = array("q"), array("q"), array("q")
+        self._wall_time, self._first = array("d"), array("b")
+        self._integrity: dict[int, tuple[IntegrityFinding, ...]] = {}
+        names = ("framework", "query", "status", "failure", "adapter", "offered")
+        self._numbered = {name: _ColumnNumbers() for name in names}
+        self._query_of, self._tools_of = lru_cache(maxsize=None)(decode_id), lru_cache(maxsize=None)(_tools)
+        left_out = _uncounted_rows(connection, run_id)
+        for part in _parts(connection, _selected(connection, run_id, offered=offered)):
+            self._extend([one for one in part if one.id not in left_out] if left_out else part)
+
+    def _extend(self, part: Sequence[Any]) -> None:
+        if not part:
+            return
+        row, framework, query, repeat, attempt, status, failure, adapter, wall_time, first, findings, offered = zip(
+            *part, strict=True
+        )
+        for place, text in enumerate(findings, len(self.row)):
+            if text not in (None, "[]"):
+                self._integrity[place] = tuple(map(IntegrityFinding.model_validate, json.loads(text)))
+        self.row.extend(row)
+        self._repeat.extend(repeat)
+        self._attempt.extend(attempt)
+        self._wall_time.extend(wall_time)
+        self._first.extend(first)
+        numbered = {
+            "framework": framework,
+            "query": map(self._query_of, query),
+            "status": status,
+            "failure": failure,
+            "adapter": adapter,
+            "offered": map(self._tools_of, offered),
+        }
+        for name, values in numbered.items():
+            self._numbered[name].extend(values)
+
+    def table(self, kinds: Mapping[str, ScoreKind], values: Mapping[str, array[float]]) -> ColumnTable:
+        """Return the table, with these scores."""
+        return ColumnTable(
+            row=self.row,
+            repeat=self._repeat,
+            attempt=self._attempt,
+            wall_time=self._wall_time,
+            first=self._first,
+            integrity=self._integrity,
+            kinds=kinds,
+            _values=values,
+            **{name: own.column for name, own in self._numbered.items()},
+        )
+
+
+def _parts(connection: Connection, chosen: Select[Any]) -> Iterator[Sequence[Any]]:
+    yield from connection.execute(chosen.execution_options(yield_per=PART)).partitions()
+
+
+def _selected(connection: Connection, run_id: str, *, offered: bool) -> Select[Any]:
+    columns = ("id", "framework", "query_id", "repeat", "attempt", "status", "failure", "adapter_digest", "wall_time")
+    record = _json(connection, trials.c.record)
+    more = (
+        func.coalesce(record["outcome"]["first"].as_boolean(), False),
+        record["integrity"].as_string(),
+        record["selected_tools"].as_string() if offered else null(),
+    )
+    chosen = select(*(trials.c[name] for name in columns), *more)
+    return chosen.where(trials.c.run_id == run_id).order_by(trials.c.id)
+
+
+def _json(connection: Connection, column: Any) -> Any:
+    """The column's text as JSON; SQLite reads it as it is, where a cast would make a number of it."""
+    return (cast if connection.dialect.name == "postgresql" else type_coerce)(column, JSON)
+
+
+def _tools(text: str | None) -> frozenset[str]:
+    return frozenset() if text is None else frozenset(json.loads(text))
+
+
+def _uncounted_rows(connection: Connection, run_id: str) -> set[int]:
+    """The rows of attempts that do not count; attempts are numbered from 0, so that few trials need be looked at."""
+    key = ("framework", "query_id", "repeat")
+    several = select(*(trials.c[name] for name in key)).where(trials.c.run_id == run_id, trials.c.attempt > 0)
+    again = several.distinct().subquery()
+    names = ("id", *key, "attempt", "status", "failure", "adapter_digest", "wall_time")
+    chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id).order_by(trials.c.id)
+    found = connection.execute(chosen.join(again, and_(*(trials.c[name] == again.c[name] for name in key))))
+    attempts = [
+        TrialColumns(row, TrialPlace(framework, query, repeat), *rest) for row, framework, query, repeat, *rest in found
+    ]
+    return {one.row for one in attempts} - {one.row for one in counted_attempts(attempts)}
+
+
+def _chosen_values(
+    connection: Connection, run_id: str, names: Collection[str], rows: Sequence[int]
+) -> dict[str, array[float]]:
+    places = {row: place for place, row in enumerate(rows)}
+    found: dict[str, array[float]] = {}
+    chosen = _scores_of(run_id, scores.c.trial_id, scores.c.name, scores.c.value)
+    for part in _parts(connection, chosen.where(scores.c.name.in_(names), scores.c.value.is_not(None))):
+        for row, name, value in part:
+            if row in places:
+                if name not in found:
+                    found[name] = _unknown(len(rows))
+                found[name][places[row]] = value
+    return found
+
+
+def _scores_of(run_id: str, *columns: Any) -> Select[Any]:
+    of_run = select(trials.c.id).where(trials.c.run_id == run_id)
+    chosen = select(*columns).where(scores.c.trial_id.in_(of_run))
+    return chosen.order_by(scores.c.trial_id, scores.c.position)
+
+
+def _unknown(count: int) -> array[float]:
+    return array("d", [math.nan]) * count
+
+
+def _sample(rows: Sequence[int]) -> Sequence[int]:
+    """The rows of all trials, or of some that are spread over a run of very many."""
+    step = max(1, len(rows) // SAMPLED)
+    return rows[::step]
+
+
+def _kinds(connection: Connection, rows: Sequence[int]) -> dict[str, ScoreKind]:
+    """Each score with its kind, as the first of these trials that has it says."""
+    found: dict[str, ScoreKind] = {}
+    for name, record in _records(connection, rows):
+        if name not in found:
+            found[name] = _kind(record)
+    return found
+
+
+def _records(connection: Connection, rows: Sequence[int]) -> Iterator[Any]:
+    for begin in range(0, len(rows), IN_ONE):
+        own = select(scores.c.name, scores.c.record).where(scores.c.trial_id.in_(rows[begin : begin + IN_ONE]))
+        yield from connection.execute(own.order_by(scores.c.trial_id, scores.c.position))
+
+
+class _ScoresReader:
+    """Reads the values of all scores, with the ends of their records, which show the kinds of almost all."""
+
+    def __init__(self, connection: Connection, run_id: str, rows: Sequence[int]) -> None:
+        self._connection = connection
+        self._places = {row: place for place, row in enumerate(rows)}
+        self.values: dict[str, array[float]] = {}
+        self._ends: dict[str, set[str]] = {}
+        self._others: dict[int, None] = {}
+        end = func.substr(scores.c.record, func.length(scores.c.record) - (LONGEST_END - 1))
+        columns = (scores.c.trial_id, scores.c.name, scores.c.value, end)
+        for part in _parts(connection, _scores_of(run_id, *columns)):
+            self._extend(part)
+
+    def _extend(self, part: Sequence[Any]) -> None:
+        values, known, places = self.values, self._ends, self._places
+        for row, name, value, end in part:
+            place = places.get(row)
+            if place is None:
+                continue
+            ends = known.get(name)
+            if ends is None:
+                ends = known[name] = set()
+            if value is None:
+                self._others[row] = None
+                continue
+            if name not in values:
+                values[name] = _unknown(len(places))
+            values[name][place] = value
+            if end in ends:
+                continue
+            if END_OF_SCORE.search(end):
+                ends.add(end)
+            else:
+                self._others[row] = None
+
+    def kinds(self) -> dict[str, ScoreKind]:
+        """Return each score with its kind, in the order in which trials have them first."""
+        found = {name: {_kind(end) for end in ends} for name, ends in self._ends.items()}
+        for name, record in _records(self._connection, list(self._others)):
+            found[name].add(_kind(record))
+        return {
+            name: ScoreKind(any(kind.bounded for kind in own), any(kind.quality for kind in own))
+            for name, own in found.items()
+        }
+
+
+def _kind(record: str) -> ScoreKind:
+    """The kind of a score by its record, or by the end of that."""
+    end = END_OF_SCORE.search(record, max(0, len(record) - LONGEST_END))
+    if end is None:
+        score = decode_record(Score, record)
+        return ScoreKind(score.bounded, score.bounded and score.quality)
+    bounded = end[1] == "true"
+    return ScoreKind(bounded, bounded and end[2] == "true")
