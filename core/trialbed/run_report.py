@@ -28,7 +28,7 @@ from trialbed.records import Run, TrialResult
 from trialbed.report import Report, check_folder, open_documents, read_report, write_document
 from trialbed.report.comparison import chosen_baseline
 from trialbed.report.kept import make_report
-from trialbed.store import MadeReport, Store, StoredRun, open_store
+from trialbed.store import MadeReport, Store, StoredRun, make_columns, open_store
 
 
 async def run_and_report(
@@ -115,15 +115,15 @@ class RunReporter:
         self._made: tuple[MadeReport, Report] | None = None
 
     def __call__(self, ended: Run) -> MadeReport | None:
-        """Report the run as it ends; None where it lacks trials, as the next session changes it.
+        """Report the run as its session ends; where it lacks trials, keep the scores of thousands alone.
 
         Raises:
             DataError: a plugin's figure has the name of another.
         """
-        if ended.status != "finished":
-            return None
         with open_store(self._prepared.options.store) as store:
             stored = replace(store.run(ended.run_id), record=ended)
+            if ended.status != "finished":
+                return make_columns(stored)
             self._made = self._make(stored)
             return self._made[0]
 

@@ -13,7 +13,7 @@ from trialbed.records import Run, RunStatus
 from trialbed.store import MadeReport, Store, counted_attempts
 
 ReportRun = Callable[[Run], MadeReport | None]
-"""Makes the report of a run whose trials have ended; None for none that is kept."""
+"""Makes the report of a run whose session has ended; None for none that is kept."""
 
 
 class RunEnd:
@@ -39,13 +39,17 @@ class RunEnd:
 
     async def cut_short(self, *, void: bool) -> None:
         """Store that the session did not get to the end; a run without a trial, or that is void, is discarded."""
-        await asyncio.shield(asyncio.to_thread(self._end_early, void=void))
+        ended = await asyncio.shield(asyncio.to_thread(self._end_early, void=void))
+        if ended is not None:
+            keeping = self._keep_report(ended)
+            await say_when_long(self._progress, "keeping the scores of the trials for those who read them", keeping)
 
-    def _end_early(self, *, void: bool) -> None:
+    def _end_early(self, *, void: bool) -> Run | None:
         if self._store.has_attempts(self._run_id) and not void:
             self._store.update_run(self._run_id, status="interrupted", overall_time=self._overall_time(), flights="")
-        else:
-            self._store.discard_run(self._run_id)
+            return self._store.run(self._run_id)
+        self._store.discard_run(self._run_id)
+        return None
 
     def _finish(self, run: Run, lost: LostTrials) -> Run:
         overall = self._overall_time()

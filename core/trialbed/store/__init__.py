@@ -9,7 +9,15 @@ from trialbed.store._reader import StoreReader, open_run, open_store, require_fr
 from trialbed.store._reports import MadeReport, ReportPart
 from trialbed.store._runs import RunChanges, new_run, new_run_id
 from trialbed.store._store import Store
-from trialbed.store._stored import KEPT_FROM, StoredRun, column_table, make_report, report_part, trial_columns
+from trialbed.store._stored import (
+    KEPT_FROM,
+    StoredRun,
+    column_table,
+    make_columns,
+    make_report,
+    report_part,
+    trial_columns,
+)
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
 from trialbed.store._verified_cases import VerifiedCase, verified_cases
@@ -37,6 +45,7 @@ __all__ = [
     "column_table",
     "counted_attempts",
     "hold_run",
+    "make_columns",
     "make_report",
     "new_run",
     "new_run_id",

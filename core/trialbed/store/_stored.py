@@ -347,11 +347,18 @@ def trial_columns(run: StoredRun, keep: Callable[[MadeReport], object]) -> Colum
     kept = report_part(run, COLUMNS, VERSION)
     if kept is not None:
         return read_table(kept)
-    if run.status == "running" or run.version().attempts < KEPT_FROM:
+    made = make_columns(run)
+    if made is None:
         return column_table(run)
-    made = make_report(run, lambda: ())
     keep(made)
     return read_table(made.parts[0].text)
+
+
+def make_columns(run: StoredRun) -> MadeReport | None:
+    """Return the columns of a run as a store keeps them; None where they are read as fast from its trials."""
+    if run.status == "running" or run.version().attempts < KEPT_FROM:
+        return None
+    return make_report(run, lambda: ())
 
 
 def make_report(run: StoredRun, parts: Callable[[], Sequence[ReportPart]]) -> MadeReport:

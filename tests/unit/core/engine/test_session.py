@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.stored_runs import trial
 from support.trials import run_config
 
 from trialbed.engine import NoProgress, RunOptions, _session, config_digest
@@ -16,7 +17,8 @@ from trialbed.engine._background import frozen_heap
 from trialbed.engine._session import RunSession
 from trialbed.errors import DataError
 from trialbed.records import HelperUse, Run
-from trialbed.store import MadeReport, Store, new_run
+from trialbed.run_report import RunReporter
+from trialbed.store import MadeReport, Store, new_run, open_store
 
 
 @pytest.fixture
@@ -89,3 +91,26 @@ async def test_a_run_has_ended_whatever_becomes_of_its_report(tmp_path: Path, mo
         stored = store.run(run.run_id)
     assert (stored.status, stored.overall_time) == (ended.status, ended.overall_time)
     assert notes == [f"the figures of run {run.run_id} are not kept with it: two plugins disagree"]
+
+
+async def test_the_scores_of_an_interrupted_run_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed.store._stored.KEPT_FROM", 1)
+    config, place = run_config(), str(tmp_path / "trials.db")
+    run = new_run(config, config_digest(config))
+    prepared: Any = SimpleNamespace(options=RunOptions(store=place), objects=SimpleNamespace(plugins=()))
+    with Store.open(place) as store:
+        store.create_run(run)
+
+        async def one_trial(_executor: object) -> None:
+            store.add_trial(run.run_id, trial("reference", 1, wrong=False))
+            raise asyncio.CancelledError
+
+        session = RunSession(prepared, store, run, NoProgress(), ambient=False, report=RunReporter(prepared))
+        monkeypatch.setattr(session, "_trials", one_trial)
+        with pytest.raises(asyncio.CancelledError):
+            await session.run(None)
+    with open_store(place) as reader:
+        stored = reader.run(run.run_id)
+        assert stored.status == "interrupted"
+        monkeypatch.setattr("trialbed.store._stored.read_column_table", None)
+        assert [trial.key.query_id for trial in stored.columns().trials] == [1]
