@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 SHOWN, PRINTED = 7, 8
 """Colours of parts and curves on a screen and in print."""
 
-WIDTHS = {"BESIDE": 860, "HALF": 600, "PHONE": 350}
-"""Pixels that a table may be estimated at to fit beside its notes, beside another section, and on a telephone."""
+WIDTHS = {"PAPER": 960, "BESIDE": 860, "HALF": 600, "PHONE": 350}
+"""Pixels that a table may be estimated at to fit on paper, where its type is smaller, beside its notes, beside another
+section, and on a telephone."""
 
 Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline | DistributionPlot
 Part: TypeAlias = Table | Plot | Disclosures | Folded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
 
@@ -12,13 +12,16 @@ from trialbed.views._figures import UNKNOWN
 NUMBER = re.compile(r"[\s\[(<~≥≤±+-]*\d")
 """The beginning of a number, and of an interval of numbers."""
 
-CHARACTER, GAP, WORDS = 9, 23, 16
-"""Pixels of a character and between columns on a page, and the characters at which a column of words can be broken."""
+CHARACTER, GAP, EVEN = 9, 23, 24
+"""Pixels of a character and between columns on a page, and those that blocks of one table may differ by."""
+
+WORDS, LONG = 16, 30
+"""The characters at which a column of words can be broken, and at which a single word of it is."""
 
 
 def is_text(text: str) -> bool:
     """Return whether a cell says something in words: neither nothing nor a number."""
-    return bool(text.strip(f"{UNKNOWN} ")) and NUMBER.match(text) is None
+    return text.strip(f"{UNKNOWN} ") not in ("", "none") and NUMBER.match(text) is None
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,38 @@ class Table:
         labels = (self.columns[0], *(row.label.strip() for row in self.rows))
         return Table(self.title, labels, [TableRow(row[0], row[1:]) for row in rows], self.notes, legend=self.legend)
 
+    def parted(self, pixels: int) -> Iterator[Table]:
+        """Return the same in blocks to stand below each other, each with the labels and the pinned columns.
+
+        Args:
+            pixels: that a block may be estimated at; one with a single column beside the repeated ones may be wider.
+        """
+        if self.pixels <= pixels:
+            return iter([self])
+        blocks = self._places(pixels)
+        # As many blocks as are needed, about equally wide.
+        for narrower in range(pixels - EVEN, 0, -EVEN):
+            tried = self._places(narrower)
+            if len(tried) > len(blocks):
+                break
+            blocks = tried
+        return map(self._block, blocks)
+
+    def _places(self, pixels: int) -> list[list[int]]:
+        """Return the columns of each block, the repeated ones among them."""
+        widths = self._widths
+        fixed = list(range(len(widths)))[: 1 + self.pinned]
+        blocks = [fixed]
+        for place in range(len(fixed), len(widths)):
+            if blocks[-1] != fixed and sum(widths[one] for one in (*blocks[-1], place)) > pixels:
+                blocks.append(fixed)
+            blocks[-1] = [*blocks[-1], place]
+        return blocks
+
+    def _block(self, places: Sequence[int]) -> Table:
+        rows = [replace(row, cells=tuple(row.cells[place - 1] for place in places[1:])) for row in self.rows]
+        return replace(self, columns=tuple(self.heads[place] for place in places), rows=rows)
+
     @property
     def of_text(self) -> frozenset[int]:
         """The columns of words, which begin at their left edge; those of numbers end at their right one."""
@@ -93,8 +128,18 @@ class Table:
     @property
     def pixels(self) -> int:
         """About how wide a page shows it, where a column of words breaks its lines and one of numbers does not."""
+        return sum(self._widths)
+
+    @property
+    def _widths(self) -> list[int]:
         columns = enumerate(zip(self.heads, *self.lines, strict=True)) if self.rows else ()
-        return sum(GAP + CHARACTER * _characters(texts, breaks=place in self.of_text) for place, texts in columns)
+        words = self.of_text
+        return [GAP + CHARACTER * _characters(texts, breaks=place in words) for place, texts in columns]
+
+    @property
+    def has_long_labels(self) -> bool:
+        """Whether a word of a label is so long that it may be broken."""
+        return any(len(word) > LONG for row in self.rows for word in row.label.split())
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -111,4 +156,4 @@ def _characters(texts: Iterable[str], *, breaks: bool) -> int:
     """Return the characters that the widest of a column's texts takes; where lines break, its longest word at least."""
     if not breaks:
         return max(map(len, texts))
-    return max(max(min(len(text), WORDS), *map(len, text.split()), 0) for text in texts)
+    return max(min(max(min(len(text), WORDS), *map(len, text.split()), 0), LONG) for text in texts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 from trialbed.contracts import FileView, FileViewer
 
 if TYPE_CHECKING:
-    from trialbed.views import Table
+    from trialbed.views import Folded, Table
 
 LARGEST = 50_000_000
 """Bytes beyond which a file is not looked into."""
@@ -36,17 +36,16 @@ class FidelityViewer(FileViewer):
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
         """Return a page for each file."""
         return [
-            FileView(f"{number}-{_simple(path.stem)}", f"Fidelity: {path.name}", [path], partial(_tables, path))
+            FileView(f"{number}-{_simple(path.stem)}", f"Fidelity: {path.name}", [path], partial(_parts, path))
             for number, path in enumerate(files, 1)
         ]
 
 
-def _tables(path: Path) -> list[Table]:
+def _parts(path: Path) -> list[Table | Folded]:
     from trialbed_adapter_lab.fidelity._files import read_report
-    from trialbed_adapter_lab.fidelity.views import long_tables, report_tables
+    from trialbed_adapter_lab.fidelity.views import page_parts
 
-    report = read_report(path)
-    return [*report_tables(report), *long_tables(report)]
+    return page_parts(read_report(path))
 
 
 def _simple(text: str) -> str:

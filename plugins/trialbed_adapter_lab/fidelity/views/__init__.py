@@ -6,10 +6,9 @@ from trialbed_adapter_lab.fidelity.views._behaviour import behaviour_rows
 from trialbed_adapter_lab.fidelity.views._cells import one_line, value
 from trialbed_adapter_lab.fidelity.views._errors import error_rows
 from trialbed_adapter_lab.fidelity.views._tables import (
-    long_tables,
     markdown,
+    page_parts,
     place_report,
-    report_tables,
     write_table,
 )
 from trialbed_adapter_lab.fidelity.views._wire import prompt_rows
@@ -17,12 +16,11 @@ from trialbed_adapter_lab.fidelity.views._wire import prompt_rows
 __all__ = [
     "behaviour_rows",
     "error_rows",
-    "long_tables",
     "markdown",
     "one_line",
+    "page_parts",
     "place_report",
     "prompt_rows",
-    "report_tables",
     "value",
     "write_table",
 ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from trialbed import views
-from trialbed.views import UNKNOWN, Table, TableRow
+from trialbed.views import UNKNOWN, Folded, Table, TableRow
 from trialbed_adapter_lab.fidelity import Conditions, FidelityReport, FrameworkFidelity, SchemaFinding
 from trialbed_adapter_lab.fidelity.views._behaviour import behaviour_rows
 from trialbed_adapter_lab.fidelity.views._cells import line, tally
@@ -26,12 +26,12 @@ BEGIN, END = "<!-- measured: fidelity -->", "<!-- end of what was measured -->"
 
 def write_table(report: FidelityReport, stream: TextIO) -> None:
     """Write a report for a terminal."""
-    views.print_tables(report_tables(report), stream)
+    views.print_tables(_report_tables(report), stream)
 
 
 def markdown(report: FidelityReport) -> str:
     """Return the report as a part of a page: sections of level 2."""
-    return views.markdown([*report_tables(report), *long_tables(report)])
+    return views.markdown([*_report_tables(report), *_long_tables(report)])
 
 
 def place_report(page: str, report: FidelityReport) -> str:
@@ -40,23 +40,28 @@ def place_report(page: str, report: FidelityReport) -> str:
     return views.fill_between(page, text, BEGIN, END) or f"# Fidelity\n\n{text}"
 
 
-def report_tables(report: FidelityReport) -> list[Table]:
+def _report_tables(report: FidelityReport) -> list[Table]:
     """Return the conditions, every figure that was asked for, and the notes.
 
     Frameworks are columns; the first one, the reference, is the baseline and is repeated in every block. Several
     profiles have tables of their own.
     """
-    figures = [
-        Table(f"{title}{suffix}", ("", *(one.framework for one in found)), tuple(rows), pinned=1)
-        for suffix, found in by_profile(report.frameworks)
-        for title, rows in _sections(found, report.conditions)
-    ]
-    brief = summary(report.frameworks, report.conditions.parts)
-    first = [Table("", notes=[heading(report.conditions)]), *([brief] if brief.rows else [])]
-    return [*first, *figures, Table("Notes", notes=list(notes(report)))]
+    profiles = by_profile(report.frameworks)
+    figures = [table for suffix, found in profiles for table in _figures(found, report.conditions, suffix)]
+    return [*_first(report), *figures, Table("Notes", notes=list(notes(report)))]
 
 
-def long_tables(report: FidelityReport) -> list[Table]:
+def page_parts(report: FidelityReport) -> list[Table | Folded]:
+    """Return all that was measured for a page: the summary, and below it what readers unfold."""
+    parts: list[Table | Folded] = [*_first(report), Folded("Notes", [Table("", notes=list(notes(report)))])]
+    for suffix, found in by_profile(report.frameworks):
+        parts.append(Folded(f"Every figure{suffix}", list(_figures(found, report.conditions, suffix))))
+        if long := list(_long(found, suffix)):
+            parts.append(Folded(f"Schemas and errors one by one{suffix}", long))
+    return parts
+
+
+def _long_tables(report: FidelityReport) -> list[Table]:
     """Return the findings on every single schema, and the texts of errors, as far as they were asked for.
 
     They are too long for a terminal.
@@ -70,6 +75,16 @@ def by_profile(found: Sequence[FrameworkFidelity]) -> list[tuple[str, list[Frame
     if len(profiles) < 2:
         return [("", list(found))]
     return [(f", {profile}", [one for one in found if one.profile in (None, profile)]) for profile in profiles]
+
+
+def _first(report: FidelityReport) -> list[Table]:
+    brief = summary(report.frameworks, report.conditions.parts)
+    return [Table("", notes=[heading(report.conditions)]), *([brief] if brief.rows else [])]
+
+
+def _figures(found: Sequence[FrameworkFidelity], conditions: Conditions, suffix: str) -> Iterator[Table]:
+    for title, rows in _sections(found, conditions):
+        yield Table(f"{title}{suffix}", ("", *(one.framework for one in found)), tuple(rows), pinned=1)
 
 
 def _long(found: Sequence[FrameworkFidelity], suffix: str) -> Iterator[Table]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import DataError
+from trialbed.views import Folded
 from trialbed_adapter_lab.fidelity.viewer import FidelityViewer
 
 MEASURED = Path(__file__).parents[4] / "docs" / "reference" / "fidelity.json"
@@ -15,9 +16,15 @@ MEASURED = Path(__file__).parents[4] / "docs" / "reference" / "fidelity.json"
 def test_every_measured_part_is_a_table() -> None:
     assert FidelityViewer().recognises(MEASURED)
     (view,) = FidelityViewer().views([MEASURED])
-    titles = [part.title for part in view.parts()]
+    parts = view.parts()
+    titles = [one.title for part in parts for one in (part.parts if isinstance(part, Folded) else [part])]
     for part in ("Summary", "Tool schemas", "Prompt", "Behaviour", "Cost"):
         assert any(title.startswith(part) for title in titles), part
+
+
+def test_only_the_summary_is_unfolded() -> None:
+    (view,) = FidelityViewer().views([MEASURED])
+    assert [part.title for part in view.parts() if not isinstance(part, Folded)] == ["", "Summary"]
 
 
 def test_a_file_that_only_looks_alike_is_explained(tmp_path: Path) -> None:

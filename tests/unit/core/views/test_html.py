@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -19,6 +20,9 @@ PLOT = IntervalPlot(
     "F1",
     [PlotPoint("acme", 0.5, 0.25, 0.75, "0.50 [0.25, 0.75]"), PlotPoint("other", None, text="-")],
     limits=(0.0, 1.0),
+)
+WIDE = Table.of(
+    "Wide", ("", *(f"framework-{place}" for place in range(10))), [("calls", *["1,234,567 of 1,234,567"] * 10)]
 )
 VOID = {"meta"}
 
@@ -149,3 +153,21 @@ def test_notes_stand_below_a_table_that_needs_the_room_beside_it() -> None:
     wide = Table.of("wide", columns, [("x", *["0.50 [0.40, 0.60]"] * 9)], ["a note"])
     assert 'class="beside-notes"' not in html_page("t", [wide])
     assert 'class="beside-notes"' in html_page("t", [TABLE])
+
+
+def test_a_table_wider_than_paper_stands_in_blocks_with_the_labels_in_each() -> None:
+    page = Balanced(html_page("t", [replace(WIDE, pinned=1)]))
+    blocks = page.tags.count("table")
+    assert blocks > 1
+    assert [page.texts.count(text) for text in ("calls", "framework-0", "framework-1", "framework-9")] == [
+        blocks,
+        blocks,
+        1,
+        1,
+    ]
+    assert page.tags.count("h2") == 1
+
+
+def test_a_table_with_fewer_headings_than_cells_has_all_its_cells_in_blocks() -> None:
+    bare = replace(WIDE, columns=("",))
+    assert sum(len(block.rows[0].cells) for block in bare.parted(500)) == 10
