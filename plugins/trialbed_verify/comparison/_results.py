@@ -61,13 +61,16 @@ class Results:
         return found
 
 
-def read_results(path: Path) -> list[Results]:
+def read_results(path: Path, *, measured: bool = True) -> list[Results]:
     """Read the results in a file: one per vendor, model and configuration, in the order of their first rows.
+
+    Args:
+        measured: whether each row gets the figures that comparisons need, which takes most of the time.
 
     Raises:
         DataError: the file cannot be read, or is not a results file.
     """
-    reader = RowReader(path, measure)
+    reader = RowReader(path, measure if measured else None)
     groups: dict[tuple[object, ...], _Group] = {}
     for row in reader:
         groups.setdefault((row.vendor, row.model, row.config), _Group()).add(row)
@@ -114,13 +117,16 @@ class _Group:
             yield f"{path}: {further:,} rows repeat a case that was answered before, and count as further trials"
 
 
-def read_one(path: Path) -> Results:
+def read_one(path: Path, *, measured: bool = True) -> Results:
     """Read the results in a file of one vendor, model and configuration.
+
+    Args:
+        measured: as for ``read_results``.
 
     Raises:
         DataError: as for ``read_results``, or the file has several configurations.
     """
-    first, *others = read_results(path)
+    first, *others = read_results(path, measured=measured)
     if others:
         names = ", ".join(sorted({f"{found.vendor} / {found.model}" for found in (first, *others)}))
         raise DataError(

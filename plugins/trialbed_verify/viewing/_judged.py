@@ -1,4 +1,4 @@
-"""Comparisons of vendors with their baselines, and their ranks."""
+"""The pages about vendors: their answers, their comparisons with baselines, and their ranks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from trialbed.views import UNKNOWN, Disclosures, Folded, IntervalPlot, PlotPoint, Table, TableRow
-from trialbed_verify.comparison import VendorComparison, read_one
+from trialbed_verify.comparison import Results, VendorComparison
 from trialbed_verify.panel import Mean
 from trialbed_verify.publication import comparison_parts
 from trialbed_verify.ranking import (
@@ -19,7 +19,7 @@ from trialbed_verify.ranking import (
     compare_and_rank,
     marked_baselines,
 )
-from trialbed_verify.viewing._vendors import vendor_parts
+from trialbed_verify.viewing._vendors import read_vendors, vendor_parts
 from trialbed_verify.views import conclusion, rank_sentence, ranking_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
@@ -38,20 +38,27 @@ class _Judged(NamedTuple):
 
 def verification_parts(files: Sequence[Path]) -> list[Any]:
     """Return all about the vendors of one verification: how they differ, the ranks, and their answers."""
+    vendors = read_vendors(files)
+    parts = list(vendor_parts(vendors))
     if len(files) == 1:
-        return list(vendor_parts(files))
-    judged = _compare_and_rank(files)
-    return [*_comparisons(judged), *_ranks(judged), *vendor_parts(files)]
+        return parts
+    judged = _compare_and_rank(vendors)
+    return [*_comparisons(judged), *_ranks(judged), *parts]
+
+
+def answers(files: Sequence[Path]) -> list[Any]:
+    """Return the figures and the answers of each vendor."""
+    return list(vendor_parts(read_vendors(files)))
 
 
 def comparisons(files: Sequence[Path]) -> list[Part]:
     """Return the verdicts, and for each vendor every gate with its interval and its examples."""
-    return list(_comparisons(_compare_and_rank(files)))
+    return list(_comparisons(_compare_and_rank(read_vendors(files))))
 
 
 def ranks(files: Sequence[Path]) -> list[Part]:
     """Return the ranks, with their intervals."""
-    return list(_ranks(_compare_and_rank(files)))
+    return list(_ranks(_compare_and_rank(read_vendors(files))))
 
 
 def _comparisons(judged: _Judged) -> Iterator[Part]:
@@ -105,9 +112,8 @@ def _point(row: Placing) -> PlotPoint:
     return PlotPoint(row.vendor.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
 
 
-def _compare_and_rank(files: Sequence[Path]) -> _Judged:
+def _compare_and_rank(results: Sequence[Results]) -> _Judged:
     found, notes = [], []
-    results = [read_one(path) for path in files]
     marked = marked_baselines(results)
     for model in dict.fromkeys(one.model for one in results):
         vendors = [one for one in results if one.model == model]

@@ -52,13 +52,22 @@ class VendorFile:
         return self.source.summary is not None and self.source.summary.get("is_baseline") is True
 
 
-def vendor_parts(files: Sequence[Path]) -> list[Part]:
-    """Return for each model its vendors' figures, with plots of the intervals and of the time to the first token.
+def read_vendors(files: Sequence[Path]) -> list[Results]:
+    """Read the answers of each vendor, without what only comparisons need.
 
     Raises:
         DataError: a file cannot be read, or has several vendors.
     """
-    vendors = [VendorFile(read_one(path), read_source(path)) for path in files]
+    return [read_one(path, measured=False) for path in files]
+
+
+def vendor_parts(results: Sequence[Results]) -> list[Part]:
+    """Return for each model its vendors' figures, with plots of the intervals and of the time to the first token.
+
+    Raises:
+        DataError: a file cannot be read.
+    """
+    vendors = [VendorFile(one, read_source(one.path)) for one in results]
     models = list(dict.fromkeys(one.results.model or "a model" for one in vendors))
     parts = [
         part

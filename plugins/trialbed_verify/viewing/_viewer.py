@@ -30,11 +30,10 @@ class VendorViewer(FileViewer):
 
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
         """Return the answers of each vendor; for several files their comparison and ranks too."""
-        from trialbed_verify.viewing._judged import comparisons, ranks
-        from trialbed_verify.viewing._vendors import vendor_parts
+        from trialbed_verify.viewing._judged import answers, comparisons, ranks
 
         names = _names(files)
-        found = [FileView("verification", f"Answers of {names}", files, partial(vendor_parts, files))]
+        found = [FileView("verification", f"Answers of {names}", files, partial(answers, files))]
         if len(files) > 1:
             found.append(FileView("comparison", f"{names} compared", files, partial(comparisons, files)))
             found.append(FileView("ranking", f"Ranks of {names}", files, partial(ranks, files)))
