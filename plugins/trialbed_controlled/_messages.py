@@ -30,10 +30,18 @@ def assistant_message(document: Any, problem: str = "") -> dict[str, Any]:
     except (LookupError, TypeError, AttributeError):
         message = {}
     if not message:
-        text = problem or str(document)[:MAX_ERROR_TEXT]
-        raise ModelFailed(f"the model's endpoint did not answer with a completion: {text}")
+        raise ModelFailed(f"the model's endpoint did not answer with a completion: {problem or _problem(document)}")
     kept = {"role": "assistant", "content": content}
     return {**kept, "tool_calls": calls} if calls else kept
+
+
+def _problem(document: Any) -> str:
+    """What a document lacks of a completion, and its beginning as JSON without what is null."""
+    if not isinstance(document, dict):
+        return json.dumps(document, ensure_ascii=False, default=str)[:MAX_ERROR_TEXT]
+    lack = "the first choice has no message" if document.get("choices") else "the completion has no choice"
+    said = {name: value for name, value in document.items() if value is not None}
+    return f"{lack}: {json.dumps(said, ensure_ascii=False, default=str)[:MAX_ERROR_TEXT]}"
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

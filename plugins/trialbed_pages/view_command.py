@@ -55,6 +55,8 @@ def command(
     The pages need nothing from the network. They write nothing but what you say of an answer; beyond loopback, and
     with --allow-host, not even that.
     """
+    # What serves the pages takes a moment to load.
+    click.echo("starting the pages …", err=True)
     from trialbed_pages.serving import serve
 
     serve(host, port, store, data_dir, files, in_browser=in_browser, allow_hosts=allow_hosts)

@@ -92,8 +92,8 @@ def command(
 ) -> None:
     """Measure how many of the right Apis a selector finds, before any agent runs.
 
-    For each selector and number of tools: recall (the share of a query's gold Apis that are offered), nDCG (whether
-    they come first) and coverage (the share of queries of which all gold Apis are offered), with 95% intervals.
+    For each selector and number of tools: recall (the share of a query's expected Apis that are offered), nDCG (whether
+    they come first) and coverage (the share of queries of which all expected Apis are offered), with 95% intervals.
     """
     from trialbed.settings import data_dir as default_data_dir
 
@@ -168,8 +168,8 @@ def _print_measures(document: dict[str, Any], ks: Sequence[int]) -> None:
     catalog = document["catalog"]
     notes = (
         *_filled_up(document),
-        "recall: share of gold Apis offered; nDCG: 1 if they come first; coverage: share of queries with all of them "
-        "offered. Means over queries with 95% intervals; ms: median time of a query.",
+        "recall: share of expected Apis offered; nDCG: 1 if they come first; coverage: share of queries with all of "
+        "them offered. Means over queries with 95% intervals; ms: median time of a query.",
         f"Catalog {catalog['digest'][:16]} of {catalog['apis']:,} Apis.",
     )
     print_tables([replace(Table.of("selection", columns, _rows(document, ks), notes), pinned=1)], sys.stdout)
@@ -206,7 +206,7 @@ def _print_choices(document: dict[str, Any]) -> None:
             rows = [
                 (
                     str(choice["rank"]),
-                    "gold" if choice["gold"] else "",
+                    "expected" if choice["gold"] else "",
                     "-" if choice["score"] is None else f"{choice['score']:.4g}",
                     choice["by"] + (", filled up" if choice["topped_up"] else ""),
                     printable(" / ".join((choice["category"], choice["tool_name"], choice["api_name"]))),

@@ -1,4 +1,4 @@
-"""The gold calls of queries: as scripted models play them, and as a run makes them itself to know their answers."""
+"""The expected calls of queries: as scripted models play them, and as a run makes them itself to know their answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXAMPLES: dict[str, Json] = {
 
 
 def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, ...]:
-    """The query's gold calls under the tools' names; a gold Api that is not offered cannot be called and is left out.
+    """The query's expected calls under the tools' names; one whose Api is not offered is left out.
 
     Arguments are the dataset's where it has them; else each required parameter's default if it is a value
     of its type, else an example of the type.
@@ -51,7 +51,7 @@ def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, 
 
 
 def complete_gold_calls(query: Query) -> tuple[GoldCall, ...]:
-    """The query's gold calls with arguments, as ``gold_script`` chooses them."""
+    """The query's expected calls with arguments, as ``gold_script`` chooses them."""
     apis = {api.ref: api for api in query.apis}
     return tuple(GoldCall(api=call.api, arguments=_arguments(call, apis)) for call in query.gold_calls)
 
@@ -76,11 +76,11 @@ def example_arguments(api: Api) -> dict[str, Json]:
 
 
 MODEL = "scripted:none"
-"""The model of the trials in which gold calls are made; it is asked nothing."""
+"""The model of the trials in which expected calls are made; it is asked nothing."""
 
 
 class GoldCalls:
-    """Makes the gold calls of queries, each in a trial of its own, and keeps what they are answered.
+    """Makes the expected calls of queries, each in a trial of its own, and keeps what they are answered.
 
     Args:
         simulator: answers for the Apis, as in the run's trials.
@@ -106,7 +106,7 @@ class GoldCalls:
         self._slots = asyncio.Semaphore(concurrency)
 
     async def make(self, queries: Sequence[Query]) -> None:
-        """Make the gold calls that the run has no answers of yet.
+        """Make the expected calls that the run has no answers of yet.
 
         A query whose calls do not reach the server has none: the user is shown why, and the run goes on.
         """
@@ -121,7 +121,7 @@ class GoldCalls:
             try:
                 answer = await self._answer(query)
             except TrialbedError as error:
-                self._note(f"the gold calls of query {query.query_id!r} were not made: {error}")
+                self._note(f"the expected calls of query {query.query_id!r} were not made: {error}")
                 return
         await asyncio.to_thread(self._store.add_gold_answer, self._run_id, answer)
 

@@ -112,7 +112,7 @@ class RunOptions(RunSettings):
         models, temperatures, tool_limits: several in one run, the first of which are ``model``, ``temperature`` and
             ``max_tools``: each framework has a column for every combination. Empty for one.
         judges: several, the first of which is ``judge``: the others grade the answers when all trials have ended.
-        gold_answers: make each query's gold calls once, before its trials, and keep what they are answered.
+        gold_answers: make each query's expected calls once, before its trials, and keep what they are answered.
     """
 
     server_port: int = 0

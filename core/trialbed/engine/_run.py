@@ -101,7 +101,7 @@ def prepare(
     else:
         options = replace(options, dataset=dataset.test_set)
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
-        raise UsageError("gold_answers: the gold calls of tools that are functions or objects cannot be made apart")
+        raise UsageError("gold_answers: the expected calls of tools that are functions or objects cannot be made apart")
     commands = agent_commands(options.commands, Path.cwd())
     options = with_commands(options, commands)
     queries = choose_queries(dataset, options.limit, options.query_ids, options.categories, options.shuffle)

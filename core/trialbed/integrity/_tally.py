@@ -25,8 +25,8 @@ WORDS: Mapping[IntegrityKind, tuple[str, str]] = MappingProxyType(
         "forced_choice": ("request forces a call by name", "requests force a call by name"),
         "added_tool": ("tool on offer that is not the trial's", "tools on offer that are not the trial's"),
         "answer_key": (
-            "gold value in a request, and in nothing of the trial before it",
-            "gold values in a request, and in nothing of the trial before it",
+            "expected value in a request, and in nothing of the trial before it",
+            "expected values in a request, and in nothing of the trial before it",
         ),
         "forced_call": ("forced call, which scores nothing", "forced calls, which score nothing"),
         "dictated_call": (

@@ -18,10 +18,10 @@ class GoldCall(Record):
 
 
 class Expected(Record):
-    """All that a task expects, beside its facts, gold calls and final state; it is solved if everything is met.
+    """All that a task expects, beside its facts, expected calls and final state; it is solved if everything is met.
 
     Attributes:
-        ways: other series of calls that solve the task as well as its gold calls.
+        ways: other series of calls that solve the task as well as its expected calls.
         in_order: whether the calls are made in the given order; others may stand between them.
         only: whether no other calls are made.
         never: tools that must not be called.
@@ -82,11 +82,11 @@ class TaskTest(Record):
 
 
 class Query(Record):
-    """One task: its text, the Apis on offer, the gold calls, and the facts of a right answer.
+    """One task: its text, the Apis on offer, the expected calls, and the facts of a right answer.
 
     Attributes:
         query_id: as the dataset spells it; unique within the dataset.
-        apis: the Apis on offer, gold and distractors, each identity once.
+        apis: the Apis on offer, expected ones and distractors, each identity once.
         gold_calls: in the order in which they solve the query; empty where no tool is needed.
         states_calls: whether the query says which calls solve it. Where it does not, calls have no right or wrong.
         reference_answer: a right answer in words, if the dataset has one.
@@ -120,7 +120,7 @@ class Query(Record):
 
     @property
     def gold_apis(self) -> tuple[ApiRef, ...]:
-        """The gold Apis in order, each once."""
+        """The expected Apis in order, each once."""
         return tuple(dict.fromkeys(call.api for call in self.gold_calls))
 
 

@@ -167,11 +167,11 @@ class TrialResult(Record):
 
 
 class GoldAnswer(Record):
-    """The answers to a query's gold calls where the run made them itself.
+    """The answers to a query's expected calls where the run made them itself.
 
     Attributes:
         seconds: from the first call to the last answer.
-        calls: in the order of the query's gold calls.
+        calls: in the order of the query's expected calls.
     """
 
     query_id: int | str
@@ -201,7 +201,7 @@ class TrialRegistration(Record):
         base_url: the upstream endpoint expected; must be the one the server was started with. None where the
             model answers in the gateway, or for whichever the server has.
         tools: those offered to the agent. ``apis``: their documentation, for the simulator.
-        script: the gold calls, for scripted models. ``finish_tool``: with which they end; empty for a text.
+        script: the expected calls, for scripted models. ``finish_tool``: with which they end; empty for a text.
         simulator: name of the simulator that answers for these Apis.
         called_back: those of them whose calls the program answers that opens the trial, at ``callback_url``, which
             nobody else may know. Only a server that is started for one run asks there.

@@ -2,7 +2,7 @@
 
 from trialbed.integrity import Integrity, IntegrityTally, framework_integrity
 from trialbed.report._build import build_report, read_report
-from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, percent
+from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, percent, points
 from trialbed.report._document import (
     legacy_document,
     legacy_documents,
@@ -123,6 +123,7 @@ __all__ = [
     "legacy_summary",
     "open_documents",
     "percent",
+    "points",
     "read_report",
     "reason_lines",
     "run_title",

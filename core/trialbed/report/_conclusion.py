@@ -21,7 +21,10 @@ LOSSES = {
     "trial failed": "were lost in trials that failed",
     "not used": "had results of which nothing is in the answer",
 }
-"""The stage at which gold calls were lost, in words."""
+"""The stage at which expected calls were lost, in words."""
+
+LEAST, WHOLE = 0.05, 9.5
+"""Points below which a difference has no figure, and from which on it has no digit after the point."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Conclusion:
         over: the queries or trials that the mean is over, in words.
         unsure: trials that count half in ``sopr_score``.
         finding: on this measure, against the run's baseline; None for the baseline itself.
-        lost: what became of the gold calls, where that is known.
+        lost: what became of the expected calls, where that is known.
         missing: trials that were not measured.
         void: why there is no result that can be compared; empty where there is.
     """
@@ -75,13 +78,13 @@ class Conclusion:
             return f", the same as {found.baseline} on every query"
         if found.verdict == "equivalent":
             return f", shown to be within {100 * found.margin:g} points of {found.baseline}"
-        points = f"{_points(found.difference)} {'more' if found.difference > 0 else 'less'} than {found.baseline}"
+        apart = f"{points(found.difference)} {'more' if found.difference > 0 else 'less'} than {found.baseline}"
         if found.is_difference:
-            return f", {points} (shown: p {'<0.001' if found.p_adjusted < 0.001 else f'{found.p_adjusted:.3f}'})"
+            return f", {apart} (shown: p {'<0.001' if found.p_adjusted < 0.001 else f'{found.p_adjusted:.3f}'})"
         enough = f", about {found.needed:,} queries would be enough" if found.needed else ""
         if not found.difference:
             return f", as many as {found.baseline} but not the same; nothing is shown yet{enough}"
-        return f", {points}; not yet shown{enough}"
+        return f", {apart}; not yet shown{enough}"
 
     def _loss(self) -> str:
         counts: Mapping[str, int] = self.lost.counts if self.lost else {}
@@ -113,12 +116,25 @@ def conclusion_text(report: Report) -> str:
     return "\n".join(str(one) for one in conclusions(report))
 
 
-def percent(share: float) -> str:
-    """Return a share as a percentage that is 0 or 100 only where the share is 0 or 1."""
-    shown = f"{100 * share:.0f} %"
-    if shown == "0 %" and share > 0:
+def percent(share: float, digits: int = 0) -> str:
+    """Return a share as a percentage that is 0 or 100 only where the share is 0 or 1.
+
+    Args:
+        digits: after the point.
+    """
+    shown = f"{100 * share:.{digits}f}".removesuffix(".0")
+    if share > 0 and not float(shown):
         return "<1 %"
-    return ">99 %" if shown == "100 %" and share < 1 else shown
+    return ">99 %" if share < 1 and float(shown) == 100 else f"{shown} %"
+
+
+def points(difference: float) -> str:
+    """Return a difference between shares without its sign; a small one has a digit, as shares are rounded."""
+    found = abs(100 * difference)
+    if found < LEAST:
+        return "less than 0.1 points"
+    shown = f"{found:.0f}" if found >= WHOLE else f"{found:.1f}".removesuffix(".0")
+    return "1 point" if shown == "1" else f"{shown} points"
 
 
 def _conclusion(report: Report, summary: Summary) -> Conclusion:
@@ -152,11 +168,6 @@ def _over(mean: ScoreMean | None, queries: int, repeat: int, *, whole: bool) -> 
 
 def _finding(summary: Summary, score: str) -> ScoreFinding | None:
     return next((one.scores.get(score) for one in summary.comparisons if one.kind == "reference"), None)
-
-
-def _points(difference: float) -> str:
-    points = round(abs(100 * difference))
-    return "less than 1 point" if points < 1 else "1 point" if points == 1 else f"{points} points"
 
 
 def _trials(count: int) -> str:

@@ -31,7 +31,7 @@ class Report:
         frameworks: a summary of each, in the run's order.
         queries: the tasks by id.
         described: the scores that plugins describe, by name.
-        gold: what gold calls were answered, where the run made them itself.
+        gold: what expected calls were answered, where the run made them itself.
         absent: the scores that trials of a query cannot have.
         whole: gives every attempt with its wire log, a part at a time where they are stored.
         kept: figures that need not be reckoned from the trials, as the store has them.

@@ -56,8 +56,8 @@ def summarise(
         common: the queries and repeats that were measured for every framework, where some were not.
         earlier: attempts that do not count; what they used is in the tokens.
         first_apart: whether times leave out each worker's first trial; None for wherever there are others.
-        gold: the answers to the gold calls of queries, where the run made them.
-        attributed: whether the trials say what became of the gold calls.
+        gold: the answers to the expected calls of queries, where the run made them.
+        attributed: whether the trials say what became of the expected calls.
         described: the descriptions of scores by name.
     """
     measured = [trial for trial in trials if trial.status != "not measured"]

@@ -95,7 +95,7 @@ class ReportedTrial:
         reason: the judge's words, or why it gave no verdict.
         finished: whether the agent ended by itself, with an answer.
         integrity: the findings of the trial; None where none were recorded.
-        gold_calls: what became of the query's gold calls; None where that is not known or the trial was not measured.
+        gold_calls: what became of the query's expected calls; None where not known or the trial was not measured.
     """
 
     key: TrialKey
@@ -163,7 +163,7 @@ class Shortener:
     _tools: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     def __call__(self, result: TrialResult, gold_calls: tuple[AttributedCall, ...] | None = None) -> ReportedTrial:
-        """The trial, with what became of its gold calls."""
+        """The trial, with what became of its expected calls."""
         outcome = result.outcome
         judged = result.score(JUDGED)
         return ReportedTrial(

@@ -1,4 +1,4 @@
-"""Aligns the calls of a trial with the query's gold calls, as the metrics of tool calls do."""
+"""Aligns the calls of a trial with the query's expected calls, as the metrics of tool calls do."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SHOWN = 60
 
 @dataclass(frozen=True)
 class AlignedCall:
-    """A gold call, and the call that stands for it.
+    """An expected call, and the call that stands for it.
 
     Attributes:
-        gold: the gold call.
+        gold: the expected call.
         call: the call that stands for it and for no other; None if there is none left of its Api.
-        points: how far their arguments agree, from 0 to 1; 1 where the gold call has none, 0 without a call.
+        points: how far their arguments agree, from 0 to 1; 1 where the expected call has none, 0 without a call.
         arguments: the finding on each argument.
     """
 
@@ -52,10 +52,10 @@ class AlignedCall:
 
 @dataclass(frozen=True)
 class Alignment:
-    """The gold calls of a query and the calls of a trial.
+    """The expected calls of a query and the calls of a trial.
 
     Attributes:
-        gold: every gold call, in order, with the call that stands for it.
+        gold: every expected call, in order, with the call that stands for it.
         others: the calls that stand for none, in order.
         f1: the metric ``tool_call_f1`` of the calls; ``accuracy``: ``tool_call_accuracy``, in which their order counts.
     """
@@ -67,7 +67,7 @@ class Alignment:
 
 
 def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools: Sequence[ToolSpec]) -> Alignment:
-    """Find for each gold call the call of its Api that stands for it, one to one, so that most arguments agree.
+    """Find for each expected call the call of its Api that stands for it, one to one, so that most arguments agree.
 
     Of equal calls, one that was accepted stands rather than one that failed.
 
@@ -98,7 +98,7 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
 
 
 def _best(one: AlignedCall, calls: Sequence[AskedCall], taken: set[int]) -> AlignedCall:
-    """A gold call with its call, or with an equal one that was accepted and stands for none; updates ``taken``."""
+    """An expected call with its call, or with an equal one that was accepted and stands for none; updates ``taken``."""
     call = one.call
     if call is None or call.accepted:
         return one
@@ -133,7 +133,7 @@ def _difference(found: ArgumentFinding) -> str:
     if found.status == "missing":
         return f"{found.name} is missing"
     if found.status == "extra":
-        return f"{found.name} is not in the gold call"
+        return f"{found.name} is not in the expected call"
     return f"{found.name}: {_value_text(found.given)} instead of {_value_text(found.wanted)}"
 
 

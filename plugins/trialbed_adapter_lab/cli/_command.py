@@ -212,10 +212,11 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
     for place in found:
         for declared in place.deviations or ():
             click.echo(f"{declared['profile'] or place.framework}: {declared['text']}")
-    for place in found:
-        if place.where == "absent":
-            # Not in a cell, which a narrow terminal would break: it is there to be copied.
-            click.echo(f"install {place.framework}: {place.get}")
+    # Not in a cell, which a narrow terminal would break: it is there to be copied.
+    absent = [place for place in found if place.where == "absent"]
+    if absent:
+        name, which = (absent[0].framework,) * 2 if len(absent) == 1 else ("NAME", "one that is not installed")
+        click.echo(f"install {which}: bench env add {name}")
     for place in found:
         if place.problem:
             click.echo(f"{place.framework}: {place.problem}", err=True)

@@ -74,17 +74,17 @@ async def identities_are_unique(subject: PluginSubject) -> None:
 
 
 @must(
-    reason="The gold calls could not be made, and every framework would be scored 0.",
-    hint="Give a query the Apis of its gold calls.",
+    reason="The expected calls could not be made, and every framework would be scored 0.",
+    hint="Give a query the Apis of its expected calls.",
 )
 async def gold_calls_can_be_made(subject: PluginSubject) -> None:
-    """The Api of each gold call is one of its query's, and each Api of a query one of the dataset's."""
+    """The Api of each expected call is one of its query's, and each Api of a query one of the dataset's."""
     _, queries, apis = await _parts(subject)
     known = {api.ref for api in apis}
     for query in queries:
         own = {api.ref for api in query.apis}
         lost = [call.api.title for call in query.gold_calls if call.api not in own]
-        expect(not lost, f"the gold Apis of query {query.query_id} among its own", lost[:SHOWN])
+        expect(not lost, f"the expected Apis of query {query.query_id} among its own", lost[:SHOWN])
         unknown = [ref.title for ref in own if ref not in known]
         expect(not unknown, f"the Apis of query {query.query_id} among the dataset's", unknown[:SHOWN])
 
@@ -158,7 +158,7 @@ async def its_simulator_is_installed(subject: PluginSubject) -> None:
     hint="Give gold_calls, reference_facts or a reference_answer.",
 )
 async def queries_can_be_checked(subject: PluginSubject) -> None:
-    """Each query says what solves it: gold calls, facts, an answer, a final state or an expectation."""
+    """Each query says what solves it: expected calls, facts, an answer, a final state or an expectation."""
     _, queries, _ = await _parts(subject)
     bare = [
         query.query_id

@@ -100,14 +100,18 @@ async def queries_stay_as_they_are(subject: PluginSubject) -> None:
         expect(query.model_dump_json() == before, f"query {query.query_id} to stay as it was", "it was changed")
 
 
-@may(reason="Its recall would say nothing about tools without gold.", hint="Choose by the query's text.")
+@may(reason="Its recall would say nothing about tools without expected ones.", hint="Choose by the query's text.")
 async def gold_is_not_read(subject: PluginSubject) -> None:
-    """It chooses alike where the query's gold calls are not known."""
+    """It chooses alike where the query's expected calls are not known."""
     selector = await _prepare(subject)
     for query in sample_queries():
         hidden = query.model_copy(update={"gold_calls": (), "reference_facts": (), "reference_answer": None})
         known, unknown = await _choose(subject, selector, query, 5), await _choose(subject, selector, hidden, 5)
-        expect(known == unknown, f"{show([ref.title for ref in known])} without gold", [ref.title for ref in unknown])
+        expect(
+            known == unknown,
+            f"{show([ref.title for ref in known])} without expected calls",
+            [ref.title for ref in unknown],
+        )
 
 
 @may(reason="The choice of a smaller number is expected to be its best.", hint="Rank once, and cut.")

@@ -26,7 +26,7 @@ For each metric the mean is shown, and for the samples with the lowest values wh
 
 RUN is the id of a stored run, the beginning of one, or latest. With --judge, that judge grades its answers again, and
 its verdicts are stored beside the old ones as sopr_score@JUDGE. Without, the trials get the scores that they lack.
-With --metric, its trials are scored as conversations, against their queries' gold calls, and nothing is stored.
+With --metric, its trials are scored as conversations, against their queries' expected calls, and nothing is stored.
 """
 
 EPILOG = """\b

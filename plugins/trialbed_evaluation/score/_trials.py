@@ -27,7 +27,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     import asyncio
 
     if given["reference"] is not None:
-        raise UsageError("--reference is about files; a run is compared with its queries' gold calls")
+        raise UsageError("--reference is about files; a run is compared with its queries' expected calls")
     _files.least_means(given)
     run_id, found = _samples(target, given)
     if not found:

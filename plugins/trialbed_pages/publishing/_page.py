@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TypeAlias
 
-from trialbed.report import percent
+from trialbed.report import percent, points
 from trialbed.report.attribution import STAGES, USED
 from trialbed.scoring import JUDGED
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
@@ -196,8 +196,9 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
         ]
         notes = [
             f"difference: the mean over tasks, with its 95 % interval. changed: tasks on which the two differ. p is "
-            f"adjusted over all comparisons that are made at once. equivalent: within {run.margin:g}. too few: too few "
-            "tasks to tell; the number in brackets says about how many would be enough.",
+            f"adjusted over all comparisons that are made at once. equivalent: within {run.margin:g}. identical: the "
+            "same on every task asked; its interval is about tasks that were not asked. too few: too few tasks to "
+            "tell; the number in brackets says about how many would be enough.",
             *_causes(found),
         ]
         title = f"{prefix}Paired comparison, {words.format(found[0].against)}"
@@ -213,26 +214,35 @@ def _causes(found: Sequence[PublishedFinding]) -> Iterator[str]:
 
 LOST = "Where expected calls were lost"
 
+UNCALLED = "unsolved without an expected call"
+
 
 def _losses(run: RunNumbers, prefix: str) -> Iterator[Table]:
     stages = [stage for stage in STAGES if any(one.gold_calls.get(stage) for one in run.frameworks)]
     if not stages:
         return
+    uncalled = {task.query for task in run.queries if not task.calls}
     rows = [
         (
             one.label,
             str(sum(one.gold_calls.values())),
             *(str(one.gold_calls.get(stage, 0)) for stage in stages),
             str(one.gold_calls.get(USED, 0)),
+            *([str(_unsolved(one, uncalled))] if uncalled else []),
         )
         for one in run.frameworks
     ]
     notes = [
         "Each expected call of each trial is counted once, at the first stage that it did not pass. Every lost call, "
         "with its reason, stands in losses.csv.",
+        *([f"{UNCALLED}: trials of tasks that expect no call, which have none to lose."] if uncalled else []),
         *(f"{reason}: {n} calls" for reason, n in _reasons(run)),
     ]
-    yield Table.of(f"{prefix}{LOST}", ("", "expected", *stages, USED), rows, notes)
+    yield Table.of(f"{prefix}{LOST}", ("", "expected", *stages, USED, *([UNCALLED] if uncalled else [])), rows, notes)
+
+
+def _unsolved(framework: PublishedFramework, queries: Collection[str]) -> int:
+    return sum(value < 1 for query in queries for value in framework.solved.get(query, ()))
 
 
 def _reasons(run: RunNumbers) -> list[tuple[str, int]]:
@@ -274,7 +284,7 @@ def _noise_sentence(run: RunNumbers) -> Iterator[str]:
             return
         yield (
             f"The model alone moves these shares: between the repeats of one set-up, where only the seed differs, they "
-            f"differ by up to {100 * widest:.0f} points."
+            f"differ by up to {points(widest)}."
         )
 
 
@@ -283,18 +293,17 @@ def _noise(run: RunNumbers, prefix: str) -> Iterator[Table]:
         return
     rows = []
     for one in run.frameworks:
-        shares = [UNKNOWN if share is None else percent(share) for share in by_repeat(one, run.repeat)]
-        rows.append(
-            (one.label, *shares, f"{100 * _spread(one, run.repeat):.0f} points", f"{flips(one)} of {len(one.solved)}")
-        )
+        shares = [UNKNOWN if share is None else percent(share, 1) for share in by_repeat(one, run.repeat)]
+        rows.append((one.label, *shares, f"{points(_spread(one, run.repeat))}", f"{flips(one)} of {len(one.solved)}"))
     columns = ("", *(f"repeat {place + 1}" for place in range(run.repeat)), "apart", "tasks that changed")
     yield Table.of(
         f"{prefix}The noise of the model by itself",
         columns,
         rows,
         [
-            "Repeats of a task differ in the model's seed alone. Two set-ups that send equal requests get equal "
-            "answers, so this noise is in no comparison of theirs."
+            "Repeats of a task differ in the model's seed alone. Where two set-ups send equal requests, they get equal "
+            "answers, and this noise is no part of their difference. Where their requests differ, it is: a difference "
+            "between them is the framework's only as far as its interval says."
         ],
     )
 

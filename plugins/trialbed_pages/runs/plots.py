@@ -100,10 +100,10 @@ def _on_first_trials(figures: RunFigures) -> str:
 
 
 def waterfall_plot(figures: RunFigures) -> BarPlot:
-    """Plot the stages at which gold calls were lost.
+    """Plot the stages at which expected calls were lost.
 
     Raises:
-        UsageError: the stages are not known, as the dataset is out of reach or has no gold calls.
+        UsageError: the stages are not known, as the dataset is out of reach or has no expected calls.
     """
     every = read_report(figures.run, figures.queries).frameworks
     summaries = [summary for summary in every if not summary.integrity.void]
@@ -114,15 +114,15 @@ def waterfall_plot(figures: RunFigures) -> BarPlot:
     }
     if not shares or len(shares) < len(summaries):
         raise UsageError(
-            f"run {figures.run.run_id}: where gold calls were lost is not known; its dataset is out of reach, "
-            "or has no gold calls"
+            f"run {figures.run.run_id}: where expected calls were lost is not known; its dataset is out of reach, "
+            "or has no expected calls"
         )
     stages = [USED, *(stage for stage in STAGES if any(own[stage] for own in shares.values()))]
     bars = [
         Bar(name, {stage: own[stage] or 0.0 for stage in stages}, f"{100 * (own[USED] or 0.0):.1f} % used")
         for name, own in shares.items()
     ]
-    return BarPlot("Share of gold calls that were used, or lost at a stage", bars, good=(USED,))
+    return BarPlot("Share of expected calls that were used, or lost at a stage", bars, good=(USED,))
 
 
 def rank_plot(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:

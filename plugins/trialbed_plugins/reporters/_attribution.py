@@ -1,4 +1,4 @@
-"""The table of where gold calls were lost, below a run's figures."""
+"""The table of where calls were lost, below a run's figures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from trialbed.report import Report, Summary
 from trialbed.report.attribution import STAGES, USED, percentages
 from trialbed.views import UNKNOWN, Table, TableRow
 
-TITLE = "where gold calls were lost"
+TITLE = "where calls were lost"
 
 LEGEND = {
     "not offered": "its tool was not selected, or the framework did not offer it",
@@ -23,11 +23,11 @@ LEGEND = {
 
 
 def attribution_tables(report: Report) -> list[Table]:
-    """The waterfall of each framework's gold calls, from all to those whose results were used; none if none were lost.
+    """The waterfall of each framework's expected calls, from all to those that were used; none if none were lost.
 
     Rows that are void have none.
 
-    An incomplete run of several frameworks has none, as their gold calls would be those of different queries.
+    An incomplete run of several frameworks has none, as their expected calls would be those of different queries.
     """
     summaries = [summary for summary in report.frameworks if not summary.integrity.void]
     found = [summary.attribution for summary in summaries]
@@ -37,14 +37,14 @@ def attribution_tables(report: Report) -> list[Table]:
         return []
     names = [summary.framework for summary in summaries]
     columns = [_column(one, lost) for one in counts]
-    labels = ["gold calls", *(f"  {stage}" for stage in lost), "used"]
+    labels = ["expected calls", *(f"  {stage}" for stage in lost), "used"]
     rows = [TableRow(label, tuple(cells)) for label, *cells in zip(labels, *columns, strict=True)]
     table = Table(TITLE, ("", *names), rows, list(_examples(summaries, lost)), legend=list(_legend(lost)))
     return [replace(table, narrow=table.transpose())]
 
 
 def _column(counts: Mapping[str, int], lost: Sequence[str]) -> list[str]:
-    """All gold calls, those lost at each stage, and those that are left."""
+    """All expected calls, those lost at each stage, and those that are left."""
     numbers = [*(counts[stage] for stage in lost), counts[USED]]
     if not sum(numbers):
         return [UNKNOWN] * (len(lost) + 2)
@@ -59,7 +59,7 @@ def _column(counts: Mapping[str, int], lost: Sequence[str]) -> list[str]:
 
 def _legend(lost: Sequence[str]) -> Iterator[str]:
     yield (
-        "Each gold call is counted at the first stage that it did not pass, over the trials that were measured; "
+        "Each expected call is counted at the first stage that it did not pass, over the trials that were measured; "
         "results[i].gold_calls of the document has each with its reason."
     )
     yield from (f"{stage}: {LEGEND[stage]}." for stage in lost)

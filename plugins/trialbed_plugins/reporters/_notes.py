@@ -151,7 +151,7 @@ def _own(column: Column) -> Iterator[str]:
 
 
 def _on_answered(summary: Summary) -> Iterator[str]:
-    """Scores of quality over answered trials alone, where others failed."""
+    """Scores of quality over the trials without a failure alone, where others failed."""
     found = summary.over_answered
     means = ((name, found.scores.get(name)) for name, score in summary.scores.items() if score.quality)
     known = [
@@ -160,7 +160,7 @@ def _on_answered(summary: Summary) -> Iterator[str]:
         if mean is not None and mean.value is not None
     ]
     if summary.counts.failed and known:
-        yield f"over the {found.trials} answered trials alone: {', '.join(known)}"
+        yield f"over the {found.trials} trials without failure alone: {', '.join(known)}"
 
 
 def _on_repeats(success: Success) -> Iterator[str]:

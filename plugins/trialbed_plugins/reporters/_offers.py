@@ -19,7 +19,7 @@ def offer_tables(report: Report) -> list[Table]:
         return []
     columns = ["framework", "tools", *map(shown_name, SCORES), *LOSERS]
     legend = (
-        "tools: the most that were offered. selector to rig: gold calls that each lost, of all. "
+        "tools: the most that were offered. selector to rig: expected calls that each lost, of all. "
         "selector: not offered; model: not called, with wrong arguments or without use of the result; "
         "framework: offered wrongly, not made, failed, or ended at a call that the model could have mended; "
         "rig: failed at the virtual API or in Trialbed.",

@@ -69,7 +69,7 @@ def brief_table(report: Report) -> Table:
     columns = comparable(report)
     leading, *_ = telling_names(columns) or [JUDGED]
     wanted: list[Wanted] = [
-        ("answered", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"),
+        ("without failure", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"),
         (shown_name(leading), partial(_cell, leading)),
         *((heading, partial(_one_figure, name)) for name, heading in BRIEF.items() if name != leading),
         *((status, partial(_ends, status)) for status in ("failed", "not measured")),
@@ -91,7 +91,7 @@ def _as_rows(table: Table, columns: Sequence[Column], wanted: Iterable[Wanted]) 
 
 
 def _narrow_columns(columns: Sequence[Column]) -> Iterator[Wanted]:
-    yield "answered", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"
+    yield "without failure", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"
     yield shown_name(JUDGED), partial(_cell, JUDGED)
     yield from ((heading, partial(_one_figure, name)) for name, heading in HEADLINE.items())
     for status in ("failed", "not measured"):
@@ -198,7 +198,7 @@ def _alike(columns: Sequence[Column]) -> dict[str, list[str]]:
 def _rows(columns: Sequence[Column], names: Iterable[str]) -> list[TableRow]:
     return [
         TableRow("version", tuple(_version(column.summary) or UNKNOWN for column in columns)),
-        TableRow("trials answered", tuple(_answered_text(column.summary) for column in columns)),
+        TableRow("trials without failure", tuple(_answered_text(column.summary) for column in columns)),
         *_end_rows("failed", columns),
         *_end_rows("not measured", columns),
         *_all_verdicts(columns),

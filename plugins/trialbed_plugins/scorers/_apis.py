@@ -10,16 +10,16 @@ from trialbed.scoring import ScoreContext, scorer
 
 @scorer(
     scores=[
-        ScoreDescription("api_call_score", meaning="share of the gold Apis that were called"),
-        ScoreDescription("api_precision", meaning="share of the called Apis that are gold"),
+        ScoreDescription("api_call_score", meaning="share of the expected Apis that were called"),
+        ScoreDescription("api_precision", meaning="share of the called Apis that are expected"),
         ScoreDescription("api_f1", meaning="the harmonic mean of api_call_score and api_precision"),
     ]
 )
 def api_scores(context: ScoreContext) -> Iterable[Score]:
-    """Compare the Apis called with the gold Apis, as distinct (tool_name, api_name) pairs.
+    """Compare the Apis called with the expected Apis, as distinct (tool_name, api_name) pairs.
 
     Called are those that the server saw and the model had asked for, failed calls too; order, arguments and repeats do
-    not matter. A query without gold Apis is right with no call at all: all three are then 1, and 0 after any call.
+    not matter. A query without expected Apis is right with no call at all: all three are then 1, and 0 after any call.
     Where there is gold and nothing was called, precision is 0. A query that does not say which calls solve it has
     none of the three.
     """
@@ -40,13 +40,13 @@ def api_scores(context: ScoreContext) -> Iterable[Score]:
 
 
 @scorer(
-    meaning="share of the gold Apis that the agent was offered",
+    meaning="share of the expected Apis that the agent was offered",
     quality=False,
     ideal=1.0,
-    missing="the query has no gold Apis",
+    missing="the query has no expected Apis",
 )
 def gold_offered(context: ScoreContext) -> Score | None:
-    """Return the share of gold Apis that the selector chose, counted as ``api_call_score`` counts them.
+    """Return the share of expected Apis that the selector chose, counted as ``api_call_score`` counts them.
 
     Nothing that an agent does changes it: it is the most that ``api_call_score`` can be.
     """

@@ -1,4 +1,4 @@
-"""Scores of calls against gold calls, arguments included."""
+"""Scores of calls against expected calls, arguments included."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from trialbed.scoring import ScoreContext, scorer
 from trialbed.tool_calls import AlignedCall, AskedCall, align_gold_calls
 from trialbed_plugins.scorers._reasons import reason
 
-_share = partial(ScoreDescription, ideal=1.0, missing="no gold call of the query has arguments")
+_share = partial(ScoreDescription, ideal=1.0, missing="no expected call of the query has arguments")
 
 
 @scorer(
     scores=[
-        _share("argument_accuracy", meaning="share of right arguments over the gold calls"),
-        _share("tool_call_f1", meaning="agreement of the calls with the gold calls, arguments included"),
-        _share("tool_call_accuracy", meaning="agreement of the calls with the gold calls, and with their order"),
+        _share("argument_accuracy", meaning="share of right arguments over the expected calls"),
+        _share("tool_call_f1", meaning="agreement of the calls with the expected calls, arguments included"),
+        _share("tool_call_accuracy", meaning="agreement of the calls with the expected calls, and with their order"),
     ]
 )
 def argument_scores(context: ScoreContext) -> Iterable[Score]:
-    """Compare the calls with the gold calls, arguments included.
+    """Compare the calls with the expected calls, arguments included.
 
-    Each gold call is compared with the call of its Api that comes closest, one to one. ``argument_accuracy`` is the
-    mean share of right arguments over the gold calls that have any; a gold call without a call has 0. ``tool_call_f1``
+    Each expected call is compared with the call of its Api that comes closest, one to one. ``argument_accuracy`` is the
+    mean share of right arguments over the expected calls that have any; one without a call has 0. ``tool_call_f1``
     and ``tool_call_accuracy`` are the metrics of these names: the points of all pairs, of the calls that were made and
     those that are right; in the latter, their order counts. Calls that never reached an Api count as calls.
     """
@@ -40,7 +40,7 @@ def argument_scores(context: ScoreContext) -> Iterable[Score]:
         "others": [_describe(call) for call in found.others],
         **reason(
             (f"{one.gold.api.title}: {one.difference}" for one in found.gold if one.points < 1),
-            "every gold call was made with its arguments",
+            "every expected call was made with its arguments",
         ),
     }
     yield Score(name="argument_accuracy", value=fmean(points), detail=detail)
@@ -53,7 +53,7 @@ def argument_scores(context: ScoreContext) -> Iterable[Score]:
 
 
 def _comparison(one: AlignedCall) -> Json:
-    """A gold call, the call that stands for it and what differs."""
+    """An expected call, the call that stands for it and what differs."""
     return {
         "gold": [*one.gold.api.pair, one.gold.arguments],
         "called": None if one.call is None else one.call.arguments,

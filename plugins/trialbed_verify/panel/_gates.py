@@ -25,6 +25,9 @@ LOG_RANGE = 1.386
 BREAKING = BITS["schema"] | BITS["text"] | BITS["constraints"] | BITS["protocol"]
 """Violations that break a caller."""
 
+LABELS = {"any": "breaking"}
+"""Gate -> the name that people read, where it is another."""
+
 DISTANCE_SHARE = 0.5
 """The margin of a gate's distance, as a share of that of its excess."""
 
@@ -46,6 +49,11 @@ class PanelGate:
     value: Callable[[Measures], Any]
     meaning: str
     stands_alone: bool = False
+
+    @property
+    def label(self) -> str:
+        """Return the name that people read; documents and options have the other."""
+        return gate_label(self.name)
 
     @property
     def distance_margin(self) -> float | None:
@@ -198,12 +206,19 @@ def _suite(name: str) -> Callable[[Measures], Any]:
     return value
 
 
+def gate_label(name: str) -> str:
+    """Return the name of a gate that people read."""
+    return LABELS.get(name, name)
+
+
 def with_margins(gates: Sequence[PanelGate], margins: Mapping[str, float]) -> list[PanelGate]:
     """Return the gates with other margins.
 
     Raises:
         UsageError: a gate is unknown, or a margin is not between 0 and 1.
     """
+    names = {label: name for name, label in LABELS.items()}
+    margins = {names.get(name, name): margin for name, margin in margins.items()}
     known = {gate.name for gate in gates}
     for name, margin in margins.items():
         if name not in known and not name.startswith((SUITE, PARAMETER)):

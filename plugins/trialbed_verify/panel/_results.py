@@ -126,6 +126,11 @@ class Panel:
         """Return the names of the gates at which the vendor differs."""
         return [result.gate.name for result in self.gates if result.finding == "different"]
 
+    @property
+    def different_labels(self) -> str:
+        """Return the same as people read them, in a line; empty where there is none."""
+        return ", ".join(result.gate.label for result in self.gates if result.finding == "different")
+
     def as_document(self) -> dict[str, Any]:
         """Return one JSON object."""
         return {

@@ -41,12 +41,16 @@ def _damage(results: Sequence[GateResult]) -> Iterator[str]:
     excess = _excess(results, "any")
     if excess is None:
         return
-    if excess.low > 0:
-        value, low, high = (round(1000 * share) for share in (excess.value, excess.low, excess.high))
-        yield f"of 1,000 of its answers {value} [{low}, {high}] would break a caller, beyond the baseline's own spread"
-    else:
-        most = max(1, round(1000 * excess.at_most(directed=True)))
-        yield f"of 1,000 of its answers at most {most} would break a caller, beyond the baseline's own spread"
+    share = breaking_in_thousand(excess)
+    yield f"of 1,000 of its answers {share} would break a caller, beyond the baseline's own spread"
+
+
+def breaking_in_thousand(excess: Mean) -> str:
+    """Return how many of 1,000 answers break a caller, with the interval; the most that may, where none is shown to."""
+    if excess.low <= 0:
+        return f"at most {max(1, round(1000 * excess.at_most(directed=True)))}"
+    value, low, high = (round(1000 * share) for share in (excess.value, excess.low, excess.high))
+    return f"{value} [{low}, {high}]"
 
 
 def _cost(results: Sequence[GateResult]) -> Iterator[str]:
@@ -69,7 +73,7 @@ def _excess(results: Sequence[GateResult], gate: str) -> Mean | None:
 def _conclusion(
     results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None
 ) -> PanelVerdict:
-    different = [result.gate.name for result in results if result.finding == "different"]
+    different = [result.gate.label for result in results if result.finding == "different"]
     unsettled = [result for result in results if result.finding == "inconclusive"]
     open_ended = any(result.needed is None for result in unsettled)
     needed = None if open_ended else max((result.needed for result in unsettled if result.needed), default=None)
@@ -87,7 +91,7 @@ def _conclusion(
     if whole is not None and whole <= ALPHA:
         return PanelVerdict("inconclusive", _together(results, whole))
     few = ", ".join(
-        f"{result.gate.name} ({result.excess.n} cases)"
+        f"{result.gate.label} ({result.excess.n} cases)"
         for result in results
         if result.finding == "too few cases" and result.excess
     )
@@ -101,7 +105,7 @@ def _conclusion(
 def _greatest(results: Sequence[GateResult]) -> Iterator[str]:
     """Yield what is shown of every gate: the greatest excess that is still possible."""
     bounds = [
-        (result.excess.at_most(directed=result.gate.is_directed), result.gate.name)
+        (result.excess.at_most(directed=result.gate.is_directed), result.gate.label)
         for result in results
         if result.excess is not None and result.excess.n >= FEWEST and result.gate.name != TIMES.name
     ]
@@ -112,7 +116,7 @@ def _greatest(results: Sequence[GateResult]) -> Iterator[str]:
 
 def _together(results: Sequence[GateResult], whole: float) -> str:
     """Return why a vendor is not called equivalent although every gate is within its margin."""
-    names = ", ".join(result.gate.name for result in results if result.excess and result.p_holm <= ALPHA)
+    names = ", ".join(result.gate.label for result in results if result.excess and result.p_holm <= ALPHA)
     where = f", in {names}" if names else ""
     return f"every gate is within its margin, but together they show that it is not the same{where} (p = {whole:.2g})"
 
@@ -125,7 +129,7 @@ def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float,
             return f"{sides} have one trial per case that counts, so their own spread is unknown; use --trials 5"
         return f"{sides} has one trial per case that counts, so its own spread is unknown; repeat it with --trials 5"
     names = ", ".join(_open_name(result, cases) for result in results)
-    close = ", ".join(result.gate.name for result in results if result.needed is None)
+    close = ", ".join(result.gate.label for result in results if result.needed is None)
     if close:
         return f"not settled: {names}; {close} is about as far off as its margin, which no number of cases would settle"
     more = f"; about {needed:,} cases with as many trials would do" if needed else ""
@@ -137,8 +141,8 @@ def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float,
 def _open_name(result: GateResult, cases: int) -> str:
     """Return the name of a gate that is not settled, and a note if it has too few cases."""
     if result.excess is None or not _is_rare(result):
-        return result.gate.name
-    return f"{result.gate.name} (too few cases: {result.excess.n} of {cases:,} have what it compares)"
+        return result.gate.label
+    return f"{result.gate.label} (too few cases: {result.excess.n} of {cases:,} have what it compares)"
 
 
 def _is_rare(result: GateResult) -> bool:

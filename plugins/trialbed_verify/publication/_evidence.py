@@ -22,7 +22,7 @@ NOTE = "What came is shown as the results file has it; keys are redacted, and lo
 def differences(found: VendorComparison) -> Disclosures | None:
     """Show an answer of each side for each gate at which a vendor differs; None if there is none."""
     entries = [
-        _difference(one.gate.name, one.example, found)
+        _difference(one.gate.label, one.example, found)
         for one in found.panel.gates
         if one.finding == "different" and one.example is not None
     ]

@@ -100,7 +100,7 @@ class Publication:
         rows = [
             TableRow(
                 one.vendor.vendor,
-                (one.baseline.vendor, one.panel.finding, ", ".join(one.panel.different) or UNKNOWN),
+                (one.baseline.vendor, one.panel.finding, one.panel.different_labels or UNKNOWN),
                 alarming=one.panel.finding == "different",
             )
             for one in self.comparisons
@@ -216,7 +216,7 @@ def _read(reply: Path | None) -> str | None:
 
 def _point(gate: PanelGate, excess: Mean) -> PlotPoint:
     value, low, high = (end / gate.margin for end in (excess.value, excess.low, excess.high))
-    return PlotPoint(gate.name, value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
+    return PlotPoint(gate.label, value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
 
 
 def _name(source: Source) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trialbed.statistics import Estimate
-from trialbed_verify.panel import Panel
+from trialbed_verify.panel import Panel, gate_label
 
 Columns = Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Metric -> numerator and denominator per case: the metric is the ratio of their sums."""
@@ -142,7 +142,7 @@ def _differences(candidate: VendorMetrics) -> Iterator[str]:
     """Yield a reason if the panel shows a difference that breaks callers: no speed or price makes up for that."""
     if candidate.panel is None or candidate.panel.finding != "different":
         return
-    broken = [gate for gate in candidate.panel.different if gate not in MANNER]
+    broken = [gate_label(gate) for gate in candidate.panel.different if gate not in MANNER]
     if broken:
         yield f"it differs in what callers rely on ({', '.join(broken)})"
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from trialbed.views import UNKNOWN, Disclosures, Folded, IntervalPlot, PlotPoint, Table, TableRow
 from trialbed_verify.comparison import Results, VendorComparison
-from trialbed_verify.panel import Mean
+from trialbed_verify.panel import breaking_in_thousand
 from trialbed_verify.publication import comparison_parts
 from trialbed_verify.ranking import (
     ModelComparison,
@@ -78,14 +78,9 @@ def _verdicts(found: ModelComparison) -> Table:
 def _verdict(one: VendorComparison) -> TableRow:
     panel = one.panel
     breaking = panel.at("any")
-    share = UNKNOWN if breaking is None or breaking.excess is None else _per_thousand(breaking.excess)
-    cells = (panel.finding, share, ", ".join(panel.different) or "none", str(one.pairing.cases))
+    share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
+    cells = (panel.finding, share, panel.different_labels or "none", str(one.pairing.cases))
     return TableRow(one.vendor.vendor, cells, alarming=panel.finding == "different")
-
-
-def _per_thousand(excess: Mean) -> str:
-    value, low, high = (round(1000 * end) for end in (excess.value, excess.low, excess.high))
-    return f"{value} [{low}, {high}]"
 
 
 def _ranks(judged: _Judged) -> Iterator[Part]:
@@ -108,7 +103,7 @@ def _ranks(judged: _Judged) -> Iterator[Part]:
 
 
 def _point(row: Placing) -> PlotPoint:
-    text = f"{row.rank} [{row.rank_low}, {row.rank_high}]"
+    text = f"{row.rank}{' tie' * bool(row.tie)} [{row.rank_low}, {row.rank_high}]"
     return PlotPoint(row.vendor.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
 
 

@@ -22,7 +22,7 @@ def panel_table(panel: Panel, vendor: str, baseline: str) -> Table:
     Gates whose figures are all the same share a row.
     """
     rows = _merge_alike(
-        TableRow(one.gate.name, tuple(_cells(one, panel.deals)), alarming=one.finding == "different")
+        TableRow(one.gate.label, tuple(_cells(one, panel.deals)), alarming=one.finding == "different")
         for one in panel.applicable
     )
     title = f"{vendor} compared with {baseline}: {panel.finding}"
@@ -75,7 +75,7 @@ def panel_reasons(panel: Panel) -> Iterator[str]:
 
 
 def _gate_reason(one: GateResult) -> str:
-    return f"{one.gate.name}: {one.gate.meaning} differ; {one.reason}."
+    return f"{one.gate.label}: {one.gate.meaning} differ; {one.reason}."
 
 
 def _notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
@@ -94,7 +94,7 @@ def _notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
 LEGEND = (
     "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
     "share of each. excess: the second less the first; distance: between both distributions. Both are 0 for an "
-    "identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which decide. any: "
+    "identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which decide. breaking: "
     "answers that would break a caller, and that the other trials of the baseline never give."
 )
 

@@ -25,6 +25,12 @@ def ranking_tables(ranking: Ranking, *, reasons: bool = True) -> list[Table]:
     return tables
 
 
+EXPLAINED = (
+    "IRF, inverse rank fusion, orders the vendors: the sum of 1 / (rank + {k}) over the vendor's ranks in each metric; "
+    "more is better."
+)
+
+
 def rank_sentence(model: str, found: Standings) -> str:
     """Say who leads, whether that is shown, and who is placed last or not ranked, in one sentence."""
     said = []
@@ -53,10 +59,11 @@ def _table(title: str, found: Standings, ranking: Ranking, *, of_all: bool = Fal
     columns += [METRICS[metric].label for metric in metrics]
     rows = [_cells(row, metrics, intervals=intervals, of_all=of_all) for row in found.rows]
     count = "six metrics" if len(metrics) == len(METRICS) else f"{len(metrics)} of six metrics"
-    heading = f"{title}: IRF over {count}, k = {ranking.k}"
+    heading = f"{title}: ranked over {count}"
     if not found.ranked:
         heading += "; no vendor is ranked"
-    return Table.of(heading, columns, rows, _notes(found, metrics, of_all=of_all, reasons=reasons))
+    notes = [EXPLAINED.format(k=ranking.k), *_notes(found, metrics, of_all=of_all, reasons=reasons)]
+    return Table.of(heading, columns, rows, notes)
 
 
 def _cells(row: Placing, metrics: Sequence[str], *, intervals: bool, of_all: bool) -> list[str]:

@@ -177,6 +177,6 @@ def test_what_is_shown_of_an_agent_without_a_model_of_the_run_blames_no_call(
     capsys.readouterr()
     assert main(["show", "latest", "counting/1"]) == 0
     shown = capsys.readouterr().out
-    assert "gold: population {" in shown
+    assert "expected: population {" in shown
     assert "no answer of the model asked for it" not in shown
     assert "not called" not in shown

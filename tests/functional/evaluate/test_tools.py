@@ -106,7 +106,7 @@ def test_a_world_of_a_simulator_that_is_an_object_is_a_trials_own() -> None:
 
 
 def test_gold_calls_of_functions_are_not_made_apart() -> None:
-    with pytest.raises(UsageError, match="gold_answers: the gold calls of tools that are functions"):
+    with pytest.raises(UsageError, match="gold_answers: the expected calls of tools that are functions"):
         evaluate(counting, [about("Paris")], gold_answers=True)
 
 

@@ -19,7 +19,7 @@ def test_the_printed_command_shows_which_call_went_wrong_and_why(bench: Bench, t
         "call 1: Atlas of Tarnmere/City by name was refused: invalid arguments: 'name' is a required property"
         in problems
     )
-    assert 'gold: {"name": "Ostrebridge"}' in problems
+    assert 'expected: {"name": "Ostrebridge"}' in problems
 
 
 def test_a_run_in_which_nothing_went_wrong_prints_no_such_command(bench: Bench) -> None:

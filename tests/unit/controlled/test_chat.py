@@ -151,6 +151,19 @@ def test_a_call_whose_name_is_no_text_is_the_models_failure(chat: ControlledChat
 
 
 @pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        ({"id": "a", "choices": [], "usage": None}, 'the completion has no choice: {"id": "a", "choices": []}'),
+        ({"choices": [{"message": None}]}, 'the first choice has no message: {"choices": [{"message": null}]}'),
+    ],
+)
+def test_what_a_document_lacks_is_said_in_words_and_as_json(chat: ControlledChat, document: Any, text: str) -> None:
+    with pytest.raises(ModelFailed) as failed:
+        chat.reply(document)
+    assert str(failed.value) == f"the model's endpoint did not answer with a completion: {text}"
+
+
+@pytest.mark.parametrize(
     "document", [None, "<html>", [], {"choices": []}, {"choices": [{"message": None}]}, {"choices": [{"message": {}}]}]
 )
 def test_a_document_that_is_no_completion_is_the_models_failure(chat: ControlledChat, document: Any) -> None:

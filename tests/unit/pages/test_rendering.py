@@ -11,8 +11,8 @@ from trialbed_pages.rendering import _environment
 def test_a_problem_leads_to_its_place() -> None:
     parts: Any = _environment().get_template("parts.html").module
     shown = parts.problem_list(
-        [TrialProblem(where, "…") for where in ("request 1", "requests 2 to 9", "call 3", "gold")]
+        [TrialProblem(where, "…") for where in ("request 1", "requests 2 to 9", "call 3", "expected")]
     )
     assert shown.count("<a ") == 3
-    for link in ('"#request-1">request 1<', '"#request-2">requests 2 to 9<', '"#call-3">call 3<', "<b>gold<"):
+    for link in ('"#request-1">request 1<', '"#request-2">requests 2 to 9<', '"#call-3">call 3<', "<b>expected<"):
         assert link in shown

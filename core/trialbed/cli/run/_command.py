@@ -168,7 +168,7 @@ SECTIONS = {
 @plain_option(
     "--gold-answers",
     is_flag=True,
-    help="Make each query's gold calls once, and keep their answers and times in the result documents.",
+    help="Make each query's expected calls once, and keep their answers and times in the result documents.",
 )
 @yes_option
 @env_dir_option

@@ -97,7 +97,7 @@ def _title(title: str, lines: Sequence[Line]) -> Iterator[Line]:
 def _gold(query: Query) -> Iterator[Line]:
     for call in query.gold_calls:
         arguments = "" if call.arguments is None else f" {as_text(call.arguments)}"
-        yield Line(f"gold: {'/'.join(filter(None, call.api.pair))}{arguments}", 1)
+        yield Line(f"expected: {'/'.join(filter(None, call.api.pair))}{arguments}", 1)
     if query.reference_answer:
         yield Line(f"reference answer: {query.reference_answer}", 1)
 

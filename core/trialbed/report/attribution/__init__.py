@@ -1,4 +1,4 @@
-"""Attribution: for each gold call of a trial, whether its result reached the user, or where it was lost."""
+"""Attribution: for each expected call of a trial, whether its result reached the user, or where it was lost."""
 
 from trialbed.report.attribution._stages import (
     BY_FRAMEWORK,

@@ -1,4 +1,4 @@
-"""The stages between a gold call and the answer, and the one at which it was lost."""
+"""The stages between an expected call and the answer, and the one at which it was lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Stage = Literal[
     "trial failed",  # the trial ended in an error, before the call or after it
     "not used",  # nothing of the response is in the answer or in a later call
 ]
-"""The place where a gold call was lost, in the order of its way to the answer."""
+"""The place where an expected call was lost, in the order of its way to the answer."""
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
 
@@ -62,7 +62,7 @@ MAX_REASON = 300
 
 @dataclass(frozen=True)
 class AttributedCall:
-    """A gold call and what became of it.
+    """An expected call and what became of it.
 
     Attributes:
         lost: the first stage that it did not pass; None if its result was used.
@@ -77,14 +77,14 @@ class AttributedCall:
 def attribute(
     query: Query, tools: Sequence[ToolSpec], result: TrialResult, unasked: Collection[ApiCall] = ()
 ) -> tuple[AttributedCall, ...]:
-    """Say of each gold call of a query whether its result was used in a trial, or where it was lost.
+    """Say of each expected call of a query whether its result was used in a trial, or where it was lost.
 
     A call is lost at the first stage that it does not pass. One that was never asked for in a trial that ended in an
     error is lost by that error, as the model could not ask any more.
 
     Args:
         tools: the tools that the query was offered.
-        unasked: the calls that no answer of the model asked for; they stand for no gold call.
+        unasked: the calls that no answer of the model asked for; they stand for no expected call.
     """
     calls = asked_calls(result.wire, tools, unasked)
     names = {tool.api: tool.name for tool in tools}

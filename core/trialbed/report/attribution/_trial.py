@@ -19,7 +19,7 @@ def attribute_trial(
     tools: Mapping[QueryId, Sequence[ToolSpec]],
     secrets: Collection[str] = (),
 ) -> tuple[AttributedCall, ...] | None:
-    """Attribute the gold calls of a trial; None where it was not measured.
+    """Attribute the expected calls of a trial; None where it was not measured.
 
     Args:
         result: the trial, bodies included.

@@ -1,4 +1,4 @@
-"""The gold calls of many trials by the stage at which they were lost."""
+"""The expected calls of many trials by the stage at which they were lost."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from trialbed.records import Failure
 from trialbed.report.attribution._stages import BY_FRAMEWORK, STAGES, AttributedCall
 
 USED = "used"
-"""The key of the gold calls that were not lost."""
+"""The key of the expected calls that were not lost."""
 
 
 LOSERS = ("selector", "model", "framework", "rig")
-"""The parties that can lose a gold call; the rig is the virtual API and Trialbed itself."""
+"""The parties that can lose an expected call; the rig is the virtual API and Trialbed itself."""
 
 LOST_BY = {
     "not offered": "selector",
@@ -34,7 +34,7 @@ FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
 
 
 class AttributedTrial(Protocol):
-    """A trial with what became of its gold calls."""
+    """A trial with what became of its expected calls."""
 
     @property
     def query_id(self) -> int | str:
@@ -46,12 +46,12 @@ class AttributedTrial(Protocol):
 
     @property
     def gold_calls(self) -> Sequence[AttributedCall] | None:
-        """The gold calls of its query; None where that is not known."""
+        """The expected calls of its query; None where that is not known."""
 
 
 @dataclass(frozen=True)
 class FirstLoss:
-    """The first gold call that was lost at a stage."""
+    """The first expected call that was lost at a stage."""
 
     query_id: int | str
     call: AttributedCall
@@ -59,12 +59,12 @@ class FirstLoss:
 
 @dataclass(frozen=True)
 class Attribution:
-    """The gold calls of many trials by the stage at which they were lost, or used.
+    """The expected calls of many trials by the stage at which they were lost, or used.
 
     Attributes:
-        counts: every stage in order, then ``used`` -> the gold calls that were lost there, or used.
+        counts: every stage in order, then ``used`` -> the expected calls that were lost there, or used.
         first: stage -> the first call that was lost there.
-        losers: each of ``LOSERS`` -> the gold calls that it lost.
+        losers: each of ``LOSERS`` -> the expected calls that it lost.
     """
 
     counts: Mapping[str, int]
@@ -78,13 +78,13 @@ class Attribution:
 
     @property
     def shares(self) -> dict[str, float | None]:
-        """The counts as shares, which add up to 1; None where there are no gold calls."""
+        """The counts as shares, which add up to 1; None where there are no expected calls."""
         total = self.gold_calls
         return {stage: count / total if total else None for stage, count in self.counts.items()}
 
 
 def waterfall(trials: Iterable[AttributedTrial]) -> Attribution:
-    """Count the gold calls of trials."""
+    """Count the expected calls of trials."""
     found: Counter[str] = Counter()
     losers: Counter[str] = Counter()
     first: dict[str, FirstLoss] = {}

@@ -244,7 +244,7 @@ def _notes_on_times(sides: Sequence[Side]) -> Iterator[str]:
 def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) -> Iterator[str]:
     """Yield in how many common queries the tasks or the tools on offer differ, as far as both are known."""
     for what, ours, theirs in (
-        ("the text or the gold Apis", baseline.tasks, candidate.tasks),
+        ("the text or the expected Apis", baseline.tasks, candidate.tasks),
         ("the offered tools", baseline.tools, candidate.tools),
     ):
         unlike = sum(1 for query in common if query in ours and query in theirs and ours[query] != theirs[query])

@@ -57,6 +57,7 @@ def rank_notes(ranks: Ranks, drawn: Collection[str] = ()) -> Iterator[str]:
     Args:
         drawn: scores whose ranks a drawing shows.
     """
+    said: dict[str, list[str]] = {}
     for score, found in ranks.items():
         if score in drawn:
             continue
@@ -64,7 +65,8 @@ def rank_notes(ranks: Ranks, drawn: Collection[str] = ()) -> Iterator[str]:
         for name, rank in sorted(found.items(), key=lambda item: item[1]):
             bands.setdefault(rank, []).append(name)
         texts = [f"{_rank_text(rank)} {', '.join(names)}" for rank, names in bands.items()]
-        yield f"ranks by {shown_name(score)}: {'; '.join(texts) if len(texts) > 1 else NO_ORDER}."
+        said.setdefault("; ".join(texts) if len(texts) > 1 else NO_ORDER, []).append(shown_name(score))
+    yield from (f"ranks by {' and by '.join(names)}: {text}." for text, names in said.items())
     sides = max((len(found) for found in ranks.values()), default=0)
     if sides:
         pairs = sides * (sides - 1) // 2

@@ -39,7 +39,7 @@ class TrialProblem:
 
     Attributes:
         where: ``request 2`` or ``requests 3 to 9`` (of the model), ``call 1`` (of an Api), ``trial``, ``answer``,
-            ``claims`` or ``gold``.
+            ``claims`` or ``expected``.
         what: what went wrong, and why as far as that is known.
         details: what belongs to it, by name: the arguments that were sent, those that would have been right.
     """
@@ -58,7 +58,7 @@ def problems(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
 
     Args:
         tools: that the trial was offered.
-        query: the task with its gold calls, where it is known.
+        query: the task with its expected calls, where it is known.
     """
     return [
         *_ending(result),
@@ -138,40 +138,40 @@ def _gold_arguments(call: ApiCall, query: Query | None) -> Iterator[tuple[str, s
     """The arguments with which the query is solved, where the dataset has them."""
     for gold in query.gold_calls if query else ():
         if gold.api.pair == call.api.pair and gold.arguments is not None:
-            yield "gold", as_text(gold.arguments)
+            yield "expected", as_text(gold.arguments)
 
 
 def _lost_calls(result: TrialResult) -> Iterator[TrialProblem]:
     for lost in result.wire.lost:
         detail = f": {lost.detail}" if lost.detail else ""
-        yield TrialProblem("gold", f"{lost.tool} could not be called ({lost.reason}){detail}")
+        yield TrialProblem("expected", f"{lost.tool} could not be called ({lost.reason}){detail}")
     for filled in result.wire.filled:
         what = f"{filled.tool}: the optional argument {filled.argument} was offered as required, and made up"
-        yield TrialProblem("gold", what, (("value", as_text(filled.value)),))
+        yield TrialProblem("expected", what, (("value", as_text(filled.value)),))
 
 
 def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
-    """The gold calls that were lost, each with where and why, and the Apis that were called and are not gold."""
+    """The expected calls that were lost, each with where and why, and the Apis that were called unexpectedly."""
     score = result.score("api_call_score")
     detail = score.detail if score is not None else {}
     if query is not None:
         yield from _lost_gold(result, tools, query)
     else:
         for pair in detail.get("missing") or ():
-            yield TrialProblem("gold", f"{'/'.join(map(str, pair))} is gold, and was never called")
+            yield TrialProblem("expected", f"{'/'.join(map(str, pair))} is expected, and was never called")
     for pair in detail.get("extra") or ():
-        yield TrialProblem("gold", f"{'/'.join(map(str, pair))} was called, and is not gold")
+        yield TrialProblem("expected", f"{'/'.join(map(str, pair))} was called, and is not expected")
 
 
 def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> Iterator[TrialProblem]:
     refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
     for found in attribute(query, tools, result, unrequested_calls(result, tools)):
         pair = found.gold.api.pair
-        # A call that the Api refused stands among the calls, with the arguments that are gold.
+        # A call that the Api refused stands among the calls, with the arguments that are expected.
         if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
             continue
-        details = () if found.gold.arguments is None else (("gold", as_text(found.gold.arguments)),)
-        yield TrialProblem("gold", f"{'/'.join(filter(None, pair))}: {found.lost}: {found.reason}", details)
+        details = () if found.gold.arguments is None else (("expected", as_text(found.gold.arguments)),)
+        yield TrialProblem("expected", f"{'/'.join(filter(None, pair))}: {found.lost}: {found.reason}", details)
 
 
 def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:

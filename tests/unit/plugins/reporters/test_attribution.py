@@ -29,9 +29,9 @@ def shown(*documents: Mapping[str, Any]) -> str:
 def test_the_waterfall_goes_from_all_gold_calls_to_those_that_were_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = shown(with_lost("reference", 60), with_lost("langgraph:native", 45, not_called=6, wrong_arguments=9))
-    lines = text[text.index("where gold calls were lost") :].splitlines()
+    lines = text[text.index("where calls were lost") :].splitlines()
     assert [line.split() for line in lines[2:6]] == [
-        ["gold", "calls", "60", "100%", "60", "100%"],
+        ["expected", "calls", "60", "100%", "60", "100%"],
         ["not", "called", "0", "0%", "-6", "10%"],
         ["wrong", "arguments", "0", "0%", "-9", "15%"],
         ["used", "60", "100%", "45", "75%"],
@@ -45,35 +45,35 @@ def test_the_waterfall_goes_from_all_gold_calls_to_those_that_were_used(monkeypa
 def test_frameworks_are_rows_where_they_do_not_fit_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = shown(*(with_lost(f"framework-{place}:controlled", 45, not_called=15) for place in range(12)))
-    lines = text[text.index("where gold calls were lost") :].splitlines()
-    assert lines[0].split()[-5:] == ["gold", "calls", "not", "called", "used"]
+    lines = text[text.index("where calls were lost") :].splitlines()
+    assert lines[0].split()[-5:] == ["expected", "calls", "not", "called", "used"]
     assert lines[2].split() == ["framework-0:controlled", "60", "100%", "-15", "25%", "45", "75%"]
     assert max(map(len, lines)) <= 80
 
 
 def test_where_nothing_was_lost_there_is_no_table() -> None:
-    assert "where gold calls" not in shown(with_lost("reference", 60))
-    assert "where gold calls" not in shown(document())
+    assert "where calls" not in shown(with_lost("reference", 60))
+    assert "where calls" not in shown(document())
 
 
 def test_an_incomplete_run_of_several_frameworks_has_none() -> None:
     missing = with_lost("a", 3, not_called=1)
     missing["metadata"]["status"] = "incomplete"
-    assert "where gold calls" not in shown(missing, with_lost("b", 4))
-    assert "where gold calls" in shown(missing)
+    assert "where calls" not in shown(missing, with_lost("b", 4))
+    assert "where calls" in shown(missing)
 
 
 def test_a_framework_without_gold_calls_is_a_dash() -> None:
     text = shown(with_lost("a", 3, not_called=1), with_lost("b", 0))
-    line = next(line for line in text.splitlines() if line.startswith("gold calls"))
-    assert line.split() == ["gold", "calls", "4", "100%", "-"]
+    line = next(line for line in text.splitlines() if line.startswith("expected calls"))
+    assert line.split() == ["expected", "calls", "4", "100%", "-"]
 
 
 @pytest.mark.parametrize("reporter", [MarkdownReporter, HtmlReporter])
 def test_every_format_has_it(reporter: type[MarkdownReporter | HtmlReporter]) -> None:
     stream = io.StringIO()
     reporter().report(reported(with_lost("reference", 3, not_called=1)), stream)
-    assert "where gold calls were lost" in stream.getvalue()
+    assert "where calls were lost" in stream.getvalue()
 
 
 def test_scores_that_explain_others_are_shown_where_they_tell() -> None:

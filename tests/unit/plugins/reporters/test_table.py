@@ -26,7 +26,7 @@ def test_figures_stand_with_interval_unit_and_denominator(show: Show) -> None:
     assert "123,457" in line(text, "total_tokens")
     assert "3.25" in line(text, "model_turns")
     assert "0.0123" in line(text, "wall_time, s")
-    assert "20 of 20" in line(text, "trials answered")
+    assert "20 of 20" in line(text, "trials without failure")
     assert "15/2/3" in line(text, "solved/unsure/unsolved")
     assert "[low, high]: 95% interval." in text
 
@@ -103,7 +103,7 @@ def test_rows_of_frameworks_have_every_figure_and_are_never_torn_apart(show: Sho
     blocks = [lines[place + 1 : place + 13] for place in heads]
     assert all([row.split()[0] for row in block] == names for block in blocks)
     words = " ".join(" ".join(lines[place - 1].split()) for place in heads)
-    for heading in ("answered solved api_call tokens time, s", "failed", "solved/unsure/unsolved", "api_f1"):
+    for heading in ("without failure solved api_call tokens time, s", "failed", "solved/unsure/unsolved", "api_f1"):
         assert heading in words
     rows = " ".join(" ".join(row.split()) for block in blocks for row in block)
     assert "2 crash" in rows
@@ -161,7 +161,7 @@ def test_failures_and_other_denominators_stand_out(show: Show) -> None:
     failing["summary"]["denominators"]["sopr_score"] = 16
     text = show([failing, document("other")])
     assert "2 crash, 1 timeout" in " ".join(line(text, "failed").split())
-    assert "17 of 20" in line(text, "trials answered")
+    assert "17 of 20" in line(text, "trials without failure")
     assert "n=16" in text
     assert "\nfailed" not in show([document()])
     assert "not measured  " not in text

@@ -36,12 +36,12 @@ async def test_the_detail_says_which_argument_differs() -> None:
             "gold": ["t", "a", {"city": "Pelluin", "days": 3}],
             "called": {"city": "Pelluin", "day": 3},
             "points": pytest.approx(1 / 3),
-            "difference": "days is missing; day is not in the gold call",
+            "difference": "days is missing; day is not in the expected call",
         },
         {"gold": ["t", "b", {"id": "X1"}], "called": None, "points": 0.0, "difference": "not called"},
     ]
     assert detail["others"] == [["t", "c", {}]]
-    assert detail["reason"] == "t_a: days is missing; day is not in the gold call; t_b: not called"
+    assert detail["reason"] == "t_a: days is missing; day is not in the expected call; t_b: not called"
 
 
 @pytest.mark.parametrize("gold", [[], ["a"], ["a", "b"]])

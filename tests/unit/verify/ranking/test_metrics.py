@@ -38,7 +38,7 @@ def test_the_metrics_that_all_have_can_be_asked_for(candidate: Any) -> None:
     assert names(standing["not_ranked"]) == ["dead"]
     assert "Not ranked by tps; missing for a (m), b (m), dead (m)" in found["notes"]
     title = ranking_tables(ranking)[0].title
-    assert title == "m: IRF over 4 of six metrics, k = 5"
+    assert title == "m: ranked over 4 of six metrics"
 
 
 def test_chosen_metrics_alone_count(candidate: Any) -> None:

@@ -211,7 +211,7 @@ def test_an_argument_that_the_framework_requires_is_named() -> None:
     made_up = FilledArgument(position=0, tool="t_a", argument="direct", value=False)
     result = trial([api_call("a", {"city": "Pelluin", "direct": False})])
     (found,) = attributed(result.model_copy(update={"wire": result.wire.model_copy(update={"filled": (made_up,)})}))
-    assert found.reason == ("the framework's offer: it requires optional arguments: direct is not in the gold call")
+    assert found.reason == ("the framework's offer: it requires optional arguments: direct is not in the expected call")
 
 
 def told(text: str, **more: Any) -> ModelCall:

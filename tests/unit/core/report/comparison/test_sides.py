@@ -96,7 +96,7 @@ def test_tasks_and_tools_that_differ_are_said(write: Any) -> None:
         sides += read_sides(str(path), None)
     (found, same) = compare_pairs([(sides[0], sides[1]), (sides[0], sides[0])], ComparisonOptions())
     notes = found.notes
-    assert "the text or the gold Apis differ in 1 of the 2 common queries" in notes
+    assert "the text or the expected Apis differ in 1 of the 2 common queries" in notes
     assert "the offered tools differ in 1 of the 2 common queries" in notes
     assert not any("differ in" in note for note in same.notes)
 
