@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trialbed.views._figures import compact
-from trialbed.views._rows import RowPlot
+from trialbed.views._rows import RowLayout, RowPlot
 from trialbed.views._scale import Scale
 
 HEAD = 8
@@ -50,6 +50,12 @@ class IntervalPlot(RowPlot):
 
     template = "intervals"
     area, figures, row = 380, 180, 26
+    slim = 14
+
+    @property
+    def layout(self) -> RowLayout:
+        """The places of its rows: an interval needs less height below its texts than beside them."""
+        return RowLayout.of(self.area, self.figures, self.slim if self.narrow else self.row, narrow=self.narrow)
 
     @property
     def bottom(self) -> int:

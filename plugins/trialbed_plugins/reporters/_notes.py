@@ -21,7 +21,7 @@ from trialbed.scoring import JUDGED, judge_note
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
 from trialbed_plugins.reporters._columns import Column, telling_names
 
-PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time", "tool_time")
+PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
 """Scores whose names say what they are."""
 
 UNEVEN = 0.1
@@ -81,7 +81,7 @@ def run_legend(columns: Sequence[Column]) -> Iterator[str]:
     if shown:
         yield (
             "Scores of quality are means over every trial that was measured, with 0 for each that failed; other "
-            "figures are means over the trials that ended with an answer. n= gives the number where it is another. "
+            "figures are means over the trials without failure. n= gives the number where it is another. "
             f"[low, high] is the {LEVEL:.0%} Wilson interval, clustered by query. Times and tokens are mean / median, "
             "or the median where there is one figure."
         )

@@ -98,7 +98,13 @@ def model_turns(context: ScoreContext) -> Score:
     scores=[
         _seconds("wall_time", meaning="from binding the tools to the end of the agent's answer"),
         _seconds("model_time", meaning="time in which a request to the model was under way"),
-        _seconds("tool_time", meaning="time in which a tool call, and no request to the model, was under way"),
+        _seconds(
+            "tool_time",
+            meaning=(
+                "time in which a tool call, and no request to the model, was under way: its way to Trialbed and back "
+                "included, which is most of it where a tool answers at once and the machine is busy"
+            ),
+        ),
         _seconds("framework_time", meaning="wall time that is neither the model's nor the tools'"),
     ]
 )

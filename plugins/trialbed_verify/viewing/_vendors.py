@@ -72,7 +72,10 @@ def vendor_parts(results: Sequence[Results]) -> list[Part]:
     parts = [
         part
         for model in models
-        for part in _model(model, [one for one in vendors if (one.results.model or "a model") == model])
+        for part in _model(
+            model if len(models) > 1 else "",
+            [one for one in vendors if (one.results.model or "a model") == model],
+        )
     ]
     sources = [one.source for one in vendors]
     examples = (examples_of_failures(sources), examples_of_findings(sources))
@@ -108,14 +111,19 @@ def _model(model: str, vendors: Sequence[VendorFile]) -> Iterator[Part]:
             if value and value.interval
         ]
         if points:
-            yield IntervalPlot(f"{model}: {title}, with its 95 % interval", points, limits=(0.0, 1.0))
+            yield IntervalPlot(_titled(model, f"{title}, with its 95 % interval"), points, limits=(0.0, 1.0))
     curves = [Curve(one.label, values) for one in vendors if (values := _values(one.results.rows, "ttft_ms"))]
     if curves:
-        yield DistributionPlot(f"{model}: time to the first token", "TTFT, ms", curves)
-    yield _kinds(f"{model}: failures by kind", vendors, lambda one: one.source.failed)
-    yield _kinds(f"{model}: wrong calls by reason", vendors, lambda one: Counter(_reasons(one.results.rows)))
-    yield _kinds(f"{model}: findings by kind, in answers", vendors, lambda one: one.source.counts)
+        yield DistributionPlot(_titled(model, "time to the first token"), "TTFT, ms", curves)
+    yield _kinds(_titled(model, "failures by kind"), vendors, lambda one: one.source.failed)
+    yield _kinds(_titled(model, "wrong calls by reason"), vendors, lambda one: Counter(_reasons(one.results.rows)))
+    yield _kinds(_titled(model, "findings by kind, in answers"), vendors, lambda one: one.source.counts)
     yield from suite_tables([_suites(one) for one in vendors])
+
+
+def _titled(model: str, words: str) -> str:
+    """Return a title, which names the model where there are several."""
+    return f"{model}: {words}" if model else f"{words[:1].upper()}{words[1:]}"
 
 
 def _figures(model: str, vendors: Sequence[VendorFile]) -> Table:
@@ -131,7 +139,7 @@ def _figures(model: str, vendors: Sequence[VendorFile]) -> Table:
     if any(one.is_baseline for one in vendors):
         notes.append("* is the baseline.")
     notes += [f"{one.label}: {note}." for one in vendors for note in one.results.notes]
-    return Table.of(model, ("", *(one.label for one in vendors)), rows, notes)
+    return Table.of(_titled(model, "rates, times and tokens"), ("", *(one.label for one in vendors)), rows, notes)
 
 
 def _kinds(title: str, vendors: Sequence[VendorFile], counted: Callable[[VendorFile], Mapping[str, int]]) -> Table:

@@ -68,7 +68,7 @@ def rank_notes(ranks: Ranks, drawn: Collection[str] = ()) -> Iterator[str]:
         said.setdefault("; ".join(texts) if len(texts) > 1 else NO_ORDER, []).append(shown_name(score))
     yield from (f"ranks by {' and by '.join(names)}: {text}." for text, names in said.items())
     sides = max((len(found) for found in ranks.values()), default=0)
-    if sides:
+    if drawn or set(said) - {NO_ORDER}:
         pairs = sides * (sides - 1) // 2
         yield (
             f"Frameworks share a rank unless one is shown to be better. p is adjusted over all {pairs} pairs here, so "

@@ -110,7 +110,7 @@ def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     if "equivalent" in verdicts:
         yield f"equivalent: shown to differ by less than {findings[0].margin:g}, the margin."
     if "identical" in verdicts:
-        yield "identical: the same value on every query."
+        yield "identical: the same value on every query asked; its interval is about queries that were not."
     if "too few" in verdicts:
         yield "too few: too few queries to tell; the number in brackets says about how many would be enough."
 
