@@ -1,6 +1,6 @@
 """Every check can fail: adapters with one defect each are caught by the checks that are to catch them.
 
-The checks that head the report of a mutant are tried with it by the mutation score, and with a defect only beside others.
+The mutation score tries the checks that head a mutant's report; a defect tries them only beside others.
 """
 
 from __future__ import annotations
