@@ -47,10 +47,10 @@ def queries(tmp_path_factory: pytest.TempPathFactory) -> dict[int | str, Query]:
 
 
 class KeptWorkers(LocalExecutor):
-    """Workers that also outlive a trial whose agent raised an exception: starting anew takes longer than all trials."""
+    """Workers that outlive trials whose agents failed or were stopped: to start anew takes longer than all trials."""
 
-    def _trusted(self, outcome: Outcome) -> bool:
-        return outcome.failure is None or outcome.failure.kind == "agent"
+    def _is_trusted(self, outcome: Outcome) -> bool:
+        return outcome.failure is None or outcome.failure.kind in ("agent", "limit")
 
     async def _bound_idle(self) -> None:
         """Keep them all: every profile has its own."""
@@ -171,6 +171,14 @@ def differences(result: dict[str, Any], right: Any) -> list[tuple[dict[str, Any]
     if not names and not right.error and not (claimed == observed and made):
         return [({"claimed": claimed, "observed": observed, "sent": sent}, {"the same": "calls"})]
     return [({name: found[name] for name in names}, {name: wanted[name] for name in names})] if names else []
+
+
+def test_no_framework_is_imported_again_for_an_agent_that_failed(documents: Documents) -> None:
+    summaries = [
+        document["summary"] for policy in POLICIES if policy != "slow" for document in documents[policy].values()
+    ]
+    started = sum(summary.get("first_trials", {}).get("count", 0) for summary in summaries)
+    assert len(LABELS) <= started <= 1.5 * len(LABELS)
 
 
 def test_no_cell_is_left_out() -> None:
