@@ -16,6 +16,9 @@ UNSEEN = 0.6
 STEPS = 34
 """Halvings of a search: so many that the ends are exact to nine digits."""
 
+POINTS = 24
+"""Points that are looked at to narrow a search."""
+
 TOLERANCE = 1e-12
 
 MANY = 2_000
@@ -94,24 +97,25 @@ def lower_end(counts: Mapping[float, float], bound: float, z: float) -> float:
 
     moments = _moments_of_many(shares, bound) if len(shares) > MANY else partial(_moments_at, shares, bound)
 
-    def is_outside(tilt: float, moved: float) -> bool:
+    def excess(tilt: float, moved: float) -> float:
+        """How far the observed mean is outside: above 0 from the end on."""
         tilted, variance = moments(tilt, moved)
-        return (mean - tilted) ** 2 * total > z * z * variance + TOLERANCE
+        return (mean - tilted) ** 2 * total - (z * z * variance + TOLERANCE)
 
     # At a tilt of 1 / bound, the least value itself would have all the weight.
     steepest = math.nextafter(1 / bound, 0)
-    if is_outside(steepest, 0.0):
-        return moments(_first(lambda tilt: is_outside(tilt, 0.0), steepest), 0.0)[0]
-    return moments(steepest, _first(lambda moved: is_outside(steepest, moved), 1.0))[0]
+    if excess(steepest, 0.0) > 0:
+        return moments(_first(lambda tilt: excess(tilt, 0.0), steepest), 0.0)[0]
+    return moments(steepest, _first(lambda moved: excess(steepest, moved), 1.0))[0]
 
 
 def _moments_at(shares: Sequence[tuple[float, float]], bound: float, tilt: float, moved: float) -> tuple[float, float]:
     """Mean and variance of the tilted distribution, of whose weight a share has moved to the least value."""
+    # Lists, as generators take a third longer.
     weights = [(value, share / (1 + tilt * value)) for value, share in shares]
-    whole = math.fsum(weight for _, weight in weights)
-    kept = (1 - moved) / whole
-    mean = kept * math.fsum(value * weight for value, weight in weights) - moved * bound
-    variance = kept * math.fsum(weight * (value - mean) ** 2 for value, weight in weights)
+    kept = (1 - moved) / math.fsum([weight for _, weight in weights])
+    mean = kept * math.fsum([value * weight for value, weight in weights]) - moved * bound
+    variance = kept * math.fsum([weight * (value - mean) ** 2 for value, weight in weights])
     return mean, variance + moved * (-bound - mean) ** 2
 
 
@@ -133,10 +137,55 @@ def _moments_of_many(
     return moments
 
 
-def _first(is_reached: Callable[[float], bool], high: float) -> float:
-    """Return the least number from 0 on at which this is reached, if it is at the highest."""
+def _first(excess: Callable[[float], float], high: float) -> float:
+    """Return the least number from 0 on at which an excess is above 0, if it is at the highest: by halving.
+
+    Most halvings need no look at the excess, as a quicker search has come closer to the end before.
+    """
+    below, above = _bracket(excess, 0.0, high, high / 2**STEPS)
     low = 0.0
     for _ in range(STEPS):
         middle = (low + high) / 2
-        low, high = (low, middle) if is_reached(middle) else (middle, high)
+        is_reached = middle >= above or (middle > below and excess(middle) > 0)
+        low, high = (low, middle) if is_reached else (middle, high)
     return high
+
+
+def _bracket(excess: Callable[[float], float], low: float, high: float, step: float) -> tuple[float, float]:
+    """Narrow the ends between which an excess rises above 0 to about a step.
+
+    Source: T. Chandrupatla, "A New Hybrid Quadratic/Bisection Algorithm for Finding the Zero of a Nonlinear Function
+    without Using Derivatives", Advances in Engineering Software 28 (1997), 145-149. A point that is nearer to an end
+    than a step is taken a step away, so that both ends come close.
+    """
+    new, old = high, low
+    at_new, at_old = excess(new), excess(old)
+    part = 0.5
+    for _ in range(POINTS if at_old < 0 < at_new else 0):
+        if abs(new - old) <= 2 * step:
+            break
+        least, most = sorted((new, old))
+        point = min(max(new + part * (old - new), least + step), most - step)
+        found = excess(point)
+        if (found > 0) == (at_new > 0):
+            third, at_third = new, at_new
+        else:
+            third, at_third, old, at_old = old, at_old, new, at_new
+        new, at_new = point, found
+        part = _quadratic_part((new, at_new), (old, at_old), (third, at_third))
+    return min(new, old), max(new, old)
+
+
+Point = tuple[float, float]
+
+
+def _quadratic_part(new: Point, old: Point, third: Point) -> float:
+    """Return how far 0 lies from one point to another by a parabola through three; the middle where that is unsafe."""
+    (a, at_a), (b, at_b), (c, at_c) = new, old, third
+    if c == b or at_c == at_b:
+        return 0.5
+    place, value = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+    if value**2 >= place or (1 - value) ** 2 >= 1 - place:
+        return 0.5
+    first = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+    return first + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)

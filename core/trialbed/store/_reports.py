@@ -147,8 +147,7 @@ def check_report(row: Row[Any]) -> str:
         DataError: it is not.
     """
     what = f"the stored report of run {row.run_id!r}"
-    about = {name: value for name, value in row._mapping.items() if name != "body"}
-    check([about], row.checksum, what)
+    check([row], row.checksum, lambda: what)
     try:
         body = zlib.decompress(row.body)
     except zlib.error as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
-from sqlalchemy import Connection, Dialect, Table
+from sqlalchemy import Connection, Dialect, Row, Table
 from sqlalchemy.dialects import sqlite
 
 from trialbed.errors import DataError
@@ -36,9 +36,10 @@ def encode(value: Any) -> str:
 
 def decode(text: str) -> Any:
     """The value that ``encode`` wrote."""
-    with suppress(ValueError):
+    try:
         return from_json(text)
-    return json.loads(text)
+    except ValueError:
+        return json.loads(text)
 
 
 def encode_record(record: Record, exclude: Collection[str] = ()) -> str:
@@ -119,8 +120,8 @@ _ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"))
 SIZE = 8
 """Bytes of a checksum: enough against accidents, its only purpose."""
 
-NOT_COVERED = frozenset(("id", "trial_id", "checksum"))
-"""Columns that the database numbers, and the checksum itself."""
+NOT_COVERED = frozenset(("id", "trial_id", "checksum", "body"))
+"""Columns that the database numbers, the checksum itself, and bodies, which have digests of their own."""
 
 
 def checksum(rows: Iterable[Mapping[Any, Any]]) -> str:
@@ -129,10 +130,15 @@ def checksum(rows: Iterable[Mapping[Any, Any]]) -> str:
     Columns without a value do not count, so that a column can be added without changing the checksums of the rows
     that do not have it.
     """
-    covered = [
-        sorted((name, value) for name, value in row.items() if value is not None and name not in NOT_COVERED)
-        for row in rows
-    ]
+    return _digest(
+        [
+            sorted((name, value) for name, value in row.items() if value is not None and name not in NOT_COVERED)
+            for row in rows
+        ]
+    )
+
+
+def _digest(covered: Sequence[Sequence[tuple[str, Any]]]) -> str:
     # A value whose type changed, such as text that SQLite takes for bytes, has another checksum too.
     text = _CHECKSUM_ENCODER.encode(covered)
     return hashlib.blake2b(text.encode(), digest_size=SIZE).hexdigest()
@@ -146,8 +152,8 @@ def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "checksum": checksum([row])}
 
 
-def check(found: Iterable[Mapping[Any, Any]], expected: str, what: str) -> None:
-    """Check that rows are as they were written.
+def check(found: Sequence[Row[Any]], expected: str, what: Callable[[], str]) -> None:
+    """Check that rows of one table, with all of its columns, are as they were written.
 
     Args:
         what: names them in the error: the table, the run and the trial.
@@ -155,11 +161,19 @@ def check(found: Iterable[Mapping[Any, Any]], expected: str, what: str) -> None:
     Raises:
         DataError: they are not.
     """
-    if checksum(found) != expected:
+    order = _order(found[0]._fields) if found else ()
+    covered = [[(name, row[place]) for name, place in order if row[place] is not None] for row in found]
+    if _digest(covered) != expected:
         raise DataError(
-            f"the store is damaged: {what} changed after it was written; `bench doctor --store` lists all that is "
+            f"the store is damaged: {what()} changed after it was written; `bench doctor --store` lists all that is "
             "damaged. Restore a copy of the store, or name another one"
         )
+
+
+@lru_cache(maxsize=16)
+def _order(names: tuple[str, ...]) -> list[tuple[str, int]]:
+    """The columns that checksums cover, in their order, and the places where rows have them."""
+    return sorted((name, place) for place, name in enumerate(names) if name not in NOT_COVERED)
 
 
 Rows = list[dict[str, Any]]

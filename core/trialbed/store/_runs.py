@@ -188,7 +188,7 @@ def run_of(row: Row[Any]) -> Run:
     Raises:
         DataError: the row is not as it was written.
     """
-    check([row._mapping], row.checksum, f"the record of run {row.run_id!r}")
+    check([row], row.checksum, lambda: f"the record of run {row.run_id!r}")
     return decode_record(Run, row.record)
 
 
@@ -256,7 +256,7 @@ def check_selection(row: Row[Any]) -> None:
     Raises:
         DataError: it is not.
     """
-    check([row._mapping], row.checksum, f"the selection for query {row.query_id} in run {row.run_id!r}")
+    check([row], row.checksum, lambda: f"the selection for query {row.query_id} in run {row.run_id!r}")
 
 
 def insert_gold_answer(connection: Connection, run_id: str, answer: GoldAnswer) -> None:
@@ -285,7 +285,7 @@ def check_gold_answer(row: Row[tuple[str, ...]]) -> None:
     Raises:
         DataError: it is not.
     """
-    check([row._mapping], row.checksum, f"the gold answer of query {row.query_id} in run {row.run_id!r}")
+    check([row], row.checksum, lambda: f"the gold answer of query {row.query_id} in run {row.run_id!r}")
 
 
 def new_run(config: RunConfig, config_digest: str) -> Run:

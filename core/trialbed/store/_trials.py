@@ -143,7 +143,7 @@ def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[Trial
 def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple[dict[str, Any], str, str]]:
     """The JSON of attempts with one request each, its body and its answer's, in this order; no records are made."""
     chosen = select(trials).where(trials.c.id.in_(row_ids))
-    own = _group_by_trial(connection.execute(_calls_of(_ids(chosen))))
+    own = _group_by_trial(connection.execute(_calls_of(_ids(chosen))).all())
     bodies = _bodies_of(connection, chosen)
     found = {}
     for row in connection.execute(chosen):
@@ -192,7 +192,7 @@ def _select_trials(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
 def _read(connection: Connection, chosen: Select[Any]) -> tuple[Sequence[Row[Any]], ByTrial]:
     """The rows of trials and their scores, each checked to be as it was written."""
     rows = connection.execute(chosen).all()
-    found = _group_by_trial(connection.execute(_scores_of(_ids(chosen))))
+    found = _group_by_trial(connection.execute(_scores_of(_ids(chosen))).all())
     decoded: ByTrial = defaultdict(list)
     for row in rows:
         _check_row(row)
@@ -214,15 +214,15 @@ def _group_by_trial(rows: Iterable[Row[Any]]) -> ByTrial:
 
 
 def _check_row(row: Row[Any]) -> None:
-    check([row._mapping], row.checksum, f"the record of {_name(row)}")
+    check([row], row.checksum, lambda: f"the record of {_name(row)}")
 
 
-def _check_scores(row: Row[Any], own: Iterable[Row[Any]]) -> None:
-    check([score._mapping for score in own], row.scores_checksum, f"the scores of {_name(row)}")
+def _check_scores(row: Row[Any], own: Sequence[Row[Any]]) -> None:
+    check(own, row.scores_checksum, lambda: f"the scores of {_name(row)}")
 
 
-def _check_calls(row: Row[Any], own: Iterable[Row[Any]]) -> None:
-    check([call._mapping for call in own], row.calls_checksum, f"the calls of {_name(row)}")
+def _check_calls(row: Row[Any], own: Sequence[Row[Any]]) -> None:
+    check(own, row.calls_checksum, lambda: f"the calls of {_name(row)}")
 
 
 def _scores_of(trial_ids: Any) -> Select[Any]:
@@ -310,7 +310,7 @@ def _call_row(call: ModelCall | ApiCall, kind: str, place: int) -> dict[str, Any
 def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> tuple[ByTrial, ByTrial]:
     """The calls of trials and their bodies, each checked to be as it was written."""
     bodies = _bodies_of(connection, chosen)
-    found = _group_by_trial(connection.execute(_calls_of(_ids(chosen))))
+    found = _group_by_trial(connection.execute(_calls_of(_ids(chosen))).all())
     model_calls: ByTrial = defaultdict(list)
     api_calls: ByTrial = defaultdict(list)
     for trial in rows:

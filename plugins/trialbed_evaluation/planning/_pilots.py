@@ -147,8 +147,7 @@ class Pilot:
             unseen.append(0.0)
         if not self.is_certain:
             choices += [Counter([value]) for value in unseen]
-        values = np.array(sorted(set().union(*choices)))
-        shares = np.array([[own[value] / own.total() for value in values.tolist()] for own in choices])
+        values, shares = _shares(choices)
         if self.is_certain:
             queries = np.ones((1, len(shares)))
         else:
@@ -235,6 +234,19 @@ def _choices(values: Sequence[float], repeats: int) -> Counter[float]:
     if repeats >= len(values):
         return Counter([round(fmean(values), DIGITS)])
     return Counter(round(fmean(chosen), DIGITS) for chosen in islice(combinations(values, repeats), CHOICES))
+
+
+def _shares(choices: Sequence[Counter[float]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return all values in order, and the share of each in each of the choices."""
+    import numpy as np
+
+    values = sorted(set().union(*choices))
+    places = {value: place for place, value in enumerate(values)}
+    shares = np.zeros((len(choices), len(values)))
+    for own, found in zip(choices, shares, strict=True):
+        for value, times in own.items():
+            found[places[value]] = times
+    return np.array(values), shares / shares.sum(1, keepdims=True)
 
 
 def _count_in_steps(values: Counter[float], step: float) -> Counter[float]:
