@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 from trialbed.answers import look_up_claims
 from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, OpenedModel
@@ -51,6 +51,7 @@ from trialbed.scoring import (
     ScoreContext,
     ScoringStopped,
     is_large,
+    is_small,
     judge_label,
     run_checks,
 )
@@ -311,15 +312,20 @@ class TrialRunner:
     async def _integrity(
         self, key: TrialKey, outcome: Outcome, wire: WireLog, outside: Sequence[ModelCall | ApiCall]
     ) -> tuple[IntegrityFinding, ...]:
-        """Read the trial's requests in a thread, and very long ones in a process: they would hold this one up.
+        """Read the trial's requests: long ones in a thread, and very long ones in a process, as they hold this one up.
 
         Raises:
             ScoringStopped: they are more than can be read within the limits.
         """
-        query, tools, live = self.queries[key.query_id], self._tools(key), self._is_live(key)
-        if self.processes is None or not is_large(outcome.answer or Answer(final_answer=""), wire):
-            return await asyncio.to_thread(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
-        return await self.processes.call(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
+        answer, live = outcome.answer or Answer(final_answer=""), self._is_live(key)
+        read = partial(
+            integrity_findings, self.queries[key.query_id], self._tools(key), outcome, wire, outside, in_process=live
+        )
+        if is_small(answer, wire):
+            return read()  # to wait for a thread takes nearly as long, and both then take turns
+        if self.processes is None or not is_large(answer, wire):
+            return await asyncio.to_thread(read)
+        return await self.processes.call(read.func, *read.args, **read.keywords)
 
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
         if outcome.answer is None or outcome.failure is not None:

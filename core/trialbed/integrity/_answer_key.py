@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cached_property
 from itertools import islice, zip_longest
 from typing import Any
 
@@ -83,20 +83,28 @@ class _Sources:
 
     def __init__(self, wire: WireLog) -> None:
         # What is read quickly comes first: the rest is mostly not needed.
-        read: list[tuple[float, Callable[[], Iterable[str]]]] = [
-            *((turn.started + turn.duration, partial(model_words, turn)) for turn in wire.model_calls),
-            *((call.started + call.duration, partial(_result_values, call)) for call in wire.api_calls),
-            *((call.started + call.duration, partial(_result_texts, call)) for call in wire.api_calls),
+        self._sources = [
+            *(_Source(turn, model_words) for turn in wire.model_calls),
+            *(_Source(call, _result_values) for call in wire.api_calls),
+            *(_Source(call, _result_texts) for call in wire.api_calls),
         ]
-        self._sources = [(time, cache(partial(_passages, texts))) for time, texts in read]
 
     def mention(self, value: str, time: float) -> bool:
         """Return whether the value stands in one of them that was complete by a time."""
-        return any(passages().mention(value) for complete, passages in self._sources if complete <= time)
+        return any(source.passages.mention(value) for source in self._sources if source.complete <= time)
 
 
-def _passages(texts: Callable[[], Iterable[str]]) -> Passages:
-    return Passages(texts())
+class _Source:
+    """The texts that ``read`` finds in a request, which was complete at a time."""
+
+    def __init__(self, call: Any, read: Callable[[Any], Iterable[str]]) -> None:
+        self.complete: float = call.started + call.duration
+        self._call, self._read = call, read
+
+    @cached_property
+    def passages(self) -> Passages:
+        """The texts, read when they are first asked for."""
+        return Passages(self._read(self._call))
 
 
 def _result_values(call: ApiCall) -> Iterator[str]:

@@ -16,6 +16,9 @@ LONG_ANSWER = 50_000
 LARGE_LOG = 1_000_000
 """Characters of a server's log and of the agent's claims, likewise."""
 
+SMALL_LOG = 50_000
+"""Characters of both, and of the answer, that are read word by word in some milliseconds: 40 if all are new."""
+
 PROCESSOR_SECONDS = 60
 """Seconds of work for the scores of one plugin on one trial."""
 
@@ -40,10 +43,18 @@ class ScoringStopped(Exception):
 
 @once_for(8)
 def is_large(answer: Answer, wire: WireLog) -> bool:
-    """Return whether the texts of a trial are too large to be read between two events of the engine."""
-    if len(answer.final_answer) > LONG_ANSWER:
-        return True
-    left = LARGE_LOG - sum(len(call.request) + len(call.response) for call in wire.model_calls)
+    """Return whether the texts of a trial are too large to be scored between two events of the engine."""
+    return len(answer.final_answer) > LONG_ANSWER or _exceeds(answer, wire, LARGE_LOG)
+
+
+def is_small(answer: Answer, wire: WireLog) -> bool:
+    """Return whether the texts of a trial are so small that reading every word in them holds up nothing."""
+    return not _exceeds(answer, wire, SMALL_LOG - len(answer.final_answer))
+
+
+def _exceeds(answer: Answer, wire: WireLog, most: int) -> bool:
+    """Return whether the log and the claims of a trial have more characters, counted no further."""
+    left = most - sum(len(call.request) + len(call.response) for call in wire.model_calls)
     for calls in (wire.api_calls, answer.calls):
         for call in calls:
             if left >= 0:

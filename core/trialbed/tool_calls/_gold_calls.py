@@ -11,7 +11,8 @@ from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
 from trialbed.tool_calls._alignment import align
 from trialbed.tool_calls._asked import AskedCall
 from trialbed.tool_calls._comparing import ValueComparer
-from trialbed.tool_calls._diagnosis import ArgumentFinding, MetricResult
+from trialbed.tool_calls._diagnosis import ArgumentFinding, CallFinding, MetricResult
+from trialbed.tool_calls._matching import Pairs, are_in_order
 from trialbed.tool_calls._types import ToolCall
 from trialbed.tool_calls._values import accuracy_of, f1_of
 
@@ -85,7 +86,10 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     groups = [(call,) for call in wanted]
     rows = align([made[place] for place in places], groups, schemas, ValueComparer(), ordered=False)
     f1 = f1_of(rows, len(made), len(wanted))
-    accuracy = accuracy_of(align(made, groups, schemas, ValueComparer(), ordered=True), "strict")
+    # The best pairs of all are the best in order too, where they have it.
+    in_order = places == sorted(places) and are_in_order(_pairs(rows))
+    ordered_rows = rows if in_order else align(made, groups, schemas, ValueComparer(), ordered=True)
+    accuracy = accuracy_of(ordered_rows, "strict")
     aligned = {
         row.right: AlignedCall(gold[row.right], ordered[row.made], row.points, row.arguments)
         for row in rows
@@ -95,6 +99,10 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     taken = {id(one.call) for one in found}
     found = [_best(one, ordered, taken) for one in found]
     return Alignment(tuple(found), tuple(call for call in calls if id(call) not in taken), f1, accuracy)
+
+
+def _pairs(rows: Sequence[CallFinding]) -> Pairs:
+    return [(row.made, row.right) for row in rows if row.made is not None and row.right is not None]
 
 
 def _best(one: AlignedCall, calls: Sequence[AskedCall], taken: set[int]) -> AlignedCall:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -332,6 +333,19 @@ async def test_a_large_log_is_read_for_integrity_in_a_process_and_costs_its_tria
     assert stopped.outcome.failure.message.endswith("takes more than 60 s of work")
     crashed = await run(Workers(first=True), Control(large), processes=processes)
     assert crashed.outcome.failure.kind == "crash"
+
+
+@pytest.mark.parametrize(("size", "apart"), [(1_000, False), (100_000, True)])
+async def test_a_log_that_takes_long_is_read_for_integrity_in_a_thread(monkeypatch, size, apart):
+    threads = []
+
+    def findings(*_, **__):
+        threads.append(threading.current_thread())
+        return ()
+
+    monkeypatch.setattr("trialbed.engine._trial.integrity_findings", findings)
+    await run(Answering("42"), Control(ASKED.model_copy(update={"response": "x" * size})))
+    assert [thread is not threading.current_thread() for thread in threads] == [apart]
 
 
 @pytest.mark.parametrize(

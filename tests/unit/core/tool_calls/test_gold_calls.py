@@ -1,9 +1,15 @@
 from __future__ import annotations
 
+from itertools import product
+
+import pytest
 from support.scoring import gold_call, ref, tool
 
 from trialbed.records import GoldCall, Json
 from trialbed.tool_calls import AlignedCall, AskedCall, align_gold_calls
+from trialbed.tool_calls._alignment import align
+from trialbed.tool_calls._comparing import ValueComparer
+from trialbed.tool_calls._types import ToolCall
 
 
 def call(name: str, arguments: Json, problem: str = "", started: float = 0.0) -> AskedCall:
@@ -57,6 +63,22 @@ def test_arguments_that_cannot_be_read_are_none() -> None:
 def test_without_calls_and_without_gold_calls_there_is_nothing_to_align() -> None:
     assert align_gold_calls([], [], []).gold == ()
     assert align_gold_calls([], [call("a", {})], []).others == (call("a", {}),)
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_the_order_of_calls_counts_for_the_accuracy_alone(failed: bool) -> None:
+    def made(name: str, number: int, place: int) -> AskedCall:
+        return call(name, {"x": number, "y": 0}, "busy" if failed and place == 0 else "", started=place)
+
+    gold = [gold_call("a", x=1, y=0), gold_call("b", x=1, y=0), gold_call("a", x=2, y=1)]
+    comparer = ValueComparer()
+    wanted = [(ToolCall(" / ".join((*one.api.pair, "")), one.arguments),) for one in gold]
+    for chosen in product([("a", 1), ("a", 2), ("b", 1)], repeat=3):
+        calls = [made(*one, place) for place, one in enumerate(chosen)]
+        own = [ToolCall(" / ".join((*one.api.pair, "")), one.arguments) for one in calls]
+        rows = align(own, wanted, {}, comparer, ordered=True)
+        found = align_gold_calls(gold, calls, [])
+        assert found.accuracy.value == pytest.approx(sum(row.points for row in rows) / len(rows))
 
 
 def test_differences_are_short() -> None:
