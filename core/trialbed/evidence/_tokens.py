@@ -101,8 +101,8 @@ def tokens(text: str) -> list[Token]:
 
 def _tokens(text: str) -> Iterator[Token]:
     for found in _TOKEN.finditer(_LISTED.sub(_as_list, text) if "," in text else text):
-        shown = text[found.start() : found.end()] if found.lastgroup in _AS_THEY_ARE else _spelling(found)
-        yield Token(shown, found.start(), found.end())
+        start, end = found.span()
+        yield Token(text[start:end] if found.lastgroup in _AS_THEY_ARE else _spelling(found), start, end)
 
 
 def _as_list(found: re.Match[str]) -> str:

@@ -84,9 +84,9 @@ class _Sources:
     def __init__(self, wire: WireLog) -> None:
         # What is read quickly comes first: the rest is mostly not needed.
         self._sources = [
-            *(_Source(turn, model_words) for turn in wire.model_calls),
-            *(_Source(call, _result_values) for call in wire.api_calls),
-            *(_Source(call, _result_texts) for call in wire.api_calls),
+            *(_PossibleSource(turn, model_words) for turn in wire.model_calls),
+            *(_PossibleSource(call, _result_values) for call in wire.api_calls),
+            *(_PossibleSource(call, _result_texts) for call in wire.api_calls),
         ]
 
     def mention(self, value: str, time: float) -> bool:
@@ -94,7 +94,7 @@ class _Sources:
         return any(source.passages.mention(value) for source in self._sources if source.complete <= time)
 
 
-class _Source:
+class _PossibleSource:
     """The texts that ``read`` finds in a request, which was complete at a time."""
 
     def __init__(self, call: Any, read: Callable[[Any], Iterable[str]]) -> None:
