@@ -30,7 +30,7 @@ from trialbed_plugins.executors.sandbox import ServerAddress, launch
 LOG = logging.getLogger("trialbed.executors")
 
 MAX_IDLE = 16
-"""Idle workers that are kept; of more, the least recently used one is ended."""
+"""Idle workers that are kept, where there are as many others as trials at once."""
 
 MEMORY_VARIABLE = "TRIALBED_MEMORY_LIMIT"
 DEFAULT_MEMORY = 4 << 30
@@ -56,7 +56,8 @@ class LocalExecutor(Executor):
         memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
             ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
         environments: framework -> its own environment; default: this interpreter.
-        most_idle: idle workers that are kept; of more, the least recently used one is ended.
+        most_idle: idle workers that are kept; of more, the least recently used one is ended, unless the trials of a
+            moment may need all workers that there are.
     """
 
     reuses_workers = True
@@ -256,7 +257,9 @@ class LocalExecutor(Executor):
         return WorkerFault("adapter", str(fault), tail)
 
     async def _bound_idle(self) -> None:
-        while len(self._idle) > self._most_idle:
+        # Where many trials run at once, many workers are idle for a moment: the next trials would start them anew.
+        most = self._most_idle + self.concurrency
+        while len(self._idle) > self._most_idle and len(self._workers) >= most:
             await self._discard(self._idle.pop(0))
 
     async def _discard(self, worker: Worker) -> None:

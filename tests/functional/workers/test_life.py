@@ -84,6 +84,16 @@ async def test_a_worker_serves_many_trials_of_its_framework(make_spec):
     assert [outcome.first for outcome in outcomes] == [True, False, False]
 
 
+@pytest.mark.parametrize(("concurrency", "kept"), [(3, 3), (1, 1)])
+async def test_idle_workers_are_kept_for_as_many_trials_as_run_at_once(make_spec, concurrency, kept):
+    executor = LocalExecutor(most_idle=1)
+    executor.concurrency = concurrency
+    async with executor:
+        first, again = [await asyncio.gather(*(executor.execute(make_spec("pid")) for _ in range(3))) for _ in range(2)]
+    pids = [{outcome.answer.final_answer for outcome in outcomes} for outcomes in (first, again)]
+    assert len(pids[0] & pids[1]) == kept
+
+
 async def test_trials_at_the_same_time_have_workers_of_their_own(make_spec):
     async with LocalExecutor() as executor:
         outcomes = await asyncio.gather(*(executor.execute(make_spec("pid")) for _ in range(3)))
