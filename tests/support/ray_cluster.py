@@ -33,7 +33,7 @@ CPUS = 2
 NODE_KEY = "sk-canary-of-the-nodes"
 """A key in the environment in which nodes are started."""
 
-STARTS = 5
+STARTS = 20
 """Times that a node is started until it is up."""
 
 

@@ -29,6 +29,7 @@ from support.ray_cluster import NODE_KEY, RayCluster, ray_cluster
 
 from trialbed.engine import NoProgress, RunOptions
 from trialbed.records import TrialResult
+from trialbed.report import Report
 from trialbed.run_report import run_and_report
 from trialbed.store import Store
 
@@ -120,30 +121,64 @@ class Killer(NoProgress):
 
 
 def test_every_trial_is_measured_once_whichever_nodes_are_killed(cluster: RayCluster, tmp_path: Path) -> None:
-    repeat = 5 * max(1, KILLS // 2)
-    asked = RunOptions(
+    asked = options_on(cluster, tmp_path, repeat=5 * max(1, KILLS // 2))
+    trials = 6 * asked.repeat
+    killer = Killer(cluster, random.sample(range(1, trials - 3), KILLS))
+    report = asyncio.run(run_and_report(asked, progress=killer))
+    killer.wait()
+    assert killer.killed == KILLS
+    assert report.run.status == "finished", killer.said
+    assert_each_is_measured_once(asked, report)
+
+
+class Replacer(NoProgress):
+    """Replaces the head of a cluster, and its nodes, when some trials have ended."""
+
+    def __init__(self, cluster: RayCluster) -> None:
+        self.said: list[str] = []
+        self.replacing = threading.Thread(target=cluster.replace)
+        self._ended = 0
+
+    def note(self, text: str) -> None:
+        self.said.append(text)
+
+    def advance(self, result: TrialResult) -> None:
+        self._ended += 1
+        if self._ended == 4:
+            self.replacing.start()
+
+
+def test_a_run_goes_on_at_a_head_that_takes_the_place_of_another(cluster: RayCluster, tmp_path: Path) -> None:
+    asked, replacer = options_on(cluster, tmp_path, repeat=4), Replacer(cluster)
+    report = asyncio.run(run_and_report(asked, progress=replacer))
+    replacer.replacing.join()
+    assert report.run.status == "finished", replacer.said
+    assert any(line.startswith("no node is left; ") for line in replacer.said)
+    assert_each_is_measured_once(asked, report)
+
+
+def options_on(cluster: RayCluster, folder: Path, *, repeat: int) -> RunOptions:
+    """A run of six queries on the cluster; it waits long for nodes, as one takes minutes to start on a busy machine."""
+    return RunOptions(
         frameworks=("reference",),
         model="scripted:gold",
         limit=6,
         repeat=repeat,
         concurrency=2,
         executor="ray",
-        executor_options=("memory=512M",),
+        executor_options=("memory=512M", "patience=900"),
         ray_address=cluster.address,
-        store=str(tmp_path / "trialbed.db"),
-        output=tmp_path / "results",
-        response_cache=tmp_path / "responses.db",
+        store=str(folder / "trialbed.db"),
+        output=folder / "results",
+        response_cache=folder / "responses.db",
     )
-    trials = 6 * repeat
-    killer = Killer(cluster, random.sample(range(1, trials - 3), KILLS))
-    report = asyncio.run(run_and_report(asked, progress=killer))
-    killer.wait()
-    assert killer.killed == KILLS
+
+
+def assert_each_is_measured_once(asked: RunOptions, report: Report) -> None:
     with Store.open(asked.store) as store:
         attempts = store.attempts(report.run.run_id)
     measured = Counter(attempt.key for attempt in attempts if attempt.status == "answered")
-    assert report.run.status == "finished", killer.said
-    assert (len(measured), set(measured.values())) == (trials, {1})
+    assert (len(measured), set(measured.values())) == (6 * asked.repeat, {1})
     lost = [attempt for attempt in attempts if attempt.outcome.failure is not None]
     assert {attempt.outcome.failure.kind for attempt in lost if attempt.outcome.failure} <= {"lost"}
     assert sum(report.run.lost.values()) == len(lost)
