@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
@@ -24,6 +25,9 @@ TAIL = 4096
 
 SHOWN = 300
 """Characters of an error."""
+
+LOGGED = re.compile(r"^\[[^]]+\] \S+:\d+: ")
+"""The time, processes and place in the sources, before a message in Ray's log."""
 
 NOTHING_KNOWN = "the connection to the cluster was lost"
 
@@ -137,7 +141,7 @@ class Link:
                     self._take(message)
             await process.wait()
             lines = (await errors).split("\n")
-            return lines[-1] or NOTHING_KNOWN
+            return LOGGED.sub("", lines[-1]) or NOTHING_KNOWN
         finally:
             errors.cancel()
 

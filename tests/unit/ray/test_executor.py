@@ -57,7 +57,7 @@ for line in sys.stdin:
     else:
         query = json.loads(argument)["query"]
         if query == "end the cluster":
-            sys.exit("the head has died")
+            sys.exit("[2026-11-27 03:38:39,003 W 229 229] rpc_client.h:153: no answer of the head within 5 seconds.")
         if query == "be lost":
             say(type="gone", place=asked["place"], reason="out of memory")
             say(**answer, lost="out of memory")
@@ -191,6 +191,7 @@ async def test_the_end_of_the_cluster_costs_trials_a_repetition() -> None:
         lost = await executor.execute(spec("end the cluster"))
         assert isinstance(lost, LostTrial)
         assert isinstance(await waiting, LostTrial)
+        await until(lambda: executor.absence == "no answer of the head within 5 seconds.")
         await until(lambda: sum(node.capacity for node in executor.nodes()) == 4)
         assert isinstance(await executor.execute(spec("good")), Outcome)
 
