@@ -6,10 +6,13 @@ Counted is the processor time of the command and of all that it starts, also on 
 programs, which never rest, is measured while nothing runs, and left out.
 
 ``--frameworks`` is another measurement: 60 trials of each framework over both nodes, one of which is killed in between.
-Every trial must be measured once. ``--store`` may name a PostgreSQL database.
+Every trial must be measured once, and the documents but for their times are those of a run on this machine, which
+follows. ``--store`` may name a PostgreSQL database.
 
     python benchmarks/nodes.py [--rounds 5] [--trials 360]
     python benchmarks/nodes.py --frameworks langgraph,crewai,agno [--store URL]
+
+The former's figures are added to ``growth.json``, of which those of the documentation are made.
 """
 
 from __future__ import annotations
@@ -28,10 +31,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import psutil
+from growth import save
 
 from trialbed.store import Store
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from support.differences import differences
 from support.ray_cluster import RayCluster, ray_cluster
 
 FEW = 60
@@ -57,15 +62,33 @@ def main() -> None:
 
 def compare(cluster: RayCluster, folder: Path, rounds: int, further: int) -> None:
     """Print the cost of a trial and of a run on both executors, and the ratio of the former."""
-    ratios = []
+    trial: dict[str, list[float]] = {"local": [], "ray": []}
+    whole: dict[str, list[float]] = {"local": [], "ray": []}
     for _ in range(rounds):
-        costs = []
-        for executor in ("local", "ray"):
+        for executor in trial:
             few, many = (measure(cluster, folder, executor, trials) for trials in (FEW, FEW + further))
-            costs.append((many - few) / further)
-            print(f"{executor}: {1000 * costs[-1]:.1f} ms a trial, {few - FEW * costs[-1]:.1f} s a run", flush=True)
-        ratios.append(costs[1] / costs[0])
+            cost = (many - few) / further
+            trial[executor].append(1000 * cost)
+            whole[executor].append(few - FEW * cost)
+            print(f"{executor}: {1000 * cost:.1f} ms a trial, {whole[executor][-1]:.1f} s a run", flush=True)
+    ratios = [ray / local for ray, local in zip(trial["ray"], trial["local"], strict=True)]
     print(f"ray / local, a further trial: {statistics.median(ratios):.2f} [{min(ratios):.2f}-{max(ratios):.2f}]")
+    figures = {
+        "ratio": statistics.median(ratios),
+        "least": min(ratios),
+        "most": max(ratios),
+        **{executor: statistics.median(costs) for executor, costs in trial.items()},
+        **{f"run on {executor}": statistics.median(costs) for executor, costs in whole.items()},
+    }
+    rounded = {name: round(value, 3) for name, value in figures.items()}
+    save("nodes", "two nodes", {"trial": {**rounded, "rounds": rounds, "trials": further}}, raised=is_raised())
+
+
+def is_raised() -> bool:
+    """Return whether the programs measured come before others of this machine."""
+    with suppress(OSError, ValueError):
+        return int(Path("/proc/self/autogroup").read_text().split()[-1]) < 0
+    return False
 
 
 def measure(cluster: RayCluster, folder: Path, executor: str, trials: int) -> float:
@@ -139,21 +162,25 @@ def bench(folder: Path, *arguments: str) -> str:
 
 
 def run_frameworks(cluster: RayCluster, folder: Path, names: list[str], url: str | None) -> None:
-    """Run all frameworks, kill a node meanwhile, and see that each trial is measured once."""
+    """Run all frameworks, kill a node meanwhile, and see that each trial is measured once, and as on one machine."""
     store = url or str(folder / "trials.db")
-    command = [part for name in names for part in ("-f", name)] + ["-j", "4", "--repeat", "5", "--store", store]
+    command = [part for name in names for part in ("-f", name)] + ["-j", "4", "--repeat", "5", "--limit", str(QUERIES)]
     killing = threading.Timer(20.0, lambda: (cluster.kill(), cluster.add()))
     killing.start()
     began = time.monotonic()
-    documents = json.loads(bench(folder, *command, "--limit", str(QUERIES), *on_nodes(cluster)))
+    documents = json.loads(bench(folder, *command, "--store", store, *on_nodes(cluster)))
     killing.join()
+    took = time.monotonic() - began
     metadata = documents[0]["metadata"]
     with Store.open(store) as opened:
         attempts = opened.attempts(metadata["run_id"])
-    measured = Counter(attempt.key for attempt in attempts if attempt.status == "answered")
-    nodes = Counter(attempt.outcome.node for attempt in attempts if attempt.status == "answered")
-    print(f"{len(measured)} of {60 * len(names)} trials answered in {time.monotonic() - began:.0f} s")
+    answered = [attempt for attempt in attempts if attempt.status == "answered"]
+    measured = Counter(attempt.key for attempt in answered)
+    nodes = Counter(attempt.outcome.node for attempt in answered)
+    print(f"{len(measured)} of {5 * QUERIES * len(names)} trials answered in {took:.0f} s")
     print(f"by node: {dict(nodes)}; lost: {metadata.get('lost_trials', {})}; twice: {max(measured.values()) > 1}")
+    here = json.loads(bench(folder, *command, "--store", str(folder / "here.db")))
+    print("other than on one machine:", [*differences(documents, here)])
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@
     python benchmarks/running.py frameworks [--names reference,langgraph,…] [--trials 60]
 
 ``concurrency`` runs ``reference`` with the scripted model, which is as fast as an agent can be, so many trials at a
-time; ``frameworks`` runs each framework in its profiles, four at a time. Counted are the trials of the second half of
-a run, when all workers have started: a run has at least four trials for each. Frameworks that are not installed here
-need environments: ``bench env add``.
+time; ``frameworks`` runs each framework in its profiles, four at a time. A run has four trials for each worker or more.
+The time of a trial in its worker is as the run stored it, without the first trial of each; the engine's and the
+server's are counted from the first trial to the end. Frameworks that are not installed here need environments:
+``bench env add``.
 
 Figures are added to ``growth.json``, of which the tables of ``docs/explanation/scale.md`` are made.
 """
@@ -17,23 +18,29 @@ import argparse
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from growth import save, write_dataset
 
+from trialbed.store import open_store
+
 NAMES = "reference,langgraph,crewai,autogen,openai-agents,agno"
 PROFILES = ("native", "controlled")
 AT_ONCE = 4
-INTERVAL = 0.25
+INTERVAL = 0.1
 TICKS = os.sysconf("SC_CLK_TCK")
-DONE = re.compile(rb"\[(\d+)/\d+\]")
+BEGUN = b" trials\n"
+"""In the line that a run begins with."""
+
 KINDS = {"_supervisor.py": "supervisor", "trialbed_server": "server", "trialbed.worker": "worker"}
 """Part of a command -> its kind; a supervisor's has that of its worker in it."""
 
@@ -55,10 +62,12 @@ def kind_of(command: str) -> str:
 
 
 def family(root: int) -> Iterator[int]:
+    """A process and all that it has started, as far as they have not ended meanwhile."""
     yield root
-    for task in Path(f"/proc/{root}/task").glob("*/children"):
-        for child in task.read_text().split():
-            yield from family(int(child))
+    with suppress(OSError):
+        for task in Path(f"/proc/{root}/task").glob("*/children"):
+            for child in task.read_text().split():
+                yield from family(int(child))
 
 
 def sample(root: int, found: Look) -> None:
@@ -76,44 +85,43 @@ def sample(root: int, found: Look) -> None:
             found[pid] = Used(kind, (int(times[11]) + int(times[12])) / TICKS, int(peak[1]) / 1024)
 
 
-def done(log: Path) -> int:
-    """How many trials a run says it has ended."""
-    said = DONE.findall(log.read_bytes()[-2_000:])
-    return int(said[-1]) if said else 0
-
-
 def run(label: str, trials: int, concurrency: int, folder: Path) -> dict[str, Any]:
     """Run that many trials, and look at every process while they last."""
     write_dataset(folder / "growth.json", trials)
     options = ["--dataset", "growth.json", "-f", label, "-m", "scripted:gold", "-j", str(concurrency), "--fresh"]
     command = [sys.executable, "-m", "trialbed", "run", *options, "--store", "t.db", "-o", "results", "--yes"]
-    log, found, half, began = folder / "log", Look(), Look(), 0
+    log, begin, end = folder / "log", Look(), Look()
     with log.open("wb") as file:
         child = subprocess.Popen(command, cwd=folder, stdout=file, stderr=file)
         while child.poll() is None:
-            sample(child.pid, found)
-            if not half and (began := done(log)) >= trials / 2:
-                half = dict(found)
+            sample(child.pid, end)
+            if not begin and BEGUN in log.read_bytes()[:10_000]:
+                begin = dict(end)
             time.sleep(INTERVAL)
     if child.returncode:
         raise SystemExit(log.read_text()[-2000:])
-    if not half or began == trials:
-        raise SystemExit(f"{label}: no half of {trials} trials was seen; run more with --trials")
-    return figures(half, found, trials, began)
+    return figures(begin, end, trials) | {"trial": agent_time(str(folder / "t.db")), "trials": trials}
 
 
-def figures(half: Look, end: Look, trials: int, began: int) -> dict[str, Any]:
-    """The use of each kind of process, in all and for each trial that ended since the half of the run."""
+def figures(begin: Look, end: Look, trials: int) -> dict[str, Any]:
+    """The use of each kind of process, in all and for each trial since the first one began."""
     every: dict[str, dict[str, float]] = defaultdict(lambda: {"per trial": 0.0, "cpu": 0.0, "mib": 0.0, "processes": 0})
     for pid, used in end.items():
         own = every[used.kind]
-        before = half[pid].cpu if pid in half else 0.0
-        own["per trial"] += 1000 * (used.cpu - before) / (trials - began)
+        before = begin[pid].cpu if pid in begin else 0.0
+        own["per trial"] += 1000 * (used.cpu - before) / trials
         own["cpu"] += used.cpu
         own["mib"] = max(own["mib"], used.mib)
         own["processes"] += 1
-    rounded = {kind: {name: round(value, 2) for name, value in own.items()} for kind, own in every.items()}
-    return {**rounded, "per trial": round(sum(own["per trial"] for own in every.values()), 2), "trials": trials}
+    return {kind: {name: round(value, 2) for name, value in own.items()} for kind, own in every.items()}
+
+
+def agent_time(store: str) -> float:
+    """The median of the processor's milliseconds in a trial's worker, without the first trial of each worker."""
+    with open_store(store) as reader:
+        outcomes = [result.outcome for result in reader.run("latest").each_result()]
+    known = [outcome.cpu_time for outcome in outcomes if outcome.cpu_time is not None and not outcome.first]
+    return round(1000 * statistics.median(known), 2)
 
 
 def labels_of(name: str) -> tuple[str, ...]:

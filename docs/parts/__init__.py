@@ -7,6 +7,7 @@ from collections.abc import Callable
 from parts._commands import adopting, command_overview, commands, run_settings, settings
 from parts._growth import gateway_costs, growth_of_reading, store_costs
 from parts._metrics import argument_rules, conversation_formats, conversation_names, metric_names
+from parts._nodes import concurrency, costs_of_frameworks, costs_of_nodes, limits_of_vendors
 from parts._notebook import notebook
 from parts._pages import all_pages
 from parts._python import (
@@ -56,8 +57,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "command-overview": command_overview,
     "commands": commands,
     "contracts": contract_classes,
+    "concurrency": concurrency,
     "conversation-formats": conversation_formats,
     "conversation-names": conversation_names,
+    "costs-of-frameworks": costs_of_frameworks,
+    "costs-of-nodes": costs_of_nodes,
     "document-keys": document_keys,
     "drivers": drivers,
     "error-tree": error_tree,
@@ -74,6 +78,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "hooks": hooks,
     "kit-names": kit_names,
     "scripted-names": scripted_names,
+    "limits-of-vendors": limits_of_vendors,
     "metric-names": metric_names,
     "notebook": notebook,
     "outcomes": outcomes,
