@@ -5,9 +5,9 @@ The difference over the trials by which they differ is the cost of a further tri
 Counted is the processor time of the command and of all that it starts, also on the nodes. That of the cluster's own
 programs, which never rest, is measured while nothing runs, and left out.
 
-``--frameworks`` is another measurement: 60 trials of each framework over both nodes, one of which is killed in between.
-Every trial must be measured once, and the documents but for their times are those of a run on this machine, which
-follows. ``--store`` may name a PostgreSQL database.
+``--frameworks`` is another measurement: 60 trials of each framework over both nodes, one of which is killed once a
+third of the trials has ended, and another one is started. Every trial must be measured once, and the documents but for
+their times must be those of a run on this machine, which follows. ``--store`` may name a PostgreSQL database.
 
     python benchmarks/nodes.py [--rounds 5] [--trials 360]
     python benchmarks/nodes.py --frameworks langgraph,crewai,agno [--store URL]
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import resource
 import statistics
 import subprocess
@@ -27,6 +28,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -155,21 +158,40 @@ def on_nodes(cluster: RayCluster) -> list[str]:
     return ["--executor", "ray", "--ray-address", cluster.address, "--executor-option", "memory=512M"]
 
 
-def bench(folder: Path, *arguments: str) -> str:
-    """Run the command, and return its standard output."""
+def bench(folder: Path, *arguments: str, at: int = 0, then: Callable[[], object] = int) -> str:
+    """Run the command, and return its standard output; once so many trials have ended, do something."""
     command = [sys.executable, "-m", "trialbed", "run", *arguments, "--yes", "--json"]
-    return subprocess.run(command, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+    with (
+        subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process,
+        ThreadPoolExecutor(1) as reading,
+    ):
+        assert process.stdout is not None
+        assert process.stderr is not None
+        out = reading.submit(process.stdout.read)
+        for line in process.stderr:
+            sys.stderr.write(line)
+            done = re.match(r"\[(\d+)/", line)
+            if at and done and int(done[1]) >= at:
+                at = 0
+                then()
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    return out.result()
 
 
 def run_frameworks(cluster: RayCluster, folder: Path, names: list[str], url: str | None) -> None:
     """Run all frameworks, kill a node meanwhile, and see that each trial is measured once, and as on one machine."""
     store = url or str(folder / "trials.db")
     command = [part for name in names for part in ("-f", name)] + ["-j", "4", "--repeat", "5", "--limit", str(QUERIES)]
-    killing = threading.Timer(20.0, lambda: (cluster.kill(), cluster.add()))
-    killing.start()
+    trials = 5 * QUERIES * len(names)
     began = time.monotonic()
-    documents = json.loads(bench(folder, *command, "--store", store, *on_nodes(cluster)))
-    killing.join()
+
+    def kill() -> None:
+        cluster.kill()
+        cluster.add()
+
+    found = bench(folder, *command, "--store", store, *on_nodes(cluster), at=trials // 3, then=kill)
+    documents = json.loads(found)
     took = time.monotonic() - began
     metadata = documents[0]["metadata"]
     with Store.open(store) as opened:
@@ -177,7 +199,7 @@ def run_frameworks(cluster: RayCluster, folder: Path, names: list[str], url: str
     answered = [attempt for attempt in attempts if attempt.status == "answered"]
     measured = Counter(attempt.key for attempt in answered)
     nodes = Counter(attempt.outcome.node for attempt in answered)
-    print(f"{len(measured)} of {5 * QUERIES * len(names)} trials answered in {took:.0f} s")
+    print(f"{len(measured)} of {trials} trials answered in {took:.0f} s")
     print(f"by node: {dict(nodes)}; lost: {metadata.get('lost_trials', {})}; twice: {max(measured.values()) > 1}")
     here = json.loads(bench(folder, *command, "--store", str(folder / "here.db")))
     print("other than on one machine:", [*differences(documents, here)])
