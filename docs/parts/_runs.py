@@ -17,8 +17,8 @@ from trialbed.cli.help import supported_systems
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.report import document_schema
-from trialbed_adapter_lab.breadth import TriedDefect, tried_defects
 from trialbed_adapter_lab.checks import THEMES, checks_of
+from trialbed_adapter_lab.conformance import TriedDefect, tried_defects
 from trialbed_scripted import POLICIES
 
 ROOT = Path(__file__).parents[2]

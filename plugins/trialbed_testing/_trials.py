@@ -12,17 +12,55 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.engine import RunObjects, RunOptions, SingleTrial, SingleTrials, judge_drivers, read_keywords
-from trialbed.errors import NothingMeasured, UsageError
+from trialbed.errors import DataError, NothingMeasured, UsageError
+from trialbed.files import temporary_folder
 from trialbed.models import ObjectModel, find_model
 from trialbed.records import NOT_MEASURED, ApiCall, WireLog
 from trialbed.scoring import Scorer, as_judge
+from trialbed.store import open_run
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.wire import ModelAnswer
 from trialbed_scripted import Script, Turn
-from trialbed_testing._recording import check_recording, record
 from trialbed_testing._snapshots import Snapshot
 from trialbed_testing._subjects import as_subject, name_of
 from trialbed_testing._trial import ObservedTrial
+
+
+def record(single: SingleTrial, file: Path) -> None:
+    """Write the answers of a trial's model to a file, as ``bench record`` does.
+
+    Raises:
+        DataError: the model answered nothing, or the file cannot be written.
+    """
+    from trialbed_plugins.recordings import recording_of, write_cassette
+
+    with temporary_folder() as folder:
+        store = str(folder / "recorded.db")
+        single.keep(store)
+        recording = recording_of(open_run(single.run.run_id, store), None)
+    if recording.cut:
+        raise DataError(
+            f"{file}: {recording.cut} requests of this trial are too long to be recorded; set max_answer lower"
+        )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_cassette(recording.cassette, file)
+
+
+def check_recording(file: Path, model: str) -> None:
+    """See that a recording is of the model that a test asks for.
+
+    Raises:
+        UsageError: it is of another one.
+        DataError: it cannot be read.
+    """
+    from trialbed_plugins.recordings import read_cassette
+
+    recorded = read_cassette(file).model
+    if recorded != model:
+        raise UsageError(
+            f"{file} is a recording of {recorded}, and not of {model}: give --trialbed-record once to ask it"
+        )
+
 
 OWN = (
     *("frameworks", "commands", "profiles", "dataset", "model", "judge", "environments", "store", "output"),

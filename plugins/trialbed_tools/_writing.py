@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
@@ -14,12 +15,18 @@ from trialbed.errors import DataError, UsageError
 from trialbed.files import replace_file
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema
 from trialbed_tools._imported import FoundTools
-from trialbed_tools._names import unique_names
 from trialbed_tools.forms import ToolsForm
 from trialbed_tools.located import DEEPEST, LARGEST, MOST_NODES, Located, plain_value, validate
 from trialbed_tools.worlds import ENDINGS
 
 LARGEST_INTEGER = 10**300
+LONGEST = 64
+"""Characters of a name."""
+
+MOST_READ = 1000
+"""Characters of a text of which a name is made."""
+
+_BAD = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 def file_content(
@@ -143,3 +150,23 @@ def _represent(dumper: _Dumper, text: str) -> yaml.Node:
 
 
 _Dumper.add_representer(str, _represent)
+
+
+def valid_name(text: str) -> str:
+    """Return a text as a name: letters, digits, ``_`` and ``-``, beginning with a letter or ``_``."""
+    name = _BAD.sub("_", text[:MOST_READ]).strip("_-") or "tool"
+    return (name if name[0].isalpha() else f"_{name}")[:LONGEST]
+
+
+def unique_names(wanted: Iterable[str]) -> list[str]:
+    """Return a valid name for each text; where two meet, the later one gets a number."""
+    found: dict[str, None] = {}
+    last: dict[str, int] = {}
+    for text in wanted:
+        plain = name = valid_name(text)
+        while name in found:
+            last[plain] = last.get(plain, 1) + 1
+            ending = f"_{last[plain]}"
+            name = plain[: LONGEST - len(ending)] + ending
+        found[name] = None
+    return list(found)

@@ -1,10 +1,8 @@
 """Answers as documents, those that agents return and those of results, read and written; StableToolBench's names."""
 
-from trialbed.answers._names import answer_names, look_up_claims
+from trialbed.answers._names import answer_names, change_name, function_name, look_up_claims, standardize
 from trialbed.answers._original import api_call_score, extract_called_apis, has_finish
-from trialbed.answers._reading import FINISH, read_answer
-from trialbed.answers._spelling import change_name, function_name, standardize
-from trialbed.answers._writing import answer_document
+from trialbed.answers._reading import FINISH, answer_document, read_answer
 
 __all__ = [
     "FINISH",

@@ -15,12 +15,12 @@ from ._installed import InstalledEnvironment as InstalledEnvironment
 from ._installed import lock_digest as lock_digest
 from ._installed import lock_text as lock_text
 from ._installed import read_lock as read_lock
-from ._locked import locked_environment as locked_environment
-from ._needed import needed_environments as needed_environments
 from ._profiles import expand_profiles as expand_profiles
 from ._profiles import known_profiles as known_profiles
 from ._profiles import profiles_of as profiles_of
 from ._provision import BuildSteps as BuildSteps
+from ._provision import locked_environment as locked_environment
+from ._provision import needed_environments as needed_environments
 from ._provision import provide as provide
 from ._requirements import read_requirement as read_requirement
 from ._requirements import requirement_folder as requirement_folder

@@ -5,14 +5,25 @@ from __future__ import annotations
 import asyncio
 import errno
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from trialbed.environments._build import build, resolve, with_distributions
-from trialbed.environments._installed import InstalledEnvironment, lock_text, locked_version
+from trialbed.environments._frameworks import FrameworkSpec, check_name, install_command, runs_here
+from trialbed.environments._installed import (
+    InstalledEnvironment,
+    folder_name,
+    lock_digest,
+    lock_text,
+    locked_version,
+    requirements,
+)
+from trialbed.environments._requirements import local_path, local_url
 from trialbed.environments._store import BuildRequest, EnvironmentStore, hold_file
 from trialbed.environments._uv import Uv
 from trialbed.errors import EnvironmentFailed
+from trialbed.records import Environment
+from trialbed.settings import make_folder
 
 AT_A_TIME = 4
 """Environments that are built at the same time."""
@@ -135,3 +146,56 @@ def _raise(failures: list[BaseException]) -> None:
         raise failures[0]
     if failures:
         raise EnvironmentFailed("\n".join(map(str, failures)))
+
+
+async def locked_environment(label: str, lock: str, store: EnvironmentStore) -> Environment:
+    """Find the environment of a lock in a store of this machine, or build it there.
+
+    The lock of the environment differs from this one if it was made for another interpreter or platform.
+
+    Args:
+        label: of the framework, in a run.
+
+    Raises:
+        EnvironmentFailed: it cannot be built here; says why.
+    """
+    spec, lines = FrameworkSpec.parse(label), requirements(lock)
+    installed = InstalledEnvironment.read(store.folder / folder_name(spec.name, lock_digest(lock)))
+    if installed is None:
+        for line in lines:
+            path = local_path(local_url(line) or "")
+            if path is not None and not path.exists():
+                raise EnvironmentFailed(
+                    f"{spec.text}: its lock names {path}, which is not on this machine; install Trialbed and the "
+                    "adapter from an index or a URL, so that other machines can build the same environment"
+                )
+        make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
+        uv = Uv(store.folder, lambda: None)
+        installed = await build(store, uv, spec, lines, on_start=lambda: None, on_wait=lambda: None)
+    return installed.environment
+
+
+async def needed_environments(labels: Sequence[str], store: EnvironmentStore, *, build: bool) -> dict[str, Environment]:
+    """Return the environments of the frameworks that cannot run in this interpreter.
+
+    Raises:
+        EnvironmentFailed: one has none yet and is not to be built, or cannot be built; says what to do.
+    """
+    specs = {label: FrameworkSpec.parse(label) for label in labels if not runs_here(label)}
+    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
+    found = {request.framework.text: store.find(request) for request in requests}
+    installed = {framework: environment for framework, environment in found.items() if environment is not None}
+    missing = [request for request in requests if request.framework.text not in installed]
+    for request in missing:
+        spec = request.framework
+        check_name(spec)
+        if not build:
+            raise EnvironmentFailed(
+                f"{spec.text} is not installed here: build an environment for it with `bench env add {spec.text}` "
+                f"(evaluate does so with build=True), or install it next to Trialbed: "
+                f"`{install_command(spec.name, *spec.pins)}`"
+            )
+    if missing:
+        make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
+        installed |= await provide(store, missing, BuildSteps())
+    return {label: installed[spec.text].environment for label, spec in specs.items()}

@@ -3,19 +3,25 @@
 ``numpy`` is imported by what resamples, when it is used: a mean with its interval needs none.
 """
 
-from trialbed.statistics._intervals import Interval, bounded_mean_interval, clustered_interval, wilson_interval
+from trialbed.statistics._intervals import (
+    Interval,
+    bounded_mean_interval,
+    clustered_interval,
+    quantile,
+    quantile_interval,
+    wilson_interval,
+)
 from trialbed.statistics._large_samples import LARGE, mean_estimate
-from trialbed.statistics._multiple import holm
 from trialbed.statistics._paired import (
     PairedTest,
     PairedVerdict,
+    holm,
     mcnemar,
     paired_test,
     paired_verdict,
     queries_needed,
     sign_flip,
 )
-from trialbed.statistics._quantiles import quantile, quantile_interval
 from trialbed.statistics._repeats import pass_at_k, pass_hat_k
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
 from trialbed.statistics._score_interval import UNSEEN, lower_end, paired_interval, score_quantile

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist, fmean
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from trialbed.statistics._intervals import Interval
 from trialbed.statistics._large_samples import LARGE, sign_flip_limit
@@ -23,6 +23,7 @@ BLOCK = 500
 TOLERANCE = 1e-12
 
 PairedVerdict = Literal["better", "worse", "equivalent", "identical", "too few"]
+Test = TypeVar("Test")
 
 
 class PairedTest(NamedTuple):
@@ -170,3 +171,23 @@ def _deviation(differences: Sequence[float]) -> float:
     n = len(differences) + 2
     mean = math.fsum(differences) / n
     return math.sqrt(max(0.0, (math.fsum(squares) + max(squares, default=1.0)) / n - mean * mean))
+
+
+def holm(p_values: Mapping[Test, float]) -> dict[Test, float]:
+    """Return the p-values adjusted so that the chance of any false finding among them is at most the level.
+
+    Source: S. Holm, "A Simple Sequentially Rejective Multiple Test Procedure", Scandinavian Journal of Statistics
+    6 (1979), 65-70.
+
+    Args:
+        p_values: test -> its p-value.
+
+    Returns:
+        test -> its adjusted p-value, in the order given.
+    """
+    adjusted: dict[Test, float] = {}
+    largest = 0.0
+    for number, test in enumerate(sorted(p_values, key=lambda test: p_values[test])):
+        largest = max(largest, min(1.0, p_values[test] * (len(p_values) - number)))
+        adjusted[test] = largest
+    return {test: adjusted[test] for test in p_values}

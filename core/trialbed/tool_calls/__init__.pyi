@@ -1,4 +1,8 @@
+from ._alignment import ACCURACY as ACCURACY
+from ._alignment import F1 as F1
+from ._alignment import accuracy_of as accuracy_of
 from ._alignment import align as align
+from ._alignment import f1_of as f1_of
 from ._asked import NOT_MADE as NOT_MADE
 from ._asked import AskedCall as AskedCall
 from ._asked import asked_calls as asked_calls
@@ -38,7 +42,3 @@ from ._telling import was_told as was_told
 from ._types import ToolCall as ToolCall
 from ._uses import MAX_VALUES as MAX_VALUES
 from ._uses import Uses as Uses
-from ._values import ACCURACY as ACCURACY
-from ._values import F1 as F1
-from ._values import accuracy_of as accuracy_of
-from ._values import f1_of as f1_of

@@ -7,13 +7,23 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.tool_calls._comparing import ValueComparer, as_json
-from trialbed.tool_calls._diagnosis import ArgumentFinding, ArgumentStatus, CallFinding
+from trialbed.tool_calls._diagnosis import (
+    ArgumentFinding,
+    ArgumentStatus,
+    CallFinding,
+    Diagnosis,
+    MetricResult,
+    quantity,
+)
 from trialbed.tool_calls._matching import Pairs, are_given, are_in_order, free_pairs, ordered_pairs
 from trialbed.tool_calls._rules import NO_SCHEMA, Schema, property_schema
 from trialbed.tool_calls._types import ToolCall
 
 Tools = Mapping[str, Schema]
 """Name of a tool -> JSON Schema of its arguments."""
+ACCURACY = "tool_call_accuracy"
+F1 = "tool_call_f1"
+NO_CALLS = "no calls were made, and none were expected"
 
 
 def align(
@@ -179,3 +189,26 @@ def _place(row: CallFinding) -> tuple[float, float]:
     """By the calls made; a missing one stands where its reference is."""
     made = row.right if row.made is None else row.made
     return (float(made or 0), 0.5 if row.made is None else 0.0)
+
+
+def accuracy_of(rows: tuple[CallFinding, ...], order: str, notes: tuple[str, ...] = ()) -> MetricResult:
+    """Points of all calls over the number of calls."""
+    points = sum(row.points for row in rows)
+    value = points / len(rows) if rows else 1.0
+    formula = f"{quantity(points, 'point')} of {quantity(len(rows), 'call')}" if rows else NO_CALLS
+    return MetricResult(ACCURACY, value, Diagnosis(ACCURACY, value, formula, rows, order, notes=notes))
+
+
+def f1_of(rows: tuple[CallFinding, ...], made: int, right: int, notes: tuple[str, ...] = ()) -> MetricResult:
+    """Return the harmonic mean of the points per call made and per call that is right.
+
+    Args:
+        made: the number of calls that were made; ``right``: of those that are right.
+    """
+    points = sum(row.points for row in rows)
+    precision, recall = (points / count if count else float(made == right) for count in (made, right))
+    value = 2 * points / (made + right) if made + right else 1.0
+    formula = f"2 x {quantity(points, 'point')} / ({quantity(made, 'call')} made + {right} right)"
+    if not rows:
+        formula = NO_CALLS
+    return MetricResult(F1, value, Diagnosis(F1, value, formula, rows, "", "", precision, recall, notes))

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
-from trialbed.tool_calls._alignment import align
+from trialbed.tool_calls._alignment import accuracy_of, align, f1_of
 from trialbed.tool_calls._asked import AskedCall
 from trialbed.tool_calls._comparing import ValueComparer
 from trialbed.tool_calls._diagnosis import ArgumentFinding, CallFinding, MetricResult
 from trialbed.tool_calls._matching import Pairs, are_in_order
 from trialbed.tool_calls._types import ToolCall
-from trialbed.tool_calls._values import accuracy_of, f1_of
 
 SHOWN = 60
 """Characters of a value in a text."""

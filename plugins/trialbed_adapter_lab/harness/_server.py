@@ -11,17 +11,49 @@ from operator import attrgetter
 from typing import Any
 
 from aiohttp import web
+from starlette.types import Message
 
 from trialbed.records import ApiRef, ToolSpec, Usage
 from trialbed.tools import reply_text
 from trialbed.wire import parse_object
 from trialbed.wire.dialects import PATHS
-from trialbed.wire.mcp import OfferedTools
-from trialbed_adapter_lab.harness._mcp import serve_mcp
+from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
 from trialbed_scripted import HttpServer, Line, ReceivedRequest, Response, Script, ScriptedEndpoint, Turn, fail, send
 from trialbed_scripted.policies import as_demanded
+
+
+async def serve_mcp(request: web.Request, tools: OfferedTools, *, max_body: int) -> web.Response:
+    """Answer one request."""
+    # It takes long the first time, and other trials are served meanwhile.
+    await asyncio.to_thread(load_sdk)
+    body = await request.read()
+    sent: list[Message] = []
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        return waiting.pop() if waiting else await asyncio.get_running_loop().create_future()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await serve_request(tools, _scope(request), receive, send, max_body=max_body)
+    content = b"".join(message.get("body", b"") for message in sent[1:])
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"] if name != b"content-length"}
+    return web.Response(status=sent[0]["status"], body=content, headers=headers)
+
+
+def _scope(request: web.Request) -> dict[str, Any]:
+    headers = [(name.lower(), value) for name, value in request.raw_headers]
+    return {
+        "type": "http",
+        "method": request.method,
+        "path": request.path,
+        "query_string": b"",
+        "headers": headers,
+    }
+
 
 PARSE_ERROR = "Tool input parse error...\n"
 """The virtual API's answer to a ``tool_input`` that is a text and not JSON."""

@@ -4,6 +4,7 @@ from ._changes import release_between as release_between
 from ._choice import Choice as Choice
 from ._choice import Wanted as Wanted
 from ._choice import choose as choose
+from ._choice import known_releases as known_releases
 from ._files import read_report as read_report
 from ._files import report_text as report_text
 from ._folder import ReleaseFolder as ReleaseFolder
@@ -23,4 +24,3 @@ from ._report import report_on as report_on
 from ._run import Progress as Progress
 from ._run import measure_releases as measure_releases
 from ._run import releases_to_measure as releases_to_measure
-from ._supported import known_releases as known_releases

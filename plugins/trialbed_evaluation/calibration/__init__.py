@@ -2,8 +2,7 @@
 
 from trialbed_evaluation.calibration._cases import LabelledCase, embedded_cases, labels_digest, read_cases
 from trialbed_evaluation.calibration._figures import CaseFinding, calibration, kappa_interval
-from trialbed_evaluation.calibration._keeping import keep_calibration
-from trialbed_evaluation.calibration._measuring import EMBEDDED, calibrate, judge_cases
+from trialbed_evaluation.calibration._measuring import EMBEDDED, calibrate, judge_cases, keep_calibration
 
 __all__ = [
     "EMBEDDED",

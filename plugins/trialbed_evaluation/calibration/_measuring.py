@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from trialbed.contracts import Judge
-from trialbed.errors import JudgeError, NothingMeasured
-from trialbed.scoring import Calibration
+from trialbed.errors import DataError, JudgeError, NothingMeasured
+from trialbed.files import replace_file
+from trialbed.scoring import MIN_CASES, Calibration, calibrations_file, kept_calibrations
 from trialbed_evaluation.calibration._cases import LabelledCase, labels_digest
 from trialbed_evaluation.calibration._figures import CaseFinding, calibration
 
@@ -72,3 +74,20 @@ async def _finding(judge: Judge, case: LabelledCase) -> CaseFinding:
     except Exception as error:  # noqa: BLE001 - a judge is foreign code
         return CaseFinding(id=case.id, label=case.label, found=None, reason=f"{type(error).__name__}: {error}")
     return CaseFinding(id=case.id, label=case.label, found=verdict.status, reason=verdict.reason)
+
+
+def keep_calibration(identity: str, measured: Calibration) -> None:
+    """Keep a calibration in the state folder; the last one of a judge is kept.
+
+    Raises:
+        DataError: it is over too few cases, or the file cannot be written.
+    """
+    if not measured.is_large:
+        raise DataError(f"a calibration over {measured.cases} cases is not kept; it needs {MIN_CASES} with a verdict")
+    kept = {name: value.model_dump() for name, value in (kept_calibrations() | {identity: measured}).items()}
+    path = calibrations_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, f"{json.dumps(kept, indent=2)}\n".encode())
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror}") from error

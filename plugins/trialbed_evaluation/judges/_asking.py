@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, get_args
 
 from tenacity.wait import wait_base
 
 from trialbed.contracts import Candidate, Judge, Preference, Verdict, Vote
+from trialbed.contracts import Winner as WinnerName
 from trialbed.errors import JudgeError, ModelFailed, UsageError
-from trialbed.model_access import ModelAccess
+from trialbed.model_access import ModelAccess, Unreadable, read_object
 from trialbed.records import Answer, ModelEndpoint, Query, WireLog
 from trialbed_evaluation.judges._criteria import (
     CRITERION_CORRECTION,
@@ -20,10 +21,36 @@ from trialbed_evaluation.judges._criteria import (
     without_text,
 )
 from trialbed_evaluation.judges._gate import without_answer
-from trialbed_evaluation.judges._preferences import PREFERENCE_SCHEMA, read_preference
 from trialbed_evaluation.judges._prompt import PREFERENCE_INSTRUCTIONS, pair_messages
 from trialbed_evaluation.judges._steering import NOTE, steers
 from trialbed_evaluation.judges._votes import count_votes
+
+WINNER = "better"
+
+PREFERENCE_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "reason": {"type": "string", "description": "One or two sentences."},
+        WINNER: {"type": "string", "enum": list(get_args(WinnerName))},
+    },
+    "required": ["reason", WINNER],
+    "additionalProperties": False,
+}
+
+
+def read_preference(reply: str) -> Preference:
+    """Return the preference in a reply: one JSON object.
+
+    Raises:
+        Unreadable: the verdict is missing, or it names neither answer nor a tie.
+    """
+    value = read_object(reply, WINNER).value
+    winner = str(value[WINNER]).strip().casefold()
+    if winner not in get_args(WinnerName):
+        raise Unreadable(f"{WINNER} is {value[WINNER]!r}, not one of {', '.join(get_args(WinnerName))}")
+    reason = value.get("reason")
+    return Preference.model_validate({"winner": winner, "reason": reason if isinstance(reason, str) else ""})
+
 
 T = TypeVar("T")
 

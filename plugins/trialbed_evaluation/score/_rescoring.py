@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,12 +24,42 @@ from trialbed.records import (
     WireLog,
     added_uses,
 )
-from trialbed.scoring import JUDGED, ScoreContext, ScoringStopped, judge_label
+from trialbed.scoring import JUDGED, CheckResult, ScoreContext, ScoringStopped, criterion_name, judge_label
 from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import RunSettings
 from trialbed.store import Store, counted_attempts
 from trialbed.tool_calls import unasked_calls
-from trialbed_evaluation.score._checked import kept_checks
+
+WITHOUT_JUDGE = ("calls", "sources")
+"""The methods of verdicts for which neither the expectations nor a judge were asked."""
+
+
+def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:
+    """Return the results of a task's checks, as far as the verdict of its run has them.
+
+    A verdict on expectations lists them all, and so does a judge that failed. A verdict of a judge says that every one
+    is met: it is asked only then.
+    """
+    expected = query.expected
+    checks = () if expected is None else (*expected.all_checks, *map(criterion_name, expected.all_criteria))
+    if not checks or verdict is None:
+        return ()
+    method = verdict.detail.get("method")
+    if verdict.value is None or method == "expectations":
+        return tuple(result for result in _listed(verdict) if result.name in checks)
+    return () if method in WITHOUT_JUDGE else tuple(CheckResult(name, met=True) for name in checks)
+
+
+def _listed(verdict: Score) -> Iterator[CheckResult]:
+    # Verdicts of earlier versions list them among the expectations alone.
+    listed = verdict.detail.get("checks", verdict.detail.get("expectations"))
+    for one in listed if isinstance(listed, list) else ():
+        match one:
+            case {"name": str(text), "met": bool() | None as met, "reason": str(reason)}:
+                yield CheckResult(text, met, reason)
+            case {"text": str(text), "met": bool() | None as met, "reason": str(reason)}:
+                yield CheckResult(text, met, reason)
+
 
 Queries = Mapping[int | str, Query]
 

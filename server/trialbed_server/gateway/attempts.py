@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from trialbed_server.gateway.circuit import EndpointDown
@@ -36,3 +36,30 @@ class FailedAttempt:
     def held_back(cls, error: EndpointDown) -> Self:
         """Return the failure of a request that was not sent."""
         return cls(0, f"the request was not sent, as the endpoint keeps failing: {error}", (503, [], None))
+
+
+@dataclass
+class RetryBudget:
+    """Bounds the repetitions of all requests together, so that a poor endpoint is not asked for ever.
+
+    Each repetition takes one from the budget, and each answer adds some, up to its size: an endpoint that answers one
+    request in three never uses it up.
+    """
+
+    size: float = 500.0
+    per_answer: float = 2.0
+    left: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self.size
+
+    def take(self) -> bool:
+        """Return whether there is one left; takes it."""
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+    def answered(self) -> None:
+        """A request was answered."""
+        self.left = min(self.size, self.left + self.per_answer)

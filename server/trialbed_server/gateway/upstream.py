@@ -16,7 +16,7 @@ from trialbed.wire import TRANSIENT, RetryWaits, retry_after
 from trialbed.wire.dialects import CHAT, Dialect
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
-from trialbed_server.gateway.attempts import FailedAttempt
+from trialbed_server.gateway.attempts import FailedAttempt, RetryBudget
 from trialbed_server.gateway.causes import (
     KEY_REFUSED,
     NOT_SPOKEN,
@@ -34,7 +34,6 @@ from trialbed_server.gateway.pacing import Pace, PacedTurn
 from trialbed_server.gateway.plain import PlainRequests, is_answer
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.response import FINAL, ResponseWriter, next_piece
-from trialbed_server.gateway.retries import RetryBudget
 from trialbed_server.gateway.spoken import SpokenDialects
 
 SHOWN = 300

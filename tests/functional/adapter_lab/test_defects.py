@@ -16,7 +16,7 @@ from support.mutants import MUTANTS
 from support.mutants._score import hurried
 
 from trialbed_adapter_lab import CHECKS, check_adapter
-from trialbed_adapter_lab.breadth import tried_defects
+from trialbed_adapter_lab.conformance import tried_defects
 
 BY_NAME = {check.name: check for check in CHECKS}
 REPORTING = {name for mutant in tried_defects() for name in (*mutant.failed, *mutant.found)}

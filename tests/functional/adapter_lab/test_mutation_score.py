@@ -17,9 +17,8 @@ from support.mutants._score import SHORT, hurried, judge_named
 
 import trialbed_adapter_lab
 from trialbed_adapter_lab import CHECKS, Check, check_adapter
-from trialbed_adapter_lab.breadth import breadth, tried_defects
 from trialbed_adapter_lab.checks import limits
-from trialbed_adapter_lab.conformance import must
+from trialbed_adapter_lab.conformance import breadth, must, tried_defects
 from trialbed_adapter_lab.harness import Harness
 
 FAILED, NAMED = 0.95, 0.85

@@ -34,8 +34,7 @@ from trialbed.report import build_report, document_schema, legacy_document
 from trialbed.scoring import ScoreContext, ScoringStopped
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Store, new_run, open_store
-from trialbed_evaluation.score._checked import kept_checks
-from trialbed_evaluation.score._rescoring import rejudge, rescore
+from trialbed_evaluation.score._rescoring import kept_checks, rejudge, rescore
 from trialbed_scripted import Response, say
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ import random
 from support.cases import for_each
 
 from trialbed.wire import RetryWaits
-from trialbed_server.gateway.retries import RetryBudget
+from trialbed_server.gateway.attempts import RetryBudget
 
 
 def longest(_low: float, high: float) -> float:

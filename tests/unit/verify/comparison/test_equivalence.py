@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.cases import for_each
 
-from trialbed_verify.comparison._equivalence import Equivalence, judge_equivalence
+from trialbed_verify.comparison._verdict import Equivalence, judge_equivalence
 
 
 def judged(mean: float, spread: float, margin: float = 0.02) -> Equivalence:

@@ -13,7 +13,7 @@ from support.examples import examples
 from support.vendor_rows import Row, k2_row, own_file, write_rows
 
 from trialbed_verify.comparison import CompareOptions, compare, read_one
-from trialbed_verify.comparison._k2 import call_accuracy, trigger_similarity
+from trialbed_verify.comparison._compare import call_accuracy, trigger_similarity
 from trialbed_verify.documents import as_document
 
 KEYS = (
