@@ -12,7 +12,6 @@ from ._judge import judge_order as judge_order
 from ._judge import judge_report as judge_report
 from ._judge import standing_judge as standing_judge
 from ._models import judge_drivers as judge_drivers
-from ._models import key_hint as key_hint
 from ._options import NO_OBJECTS as NO_OBJECTS
 from ._options import RunObjects as RunObjects
 from ._options import RunOptions as RunOptions

@@ -1,5 +1,4 @@
 from ._adapter_code import adapter_digest as adapter_digest
-from ._build import AdapterNeeds as AdapterNeeds
 from ._build import adapter_needs as adapter_needs
 from ._build import resolve as resolve
 from ._build import with_distributions as with_distributions
@@ -25,7 +24,6 @@ from ._provision import provide as provide
 from ._requirements import read_requirement as read_requirement
 from ._requirements import requirement_folder as requirement_folder
 from ._store import BuildRequest as BuildRequest
-from ._store import CachedResolution as CachedResolution
 from ._store import EnvironmentStore as EnvironmentStore
 from ._uv import Uv as Uv
 from ._uv import find_uv as find_uv

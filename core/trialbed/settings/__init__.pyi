@@ -23,7 +23,6 @@ from ._folders import store_file as store_file
 from ._folders import weights_dir as weights_dir
 from ._identity import SANDBOXES as SANDBOXES
 from ._identity import IdentitySettings as IdentitySettings
-from ._identity import Setting as Setting
 from ._keys import key_variable as key_variable
 from ._run import MARGIN as MARGIN
 from ._run import RunSettings as RunSettings

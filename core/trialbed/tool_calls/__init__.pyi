@@ -6,7 +6,6 @@ from ._alignment import f1_of as f1_of
 from ._asked import NOT_MADE as NOT_MADE
 from ._asked import AskedCall as AskedCall
 from ._asked import asked_calls as asked_calls
-from ._calls import ClaimComparison as ClaimComparison
 from ._calls import canonical as canonical
 from ._calls import claimed_pairs as claimed_pairs
 from ._calls import compare_calls as compare_calls

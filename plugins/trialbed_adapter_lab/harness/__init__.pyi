@@ -45,7 +45,6 @@ from ._scenarios import hard_scenario as hard_scenario
 from ._scenarios import stations as stations
 from ._synchronization import Barrier as Barrier
 from ._synchronization import Delay as Delay
-from ._synchronization import DelayedReply as DelayedReply
 from ._synchronization import Latch as Latch
 from ._synchronization import SharedEvent as SharedEvent
 from ._tools import ApiReply as ApiReply

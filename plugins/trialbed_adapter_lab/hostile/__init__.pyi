@@ -3,8 +3,8 @@ from ._attacks import Attack as Attack
 from ._cheats import CHEATS as CHEATS
 from ._cheats import Cheat as Cheat
 from ._cheats import CheatResult as CheatResult
-from ._reach import PROBES as PROBES
-from ._reach import ReachResult as ReachResult
+from ._probes import PROBES as PROBES
+from ._probes import ReachResult as ReachResult
 from ._reach import run_probes as run_probes
 from ._scoring import install_cheating_adapter as install_cheating_adapter
 from ._scoring import run_cheats as run_cheats

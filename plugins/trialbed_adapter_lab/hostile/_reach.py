@@ -8,41 +8,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from trialbed.errors import NothingMeasured, TrialbedError
 from trialbed.files import temporary_folder
 from trialbed.store import StoredTrial, open_store
+from trialbed_adapter_lab.hostile._probes import ALWAYS, PROBES, ReachResult
 from trialbed_adapter_lab.hostile._suite import API, hostile_environment, install_hostile_adapter
 from trialbed_adapter_lab.hostile.agents import FILES, PORT, REFUSED, SECRET
-
-ALWAYS = ("secrets in the environment", "tokens of other trials")
-"""Things that are kept from agents without a sandbox, too."""
-
-PROBES = (
-    *ALWAYS,
-    "gold of the dataset",
-    "the store",
-    "the keys of the project",
-    "secrets of the engine",
-    "another port",
-)
-"""Every attempt."""
-
-
-@dataclass(frozen=True)
-class ReachResult:
-    """The result of an attempt to get at something.
-
-    Attributes:
-        got: as the agent says; empty where it was kept out.
-        held: whether it was kept out, or is not meant to be without a sandbox.
-    """
-
-    probe: str
-    got: str
-    held: bool
-
 
 ENTRY_POINTS = "[trialbed.frameworks]\nsnooping = trialbed_adapter_lab.hostile.agents:Snooping\n"
 

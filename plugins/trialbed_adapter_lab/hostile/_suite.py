@@ -15,7 +15,7 @@ from trialbed.errors import NothingMeasured
 from trialbed.files import temporary_folder
 from trialbed_adapter_lab.hostile._attacks import ATTACKS, Attack
 from trialbed_adapter_lab.hostile._cheats import CheatResult
-from trialbed_adapter_lab.hostile._reach import ReachResult
+from trialbed_adapter_lab.hostile._probes import ReachResult
 
 API = {"category": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
 TIMEOUT = 10

@@ -4,8 +4,8 @@
 of its own, within a time.
 """
 
-from trialbed_adapter_lab.plugin_kit._check import PluginCheck, PluginSubject
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject
 from trialbed_adapter_lab.plugin_kit._finding import find_plugin
 from trialbed_adapter_lab.plugin_kit._kit import KINDS, PLUGIN_CHECKS, check_plugin, misfit_report
 
-__all__ = ["KINDS", "PLUGIN_CHECKS", "PluginCheck", "PluginSubject", "check_plugin", "find_plugin", "misfit_report"]
+__all__ = ["KINDS", "PLUGIN_CHECKS", "PluginSubject", "check_plugin", "find_plugin", "misfit_report"]

@@ -1,7 +1,5 @@
-from ._changes import ReleaseChange as ReleaseChange
 from ._changes import changes_of as changes_of
 from ._changes import release_between as release_between
-from ._choice import Choice as Choice
 from ._choice import Wanted as Wanted
 from ._choice import choose as choose
 from ._choice import known_releases as known_releases
@@ -9,16 +7,11 @@ from ._files import read_report as read_report
 from ._files import report_text as report_text
 from ._folder import ReleaseFolder as ReleaseFolder
 from ._index import PublishedRelease as PublishedRelease
-from ._index import published_releases as published_releases
 from ._kit import kit_digest as kit_digest
 from ._measure import ReleaseMeasurement as ReleaseMeasurement
-from ._measure import measure_release as measure_release
 from ._records import KnownReleases as KnownReleases
 from ._records import MeasuredRelease as MeasuredRelease
 from ._records import SentRequests as SentRequests
-from ._report import FactHistory as FactHistory
-from ._report import HistoryPoint as HistoryPoint
-from ._report import ReleaseRow as ReleaseRow
 from ._report import ReleasesReport as ReleasesReport
 from ._report import report_on as report_on
 from ._run import Progress as Progress

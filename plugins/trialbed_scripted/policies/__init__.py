@@ -3,12 +3,11 @@
 from trialbed_scripted.policies._ending import as_demanded
 from trialbed_scripted.policies._histories import TextHistories
 from trialbed_scripted.policies._model import PolicyModel, estimate_usage, policy
-from trialbed_scripted.policies._policies import POLICIES, Policy, PolicyInput, policy_names
+from trialbed_scripted.policies._policies import POLICIES, PolicyInput, policy_names
 from trialbed_scripted.policies._tools import Tools
 
 __all__ = [
     "POLICIES",
-    "Policy",
     "PolicyInput",
     "PolicyModel",
     "TextHistories",

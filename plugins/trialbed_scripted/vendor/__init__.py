@@ -1,12 +1,11 @@
 """A vendor's model: right answers to any request."""
 
 from trialbed_scripted.vendor._answers import LETTERS, decide_turn, possible_calls, spare_call, usage_of
-from trialbed_scripted.vendor._vendor import ANSWERS, AnswerSetting, SimulatedVendor
+from trialbed_scripted.vendor._vendor import ANSWERS, SimulatedVendor
 
 __all__ = [
     "ANSWERS",
     "LETTERS",
-    "AnswerSetting",
     "SimulatedVendor",
     "decide_turn",
     "possible_calls",

@@ -1,10 +1,10 @@
 """Compares the results of vendors with those of a baseline."""
 
-from trialbed_verify.comparison._compare import compare, judge_pairs
+from trialbed_verify.comparison._compare import compare
 from trialbed_verify.comparison._consistency import flip_rate_of
 from trialbed_verify.comparison._figures import FIGURES, QUANTILES
-from trialbed_verify.comparison._records import MARGIN, CompareOptions, Distribution, Similarity, VendorComparison
-from trialbed_verify.comparison._results import Results, as_trials, read_one, read_results
+from trialbed_verify.comparison._records import MARGIN, CompareOptions, Distribution, VendorComparison
+from trialbed_verify.comparison._results import Results, as_trials, read_one
 
 __all__ = [
     "FIGURES",
@@ -13,12 +13,9 @@ __all__ = [
     "CompareOptions",
     "Distribution",
     "Results",
-    "Similarity",
     "VendorComparison",
     "as_trials",
     "compare",
     "flip_rate_of",
-    "judge_pairs",
     "read_one",
-    "read_results",
 ]

@@ -8,6 +8,3 @@ from ._kinds import KINDS as KINDS
 from ._kinds import PARAMETERS as PARAMETERS
 from ._kinds import PROTOCOL_ERRORS as PROTOCOL_ERRORS
 from ._kinds import UNRELIABLE_COUNT as UNRELIABLE_COUNT
-from ._kinds import FindingKind as FindingKind
-from ._kinds import Severity as Severity
-from ._kinds import Subject as Subject

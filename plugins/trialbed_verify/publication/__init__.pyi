@@ -2,7 +2,6 @@ from ._commands import verify_command as verify_command
 from ._evidence import differences as differences
 from ._evidence import examples_of_failures as examples_of_failures
 from ._evidence import examples_of_findings as examples_of_findings
-from ._page import Publication as Publication
 from ._page import comparison_parts as comparison_parts
 from ._page import page as page
 from ._page import write_page as write_page

@@ -1,7 +1,5 @@
 from ._run import Verification as Verification
-from ._run import VerifyProgress as VerifyProgress
 from ._run import target_files as target_files
-from .cases import BadLine as BadLine
 from .cases import CallVerdict as CallVerdict
 from .cases import Case as Case
 from .cases import SchemaChecker as SchemaChecker
@@ -14,5 +12,4 @@ from .targets import config_targets as config_targets
 from .targets import doubtful_models as doubtful_models
 from .targets import endpoint_target as endpoint_target
 from .targets import load_adapter as load_adapter
-from .targets import load_vendor as load_vendor
 from .targets import unified_models as unified_models

@@ -1,8 +1,7 @@
 """Caches in files, as StableToolBench keeps them, one for each Api: read into the response cache, and written back."""
 
-from trialbed_server.cache_files._export import ExportReport, export_cache
+from trialbed_server.cache_files._export import export_cache
 from trialbed_server.cache_files._import import ImportReport, import_cache
 from trialbed_server.cache_files._layout import cache_folder
-from trialbed_server.cache_files._reading import ImportProblem
 
-__all__ = ["ExportReport", "ImportProblem", "ImportReport", "cache_folder", "export_cache", "import_cache"]
+__all__ = ["ImportReport", "cache_folder", "export_cache", "import_cache"]

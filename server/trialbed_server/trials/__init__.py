@@ -6,11 +6,10 @@ from trialbed_server.trials._registry import (
     TrialGone,
     TrialRefused,
     TrialRegistry,
-    TrialRequired,
     TrialUnknown,
 )
 from trialbed_server.trials._setups import Setup, Setups
-from trialbed_server.trials._trial import LogBudget, OpenTrial, RecordedCall, RecordedModelCall, body_text
+from trialbed_server.trials._trial import LogBudget, OpenTrial, body_text
 from trialbed_server.trials._untagged import UNTAGGED_BODY, Untagged
 from trialbed_server.trials._worlds import HostedWorld
 
@@ -22,15 +21,12 @@ __all__ = [
     "LogBudget",
     "OpenTrial",
     "PutIn",
-    "RecordedCall",
-    "RecordedModelCall",
     "Setup",
     "Setups",
     "TrialConflict",
     "TrialGone",
     "TrialRefused",
     "TrialRegistry",
-    "TrialRequired",
     "TrialUnknown",
     "Untagged",
     "body_text",

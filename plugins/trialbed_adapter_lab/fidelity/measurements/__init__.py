@@ -8,7 +8,6 @@ steps and time.
 from trialbed_adapter_lab.fidelity.measurements._behaviour import Behaviour, measure_behaviour
 from trialbed_adapter_lab.fidelity.measurements._errors import (
     CASES,
-    ErrorCase,
     ErrorFinding,
     finding_of,
     measure_errors,
@@ -28,7 +27,6 @@ __all__ = [
     "CASES",
     "Behaviour",
     "Called",
-    "ErrorCase",
     "ErrorFinding",
     "Figure",
     "InvariantFinding",

@@ -1,4 +1,3 @@
-from ._dataset import MiniDataset as MiniDataset
 from ._dataset import MiniDriver as MiniDriver
 from ._shop import ShopSimulator as ShopSimulator
 from ._simulator import MiniSimulator as MiniSimulator

@@ -1,11 +1,9 @@
 from ._completed import CompletedCase as CompletedCase
 from ._completed import result_row as result_row
 from ._files import check_files as check_files
-from ._records import AnswerCounts as AnswerCounts
 from ._records import EndpointSummary as EndpointSummary
 from ._records import ObservedSpread as ObservedSpread
 from ._records import RowExample as RowExample
-from ._records import RowFigures as RowFigures
 from ._records import TokenCost as TokenCost
 from ._redaction import RowRedaction as RowRedaction
 from ._row import Row as Row
