@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 VARIABLE = "PYTHONPATH"
 
@@ -31,17 +29,6 @@ def take_away(folder: str) -> None:
         os.environ[VARIABLE] = os.pathsep.join(others)
     else:
         os.environ.pop(VARIABLE, None)
-
-
-@contextmanager
-def first_then_last(folder: str) -> Iterator[None]:
-    """Look in a folder before all others, in this process, and afterwards after all others."""
-    sys.path.insert(0, folder)
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
-        put_last(folder)
 
 
 def _others(folder: str) -> list[str]:

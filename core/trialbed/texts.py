@@ -7,7 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Literal
 
 MOST_MARKS = 30
@@ -46,28 +46,6 @@ def one_line(text: str, longest: int) -> str:
     """Return a text on one line, cut where it has more characters."""
     line = " ".join(text.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def enclosed(text: str, opening: str, closing: str) -> Iterator[tuple[int, int, str]]:
-    """Find the parts between two marks, as ``opening(.*?)closing`` does: start and end with the marks, and the part."""
-    place = 0
-    while (start := text.find(opening, place)) >= 0:
-        inner = start + len(opening)
-        end = text.find(closing, inner)
-        if end < 0:
-            return
-        place = end + len(closing)
-        yield start, place, text[inner:end]
-
-
-def without_enclosed(text: str, opening: str, closing: str, is_taken: Callable[[str], bool]) -> str:
-    """Return the text without the parts between two marks, and the marks, for which ``is_taken`` returns True."""
-    kept, place = [], 0
-    for start, end, part in enclosed(text, opening, closing):
-        if is_taken(part):
-            kept.append(text[place:start])
-            place = end
-    return "".join([*kept, text[place:]])
 
 
 def without_thoughts(text: str) -> str:

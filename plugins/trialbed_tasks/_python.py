@@ -6,14 +6,15 @@ import ast
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from trialbed.errors import DataError
-from trialbed.import_path import first_then_last
+from trialbed.import_path import put_last
 from trialbed.records import Query
 from trialbed.scoring import Scorer
 from trialbed.suggestions import closest, did_you_mean
@@ -141,3 +142,14 @@ def _is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+@contextmanager
+def first_then_last(folder: str) -> Iterator[None]:
+    """Look in a folder before all others, in this process, and afterwards after all others."""
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        put_last(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -22,6 +23,7 @@ from trialbed.cli.setting_options import (
     setting_option,
 )
 from trialbed.errors import UsageError
+from trialbed.files import read_bytes
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 MEBIBYTE = 2**20
@@ -189,7 +191,7 @@ def command(
     Calls are answered from the response cache, else by the real API (--real-url), else by a simulator. With --faults,
     the server is an OpenAI-compatible endpoint without a model that fails as the script says.
     """
-    from trialbed.settings import is_fault_plan, read_fault_plan
+    from trialbed.settings import read_fault_plan
 
     planned = faults is not None and is_fault_plan(faults)
     if faults is not None and not planned:
@@ -279,3 +281,13 @@ def _serve_faults(script: str, host: str, port: int) -> None:
     from trialbed_server import serve_faults
 
     serve_faults(script, host, port, os.environ.get(TOKEN_VARIABLE))
+
+
+def is_fault_plan(text: str) -> bool:
+    """Return whether a file, or JSON, is meant as a plan: it has the key ``tools`` or ``model``."""
+    try:
+        content = text if text.lstrip().startswith("{") else read_bytes(Path(text)).decode()
+        found = json.loads(content)
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and not {"tools", "model"}.isdisjoint(found)

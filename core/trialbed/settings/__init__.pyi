@@ -5,7 +5,6 @@ from ._configured import configured_settings as configured_settings
 from ._declared import Declared as Declared
 from ._declared import declared_settings as declared_settings
 from ._declared import document_settings as document_settings
-from ._faults import is_fault_plan as is_fault_plan
 from ._faults import plan_text as plan_text
 from ._faults import read_fault_plan as read_fault_plan
 from ._files import SettingsFile as SettingsFile

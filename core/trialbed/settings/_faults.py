@@ -36,13 +36,3 @@ def read_fault_plan(text: str) -> FaultPlan:
 def plan_text(plan: FaultPlan) -> str:
     """The plan as one line of JSON, equal for equal plans."""
     return json.dumps(plan.model_dump(mode="json"), sort_keys=True)
-
-
-def is_fault_plan(text: str) -> bool:
-    """Return whether a file, or JSON, is meant as a plan: it has the key ``tools`` or ``model``."""
-    try:
-        content = text if text.lstrip().startswith("{") else read_bytes(Path(text)).decode()
-        found = json.loads(content)
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(found, dict) and not {"tools", "model"}.isdisjoint(found)

@@ -8,7 +8,6 @@ from trialbed.statistics._intervals import (
     bounded_mean_interval,
     clustered_interval,
     quantile,
-    quantile_interval,
     wilson_interval,
 )
 from trialbed.statistics._large_samples import LARGE, mean_estimate
@@ -47,7 +46,6 @@ __all__ = [
     "pass_at_k",
     "pass_hat_k",
     "quantile",
-    "quantile_interval",
     "queries_needed",
     "score_quantile",
     "sign_flip",

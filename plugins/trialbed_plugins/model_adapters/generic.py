@@ -6,9 +6,8 @@ import json
 import re
 from typing import Any
 
-from trialbed.texts import without_enclosed
 from trialbed_plugins.model_adapters._tokenizers import TokenizerAdapter
-from trialbed_plugins.model_adapters.kimi import kimi_calls
+from trialbed_plugins.model_adapters.kimi import kimi_calls, without_enclosed
 
 TAGS = ("<tool_call>", "</tool_call>")
 """A call as Hermes, Qwen and many others write it: JSON between tags."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from trialbed.texts import enclosed, without_enclosed
 from trialbed_plugins.model_adapters._tokenizers import TokenizerAdapter
 
 FAMILY = ("kimi", "moonshot")
@@ -61,3 +61,25 @@ def _call(part: str) -> dict[str, Any] | None:
         return None
     function = {"name": name, "arguments": arguments.strip()}
     return {"id": identity, "type": "function", "function": function}
+
+
+def enclosed(text: str, opening: str, closing: str) -> Iterator[tuple[int, int, str]]:
+    """Find the parts between two marks, as ``opening(.*?)closing`` does: start and end with the marks, and the part."""
+    place = 0
+    while (start := text.find(opening, place)) >= 0:
+        inner = start + len(opening)
+        end = text.find(closing, inner)
+        if end < 0:
+            return
+        place = end + len(closing)
+        yield start, place, text[inner:end]
+
+
+def without_enclosed(text: str, opening: str, closing: str, is_taken: Callable[[str], bool]) -> str:
+    """Return the text without the parts between two marks, and the marks, for which ``is_taken`` returns True."""
+    kept, place = [], 0
+    for start, end, part in enclosed(text, opening, closing):
+        if is_taken(part):
+            kept.append(text[place:start])
+            place = end
+    return "".join([*kept, text[place:]])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trialbed.report import Report, Summary
-from trialbed.report.attribution import STAGES, USED, percentages
+from trialbed.report.attribution import STAGES, USED
 from trialbed.views import UNKNOWN, Table, TableRow
 
 TITLE = "where calls were lost"
@@ -80,3 +80,18 @@ def _first(summary: Summary, stage: str) -> str:
     if first is None:
         return ""
     return f"in query {first.query_id}: {': '.join(filter(None, first.call.gold.api.pair))} ({first.call.reason})."
+
+
+def percentages(counts: Sequence[int]) -> list[int]:
+    """Counts as whole percentages of their sum that add up to 100 (the method of largest remainders).
+
+    All are 0 where the sum is.
+    """
+    total = sum(counts)
+    if not total:
+        return [0] * len(counts)
+    whole = [100 * count // total for count in counts]
+    remainders = sorted(range(len(counts)), key=lambda place: (-(100 * counts[place] % total), place))
+    for place in remainders[: 100 - sum(whole)]:
+        whole[place] += 1
+    return whole

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trialbed.statistics import CaseBootstrap, Estimate, quantile, quantile_interval
+from trialbed.statistics import CaseBootstrap, Estimate, Interval, quantile, wilson_interval
 from trialbed_verify.comparison._decisions import Column, case_share
 from trialbed_verify.comparison._pairing import Pair
 from trialbed_verify.comparison._records import Distribution, FigureComparison, Quantile, SchemaAccuracy
@@ -133,3 +133,22 @@ def _quantile(ordered: Sequence[float], share: float, cases: int) -> Quantile:
     interval = quantile_interval(ordered, share, cases)
     low, high = (interval.low, interval.high) if interval else (None, None)
     return Quantile(quantile(ordered, share), low, high)
+
+
+def quantile_interval(ordered: Sequence[float], share: float, n: int, level: float = 0.95) -> Interval | None:
+    """Return the interval of a quantile: the values at the ends of the interval of its share (Woodruff's method).
+
+    Source: R. S. Woodruff, "Confidence Intervals for Medians and Other Position Measures", Journal of the American
+    Statistical Association 47 (1952), 635-646; with Wilson's interval for the share.
+
+    Args:
+        ordered: the values from least to greatest; at least one.
+        n: the independent observations among them: cases, where several values are of one case.
+
+    Returns:
+        None where there are so few observations that an end lies beyond all of them (a p99 of 50 values).
+    """
+    low, high, _ = wilson_interval(share, n, level)
+    if low * n < 1 or (1 - high) * n < 1:
+        return None
+    return Interval(quantile(ordered, low), quantile(ordered, high), level)

@@ -12,27 +12,19 @@ from hypothesis import strategies as st
 from support.backtracking import processor_time
 from support.cases import for_each
 
-from trialbed.texts import MOST_MARKS, enclosed, json_values, normalize, without_enclosed, without_thoughts
+from trialbed.texts import MOST_MARKS, json_values, normalize, without_thoughts
 
 TAGS = st.lists(st.sampled_from(["<think>", "</think>", "<THINKING>", "</thinking>", "<reasoning>", "x", "\n"])).map(
     "".join
 )
-MARKS = st.lists(st.sampled_from(["<a>", "</a>", "<", "a", " ", "\n"])).map("".join)
 LETTERS = st.lists(st.sampled_from(["a", "\u0301", "\u0315", "é", "ﬁ", "漢", "\u3099", "가", "½", " "])).map("".join)
 
 THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
-ENCLOSED = re.compile("<a>(.*?)</a>", re.DOTALL)
 
 
 @given(TAGS)
 def test_thoughts_are_left_out_as_by_the_plain_pattern(text: str) -> None:
     assert without_thoughts(text) == THOUGHTS.sub("", text)
-
-
-@given(MARKS)
-def test_parts_are_found_as_by_the_plain_pattern(text: str) -> None:
-    assert list(enclosed(text, "<a>", "</a>")) == [(*found.span(), found[1]) for found in ENCLOSED.finditer(text)]
-    assert without_enclosed(text, "<a>", "</a>", lambda part: True) == ENCLOSED.sub("", text)
 
 
 @given(LETTERS)

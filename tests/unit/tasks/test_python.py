@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed_tasks._python import read_python
+from trialbed_tasks._python import first_then_last, read_python
 
 
 @pytest.fixture(autouse=True)
@@ -120,3 +120,13 @@ def test_a_folder_with_python_further_below_stays_in_reach_without_the_data_besi
     desk = tmp_path / "desk.py"
     desk.write_text("print('src', 'data', '/', 'data/scripts/up')")
     assert names_of(desk) == ["desk.py", "data/more", "data/orders.json"]
+
+
+def test_a_folder_comes_first_and_then_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", ["/lib"])
+    with first_then_last("/mine"):
+        assert sys.path == ["/mine", "/lib"]
+    assert sys.path == ["/lib", "/mine"]
+    with pytest.raises(ValueError, match="it fails"), first_then_last("/lib"):
+        raise ValueError("it fails")
+    assert sys.path == ["/lib", "/mine"]

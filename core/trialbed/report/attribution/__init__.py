@@ -10,7 +10,7 @@ from trialbed.report.attribution._stages import (
     attribute,
 )
 from trialbed.report.attribution._trial import attribute_trial, unrequested_calls
-from trialbed.report.attribution._waterfall import LOSERS, USED, Attribution, FirstLoss, percentages, waterfall
+from trialbed.report.attribution._waterfall import LOSERS, USED, Attribution, FirstLoss, waterfall
 
 __all__ = [
     "BY_FRAMEWORK",
@@ -25,7 +25,6 @@ __all__ = [
     "Stage",
     "attribute",
     "attribute_trial",
-    "percentages",
     "unrequested_calls",
     "waterfall",
 ]

@@ -103,18 +103,3 @@ def _loser(call: AttributedCall, failure: Failure | None) -> str:
     if call.lost == "trial failed":
         return FAILED_BY.get(failure.kind if failure else "", "framework")
     return LOST_BY[str(call.lost)]
-
-
-def percentages(counts: Sequence[int]) -> list[int]:
-    """Counts as whole percentages of their sum that add up to 100 (the method of largest remainders).
-
-    All are 0 where the sum is.
-    """
-    total = sum(counts)
-    if not total:
-        return [0] * len(counts)
-    whole = [100 * count // total for count in counts]
-    remainders = sorted(range(len(counts)), key=lambda place: (-(100 * counts[place] % total), place))
-    for place in remainders[: 100 - sum(whole)]:
-        whole[place] += 1
-    return whole

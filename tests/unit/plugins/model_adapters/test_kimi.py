@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+import re
 import sys
 from types import ModuleType
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed_plugins.model_adapters._tokenizers import _tokenizer
 from trialbed_plugins.model_adapters.generic import GenericAdapter
-from trialbed_plugins.model_adapters.kimi import KimiAdapter
+from trialbed_plugins.model_adapters.kimi import KimiAdapter, enclosed, without_enclosed
 
 BEGIN, END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
 
@@ -113,3 +116,15 @@ def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(UsageError, match=r"pip install 'trialbed\[raw\]'"):
         KimiAdapter().prompt([], None, "x")
+
+
+MARKS = st.lists(st.sampled_from(["<a>", "</a>", "<", "a", " ", "\n"])).map("".join)
+
+
+ENCLOSED = re.compile("<a>(.*?)</a>", re.DOTALL)
+
+
+@given(MARKS)
+def test_parts_are_found_as_by_the_plain_pattern(text: str) -> None:
+    assert list(enclosed(text, "<a>", "</a>")) == [(*found.span(), found[1]) for found in ENCLOSED.finditer(text)]
+    assert without_enclosed(text, "<a>", "</a>", lambda part: True) == ENCLOSED.sub("", text)

@@ -5,10 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.cases import for_each
 from support.run_reports import document, reported
 
 from trialbed.report.attribution import STAGES, USED
 from trialbed_plugins.reporters import HtmlReporter, MarkdownReporter, TableReporter
+from trialbed_plugins.reporters._attribution import percentages
 
 
 def with_lost(name: str, used: int, **lost: int) -> dict[str, Any]:
@@ -80,3 +84,18 @@ def test_scores_that_explain_others_are_shown_where_they_tell() -> None:
     perfect, wrong = document("a", average_call_success=1.0), document("b", average_call_success=0.5)
     assert "call_success" not in shown(perfect)
     assert "call_success" in shown(perfect, wrong)
+
+
+@given(st.lists(st.integers(0, 10**9), max_size=20))
+def test_whole_percentages_sum_to_100_and_are_off_by_less_than_1(counts: list[int]) -> None:
+    found = percentages(counts)
+    assert sum(found) == (100 if sum(counts) else 0)
+    for count, share in zip(counts, found, strict=True):
+        assert abs(share - (100 * count / sum(counts) if sum(counts) else 0)) < 1
+
+
+@for_each(
+    ("counts", "shares"), [([1, 1, 1], [34, 33, 33]), ([0, 5], [0, 100]), ([1, 199], [1, 99]), ([], []), ([0], [0])]
+)
+def test_percentages(counts: list[int], shares: list[int]) -> None:
+    assert percentages(counts) == shares

@@ -3,11 +3,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.vendor_rows import Row, k2_row, own_row, write_rows
 
-from trialbed.statistics import wilson_interval
+from trialbed.statistics import quantile, wilson_interval
 from trialbed_verify.comparison import CompareOptions, compare, read_one
+from trialbed_verify.comparison._figures import quantile_interval
 from trialbed_verify.documents import as_document
 
 
@@ -122,3 +126,34 @@ def test_a_rate_has_wilsons_interval_over_cases(compared: Any) -> None:
     assert found == {"value": 0.9, "low": pytest.approx(low), "high": pytest.approx(high), "n": 100}
     tenfold = compared([[end] * 5 for end in ends], [[end] * 5 for end in ends])["success_rate"]["vendor"]
     assert tenfold == found | {"n": 500}
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=10, max_size=200))
+def test_the_median_lies_in_its_interval(values: list[float]) -> None:
+    ordered = sorted(values)
+    interval = quantile_interval(ordered, 0.5, len(ordered))
+    assert interval is not None
+    assert interval.low <= quantile(ordered, 0.5) <= interval.high
+
+
+def test_few_observations_have_no_interval_of_a_high_quantile() -> None:
+    assert quantile_interval(list(range(50)), 0.99, 50) is None
+    assert quantile_interval(list(range(2000)), 0.99, 2000) is not None
+
+
+def test_trials_of_one_case_do_not_make_a_quantile_surer() -> None:
+    ordered = [float(value) for value in range(1000)]
+    sure, clustered = quantile_interval(ordered, 0.5, 1000), quantile_interval(ordered, 0.5, 100)
+    assert sure is not None
+    assert clustered is not None
+    assert clustered.high - clustered.low > 2 * (sure.high - sure.low)
+
+
+def test_the_interval_of_a_median_holds_it_as_often_as_it_says() -> None:
+    random = np.random.default_rng(5)
+    held = 0
+    for _ in range(400):
+        interval = quantile_interval(sorted(random.exponential(size=101)), 0.5, 101)
+        assert interval is not None
+        held += interval.low <= np.log(2) <= interval.high
+    assert 0.92 <= held / 400 <= 0.99
