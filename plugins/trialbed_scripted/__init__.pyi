@@ -1,7 +1,6 @@
 from ._endpoint import ScriptedEndpoint as ScriptedEndpoint
 from ._http import HttpServer as HttpServer
 from ._http import send as send
-from ._process import serve_until_stopped as serve_until_stopped
 from ._requests import ReceivedRequest as ReceivedRequest
 from ._responses import Response as Response
 from ._responses import fail as fail
@@ -12,6 +11,7 @@ from ._scripts import forever as forever
 from ._scripts import script as script
 from ._server import ScriptedServer as ScriptedServer
 from ._server import serve as serve
+from ._server import serve_until_stopped as serve_until_stopped
 from ._turns import USAGE as USAGE
 from ._turns import Turn as Turn
 from ._turns import ask as ask

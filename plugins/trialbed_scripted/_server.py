@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import json
+import signal
+import sys
+from contextlib import suppress
 from typing import Any
 
 from aiohttp import web
@@ -80,3 +85,25 @@ def _key_in(request: web.Request) -> bytes:
     """Return the bearer token of a request, which some SDKs send in a header of their own."""
     sent = request.headers.get("Authorization") or f"Bearer {request.headers.get('X-Api-Key', '')}"
     return sent.encode(errors="surrogateescape")
+
+
+def serve_until_stopped(server: ScriptedServer) -> None:
+    """Serve until SIGINT or SIGTERM; prints ``{"url": …}`` when it listens.
+
+    Raises:
+        ServerUnavailable: the address cannot be listened on.
+    """
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(server))
+
+
+async def _serve(server: ScriptedServer) -> None:
+    ended = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Event loops of Windows have no signals; Ctrl-C is an exception there.
+        with suppress(NotImplementedError):
+            asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    async with server:
+        sys.stdout.write(json.dumps({"url": server.url}) + "\n")
+        sys.stdout.flush()
+        await ended.wait()

@@ -20,8 +20,7 @@ from trialbed.scoring import Scorer
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks import MARK, Task
 from trialbed.tracebacks import own_line
-from trialbed_tasks._imports import with_imports
-from trialbed_tasks._parts import parts_of
+from trialbed_tasks._parts import parts_of, with_imports
 
 
 @dataclass(frozen=True)

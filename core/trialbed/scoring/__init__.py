@@ -32,8 +32,7 @@ from trialbed.scoring._counting import (
     timed_trials,
     zero_scores,
 )
-from trialbed.scoring._criteria import criterion_name, run_criteria
-from trialbed.scoring._expected import Expectation, expectations
+from trialbed.scoring._expected import Expectation, criterion_name, expectations, run_criteria
 from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge
 from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score, open_criteria
 from trialbed.scoring._loops import judge_apart, judge_here

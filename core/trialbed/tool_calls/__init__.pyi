@@ -15,6 +15,7 @@ from ._comparing import Judgements as Judgements
 from ._comparing import ValueComparer as ValueComparer
 from ._comparing import as_json as as_json
 from ._comparing import same_text as same_text
+from ._comparing import same_value as same_value
 from ._diagnosis import ArgumentFinding as ArgumentFinding
 from ._diagnosis import CallFinding as CallFinding
 from ._diagnosis import Diagnosis as Diagnosis

@@ -47,7 +47,6 @@ def _object(properties: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **more}
 
 
-CLOSED = _object({}, additionalProperties=False)
 NESTED = _object(
     {
         "place": _object(

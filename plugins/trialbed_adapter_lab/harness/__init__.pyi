@@ -1,4 +1,3 @@
-from ._clock import PassingLoop as PassingLoop
 from ._endpoint import FAULTY as FAULTY
 from ._endpoint import FAULTY_ANSWERS as FAULTY_ANSWERS
 from ._endpoint import FINAL_TEXT as FINAL_TEXT
@@ -46,6 +45,7 @@ from ._scenarios import stations as stations
 from ._synchronization import Barrier as Barrier
 from ._synchronization import Delay as Delay
 from ._synchronization import Latch as Latch
+from ._synchronization import PassingLoop as PassingLoop
 from ._synchronization import SharedEvent as SharedEvent
 from ._tools import ApiReply as ApiReply
 from ._tools import Behaviour as Behaviour

@@ -16,12 +16,12 @@ from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed.tools import TOOL_TIMEOUT, tls_for
 from trialbed.worker import WorkerTrial
 from trialbed_adapter_lab.errors import CheckFailed
-from trialbed_adapter_lab.harness._clock import PassingLoop
 from trialbed_adapter_lab.harness._network import NetworkWatch
 from trialbed_adapter_lab.harness._oracle import Oracle
 from trialbed_adapter_lab.harness._process import process_state
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.harness._server import HarnessServer, TrialSession
+from trialbed_adapter_lab.harness._synchronization import PassingLoop
 from trialbed_adapter_lab.harness._tools import ScriptedTool, tool
 from trialbed_scripted import Line
 

@@ -8,10 +8,26 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 
-from trialbed_adapter_lab.harness._clock import PassingLoop
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
 from trialbed_adapter_lab.harness._tools import ApiReply, Behaviour, echo
 from trialbed_scripted import Response, Turn
+
+
+class PassingLoop(asyncio.SelectorEventLoop):
+    """The usual loop, whose clock can be put forward: timers that are due by then fire in its next turn."""
+
+    def __init__(self) -> None:
+        self._passed = 0.0
+        super().__init__()
+
+    def time(self) -> float:
+        """Return the loop's own time in seconds: the system's, and all that was let pass."""
+        return super().time() + self._passed
+
+    def pass_time(self, seconds: float) -> None:
+        """Let this many seconds pass at once; called on the loop."""
+        self._passed += seconds
+
 
 DelayedReply = Callable[[ObservedRequest], Awaitable[Turn | Response]]
 """A line of a script that waits before the model replies."""

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from trialbed.errors import UsageError
 from trialbed_adapter_lab.scaffolding._names import AdapterNames
-from trialbed_adapter_lab.scaffolding._template import template_files
 
 MARK = "REPLACE"
 """Stands at every place of the template that the author of an adapter is to change."""
+INSTALLED = Path(__file__).parent / "template"
+CHECKOUT = Path(__file__).parents[3] / "adapters" / "_template"
+WORKFLOWS = ".github"
+MADE = {"__pycache__", "build", "dist", "results"}
+"""Folders that an installer or a developer made there, in addition to hidden ones and metadata."""
 
 
 def write_package(names: AdapterNames, parent: Path) -> list[Path]:
@@ -68,3 +72,22 @@ def _write(target: Path, content: bytes) -> Path:
 
 def _not_written(folder: Path, error: OSError) -> UsageError:
     return UsageError(f"{folder} cannot be written: {error.strerror}; choose another folder with --output")
+
+
+def template_files() -> Iterator[tuple[Path, bytes]]:
+    """Yield ``path in the package, content`` of the template's files.
+
+    Raises:
+        UsageError: this installation has no template.
+    """
+    folder = next((folder for folder in (INSTALLED, CHECKOUT) if folder.is_dir()), None)
+    if folder is None:
+        raise UsageError(f"{INSTALLED} is missing; reinstall trialbed")
+    for file in sorted(folder.rglob("*")):
+        path = file.relative_to(folder)
+        if file.is_file() and not any(map(_is_made, path.parent.parts)):
+            yield path, file.read_bytes()
+
+
+def _is_made(folder: str) -> bool:
+    return folder in MADE or (folder.startswith(".") and folder != WORKFLOWS) or folder.endswith(".egg-info")

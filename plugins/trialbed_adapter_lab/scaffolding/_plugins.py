@@ -10,8 +10,7 @@ from pathlib import Path
 from trialbed.errors import UsageError
 from trialbed.installed import offers
 from trialbed_adapter_lab.scaffolding._names import AdapterNames, adapter_names
-from trialbed_adapter_lab.scaffolding._package import write_files
-from trialbed_adapter_lab.scaffolding._template import template_files
+from trialbed_adapter_lab.scaffolding._package import template_files, write_files
 
 TEMPLATES = Path(__file__).parent / "templates"
 SHARED = (".gitignore", "tox.ini", ".github/workflows/test.yml")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 from trialbed.errors import DataError, JudgeError
 from trialbed_evaluation.conversations import Message
@@ -15,7 +15,6 @@ from trialbed_evaluation.metrics._inputs import Compat, check_compat, messages_o
 from trialbed_evaluation.metrics._rendering import render, render_as_ragas
 from trialbed_evaluation.metrics._steps import Step, StepModel, ask
 
-Mode = Literal["precision", "recall", "f1"]
 NAME = "topic_adherence"
 EPSILON = 1e-10
 """The number that Ragas adds to each denominator."""

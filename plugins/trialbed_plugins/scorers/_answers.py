@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from trialbed.records import Score
+from trialbed.records import Json, Score
 from trialbed.scoring import ScoreContext, judged_score, scorer
+from trialbed.tool_calls import Uses, claimed_pairs, compare_calls, sent_pairs
+from trialbed_plugins.scorers._reasons import reason, title
 
 
 @scorer(meaning="tasks solved, as the judge finds (unsure counts half)", missing="the judge failed")
@@ -17,3 +19,70 @@ def has_finish(context: ScoreContext) -> Score:
     """Return 1 if the agent ended by itself, with an answer or by giving up (the label says which), else 0."""
     finish = context.answer.finish
     return Score(name="has_finish", value=0.0 if finish is None else 1.0, label=finish)
+
+
+@scorer(meaning="the Apis are left as a right solution leaves them", missing="the query names no final state")
+def final_state(context: ScoreContext) -> Score | None:
+    """Return 1 if the world is as a right solution leaves it, else 0."""
+    wanted = context.query.final_state
+    if wanted is None:
+        return None
+    found = context.wire.state
+    right = found == wanted
+    verdict = "as it should be" if right else "not as it should be"
+    return Score(name="final_state", value=float(right), detail={"found": found, "wanted": wanted, "reason": verdict})
+
+
+@scorer(
+    meaning="share of the results of which something is in the answer or in a later call",
+    quality=False,
+    ideal=1.0,
+    missing="no accepted call returned a value that could be looked for",
+)
+def used_results(context: ScoreContext) -> Score | None:
+    """Return the share of results of which something is in the answer or in a later call's arguments.
+
+    Results are those of accepted calls, equal calls once, as far as they say what neither the query nor the call's own
+    arguments say. Without such results it has no value.
+    """
+    calls = context.asked
+    accepted = {(call.api, call.signature): call for call in reversed(calls) if call.accepted}
+    uses = Uses(context.query, context.answer.final_answer, calls)
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for call in reversed(accepted.values()):
+        used = uses.of(call)
+        if used is not None:
+            found[used].append(title(call))
+    total = len(found[True]) + len(found[False])
+    if not total:
+        return None
+    unused = reason((f"{name}: not used" for name in found[False]), "every result was used")
+    detail: dict[str, Json] = {"used": list(found[True]), "unused": list(found[False]), **unused}
+    return Score(name="used_results", value=len(found[True]) / total, detail=detail, quality=False)
+
+
+@scorer(
+    meaning="agreement of the calls that it reports with those that the server saw",
+    quality=False,
+    missing="the answer is plain text, which claims nothing",
+)
+def claimed_vs_observed(context: ScoreContext) -> Score | None:
+    """Return the share of calls that are both claimed and observed, of all that are either.
+
+    Over multisets of (tool_name, api_name, arguments); a claim without arguments matches any call of its Api.
+    The detail lists the calls that were invented (claimed, never made), unreported (made, never claimed) and unasked
+    (made, though no answer of the model asked for them), and the calls as the model sent them and as the agent claims
+    them. It says nothing of the quality of an answer, so failed trials are left out of its mean. Answers that are plain
+    text claim nothing, and do not get the score.
+    """
+    if not context.answer.reports_calls:
+        return None
+    found = compare_calls(context.answer, context.wire)
+    detail = {
+        "invented": list(map(list, found.invented)),
+        "unreported": list(map(list, found.unreported)),
+        "unasked": [list(call.api.pair) for call in context.unasked],
+        "sent": list(map(list, sent_pairs(context.wire, context.tools))),
+        "claimed": list(map(list, claimed_pairs(context.answer))),
+    }
+    return Score(name="claimed_vs_observed", value=found.agreement, detail=detail, quality=False)

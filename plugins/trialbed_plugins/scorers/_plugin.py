@@ -5,15 +5,12 @@ from __future__ import annotations
 from trialbed.hookspecs import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
-from trialbed_plugins.scorers._answers import has_finish, sopr_score
+from trialbed_plugins.scorers._answers import claimed_vs_observed, final_state, has_finish, sopr_score, used_results
 from trialbed_plugins.scorers._apis import api_scores, gold_offered
 from trialbed_plugins.scorers._arguments import argument_scores
 from trialbed_plugins.scorers._calls import call_scores
-from trialbed_plugins.scorers._claims import claimed_vs_observed
 from trialbed_plugins.scorers._costs import cost_score, model_turns, time_scores, token_scores
 from trialbed_plugins.scorers._faults import fault_scores
-from trialbed_plugins.scorers._results import used_results
-from trialbed_plugins.scorers._state import final_state
 
 SCORERS = (
     sopr_score,

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
+from trialbed.tool_calls import same_value
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed.wire.json_schemas import JsonSchema
 
@@ -96,7 +97,7 @@ def _most_calls(expected: int, answer: SuiteAnswer) -> bool:
 def _arguments(expected: Mapping[str, Any], answer: SuiteAnswer) -> bool | None:
     if not answer.calls or answer.was_cut:
         return None
-    return any(_same(arguments, expected) for _, arguments in answer.calls)
+    return any(same_value(arguments, expected) for _, arguments in answer.calls)
 
 
 def _json(expected: Any, answer: SuiteAnswer) -> bool | None:
@@ -124,7 +125,9 @@ def _without(expected: list[str], answer: SuiteAnswer) -> bool:
 
 
 def _refusal(expected: bool | Mapping[str, Any], answer: SuiteAnswer) -> bool | None:
-    if isinstance(expected, Mapping) and any(not _same(answer.sent_value(*one), one[1]) for one in expected.items()):
+    if isinstance(expected, Mapping) and any(
+        not same_value(answer.sent_value(*one), one[1]) for one in expected.items()
+    ):
         return None
     return not expected
 
@@ -239,17 +242,6 @@ def _call(call: Any) -> tuple[str, Any]:
     except (ValueError, RecursionError):
         value = MISSING
     return str(function.get("name")), value
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are equal, types included: 1 is 1.0, but neither is true or "1"."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other)
 
 
 def _fits(value: Any, schema: Any) -> bool:

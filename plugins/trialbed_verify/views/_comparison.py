@@ -18,6 +18,11 @@ SIMILARITY = {"precision": "precision", "recall": "recall", "f1": "F1", "chance_
 
 SCOPES = ("answered", "delivered")
 SIDES = ("baseline", "vendor")
+CONCLUSIONS = {
+    "different": "{vendor} differs from {baseline}",
+    "equivalent": "{vendor} is equivalent to {baseline}",
+    "inconclusive": "{vendor} is neither shown to equal {baseline} nor to differ",
+}
 
 
 def comparison_tables(comparisons: Sequence[VendorComparison]) -> list[Table]:
@@ -149,3 +154,13 @@ def _records(found: VendorComparison) -> Iterator[dict[str, Any]]:
             yield {"side": side, "figure": f"{figure}_mean", **own.mean.as_json()}
             for name in QUANTILES:
                 yield {"side": side, "figure": f"{figure}_{name}", **as_document(getattr(own, name)), "n": own.n}
+
+
+def conclusion(found: VendorComparison) -> str:
+    """Return the verdict on a vendor, its meaning for callers, and the cases that would settle an open one."""
+    panel = found.panel
+    verdict = CONCLUSIONS[panel.finding].format(vendor=found.vendor.vendor, baseline=found.baseline.vendor)
+    damage, apart, rest = panel.reason.partition("; ")
+    if panel.needed:
+        rest, apart = f"about {panel.needed:,} cases would settle it", "; "
+    return f"{verdict}: {damage}{apart}{rest}."

@@ -5,7 +5,7 @@ The parts of a report are ``ToolSchemas``, ``Prompt``, ``Behaviour``, the findin
 steps and time.
 """
 
-from trialbed_adapter_lab.fidelity.measurements._behaviour import Behaviour, measure_behaviour
+from trialbed_adapter_lab.fidelity.measurements._behaviour import Behaviour, StepLimit, TimeLimit, measure_behaviour
 from trialbed_adapter_lab.fidelity.measurements._errors import (
     CASES,
     ErrorFinding,
@@ -14,7 +14,6 @@ from trialbed_adapter_lab.fidelity.measurements._errors import (
 )
 from trialbed_adapter_lab.fidelity.measurements._figures import Figure, figure
 from trialbed_adapter_lab.fidelity.measurements._invariants import InvariantFinding, invariant_findings
-from trialbed_adapter_lab.fidelity.measurements._limits import StepLimit, TimeLimit
 from trialbed_adapter_lab.fidelity.measurements._load import Load, LoadLevel, measure_load
 from trialbed_adapter_lab.fidelity.measurements._many import ManyTools, measure_many
 from trialbed_adapter_lab.fidelity.measurements._parallel import Parallel

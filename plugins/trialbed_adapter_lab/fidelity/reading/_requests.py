@@ -36,16 +36,6 @@ class Requests(Record):
         """Steps that the model's turns call for, and that did not come."""
         return max(0, -self.beyond)
 
-    @property
-    def extra(self) -> int:
-        """Requests that no turn of the model explains."""
-        return self.repeated + self.aside + max(0, self.beyond)
-
-    @property
-    def is_explained(self) -> bool:
-        """Every request is one that the model's turns explain, and none is missing."""
-        return self.seen == self.expected and not self.repeated and not self.aside
-
 
 def explain(requests: Sequence[ObservedRequest], expected: int) -> Requests:
     """Sort the requests of a trial.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from trialbed import views
@@ -21,7 +21,6 @@ LOCK = 12
 """Digits shown of a lock's digest."""
 
 BEGIN, END = "<!-- measured: fidelity -->", "<!-- end of what was measured -->"
-Cell = Callable[[LoadLevel], str]
 
 
 def write_table(report: FidelityReport, stream: TextIO) -> None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from trialbed import UsageError
-from trialbed_adapter_lab.scaffolding import MARK, _package, _template, adapter_names, write_package
+from trialbed_adapter_lab.scaffolding import MARK, _package, adapter_names, write_package
 
 TEMPLATE = Path(__file__).parents[4] / "adapters" / "_template"
 
@@ -133,13 +133,13 @@ def test_what_installers_and_developers_leave_in_the_template_is_not_copied(
     for folder in ("src/trialbed_new_framework/__pycache__", "src/x.egg-info", ".mypy_cache/3.11", "build/lib"):
         (installed / folder).mkdir(parents=True, exist_ok=True)
         (installed / folder / "made").write_bytes(b"\xff")
-    monkeypatch.setattr(_template, "INSTALLED", installed)
+    monkeypatch.setattr(_package, "INSTALLED", installed)
     write_package(adapter_names("new-framework"), tmp_path)
     assert content(tmp_path / "trialbed-new-framework") == content(TEMPLATE)
 
 
 def test_an_installation_without_the_template_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("INSTALLED", "CHECKOUT"):
-        monkeypatch.setattr(_template, place, tmp_path / "nowhere")
+        monkeypatch.setattr(_package, place, tmp_path / "nowhere")
     with pytest.raises(UsageError, match="nowhere is missing; reinstall trialbed"):
         write_package(adapter_names("acme"), tmp_path)
