@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from trialbed.records import ModelCall, Timing, Usage, WireLog
+from trialbed.records import ModelCall, Prices, Timing, Usage, WireLog
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.spans import Span, covered
 
@@ -64,6 +64,16 @@ def estimated_usage(call: ModelCall) -> Usage | None:
         return call.usage
     written = call.response.count("data:") if call.stream else call.response_bytes // BYTES_PER_TOKEN
     return Usage(prompt_tokens=call.request_bytes // BYTES_PER_TOKEN, completion_tokens=written)
+
+
+def observed_cost(wire: WireLog, prices: Prices) -> float | None:
+    """Return the cost of all model calls in US dollars.
+
+    None where the tokens of an answer are not known, or where another model was asked, whose prices are not known.
+    """
+    if observed_usage(wire) is None or any(call.other_model for call in wire.model_calls if not failed(call)):
+        return None
+    return sum(prices.cost(call.usage) for call in wire.model_calls if call.usage is not None)
 
 
 def repeated_requests(wire: WireLog) -> int:

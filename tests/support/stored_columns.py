@@ -10,7 +10,7 @@ from golden.loading import INPUTS, write_run
 
 from trialbed.records import Run, TrialResult
 from trialbed.store import Store
-from trialbed_plugins.scorers._costs import observed_cost
+from trialbed.wire_log import observed_cost
 
 ORIGIN = "mixed"
 OTHER, THIRD = "scripted:partial", "scripted:extra"

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import partial
 
-from trialbed.records import Failure, Prices, Score, ScoreDescription, Usage, WireLog
+from trialbed.records import Failure, Score, ScoreDescription, Usage, WireLog
 from trialbed.scoring import ScoreContext, scorer
-from trialbed.wire_log import failed, observed_usage, repeated_requests
+from trialbed.wire_log import failed, observed_cost, observed_usage, repeated_requests
 
 ASKS_FOR_USAGE = re.compile(r'"include_usage"\s*:\s*true')
 """In the body of a request."""
@@ -118,13 +118,3 @@ def time_scores(context: ScoreContext) -> Iterable[Score]:
             yield Score(name=f"{part}_time", value=None, bounded=False, failure=Failure(kind="replay", message=text))
         else:
             yield Score(name=f"{part}_time", value=getattr(timing, part), bounded=False)
-
-
-def observed_cost(wire: WireLog, prices: Prices) -> float | None:
-    """Return the cost of all model calls in US dollars.
-
-    None where the tokens of an answer are not known, or where another model was asked, whose prices are not known.
-    """
-    if observed_usage(wire) is None or any(call.other_model for call in wire.model_calls if not failed(call)):
-        return None
-    return sum(prices.cost(call.usage) for call in wire.model_calls if call.usage is not None)
