@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Any, Literal, get_args
 
 from trialbed.records import CONTROLLED, Record
-
-if TYPE_CHECKING:
-    from trialbed_adapter_lab.harness import Harness
 
 UNKNOWN = 1000
 """The breadth of a check that no defect was tried on."""
@@ -96,13 +93,13 @@ def not_tried(reason: object) -> str:
     return f"not tried: {reason}"
 
 
-Procedure = Callable[["Harness"], Awaitable[None]]
-"""Runs trials on a harness; raises ``CheckFailed`` if the adapter fails the check."""
+Procedure = Callable[[Any], Coroutine[Any, Any, None]]
+"""Runs trials on a harness, or calls a plugin of another kind; raises ``CheckFailed`` if that fails the check."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check of the kit.
+    """One check of an adapter, or of another plugin.
 
     Attributes:
         name: unique; ``Deviation.check`` and the command line refer to it.

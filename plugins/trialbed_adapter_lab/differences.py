@@ -1,4 +1,4 @@
-"""Differences between two JSON values, each at its place."""
+"""Differences between two JSON values, each at its place, and values as messages show them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from typing import Any, Literal
 from trialbed.records import Json, Record
 
 Kind = Literal["lost", "added", "changed", "reordered"]
+
+SHOWN = 300
+"""Characters of a value that a message shows."""
 
 
 class Difference(Record):
@@ -68,6 +71,16 @@ def tell_texts_apart(expected: str, seen: str) -> str:
 def visible(text: str) -> str:
     """Return a text in quotes, in which each invisible character is written by its number."""
     return json.dumps("".join(map(_visible, text)), ensure_ascii=False).replace("\\\\N{", "\\N{") if text else ""
+
+
+def show(value: Any) -> str:
+    """Return a value as JSON, shortened."""
+    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
+
+
+def shorten(text: str) -> str:
+    """Return the beginning and the end of a text."""
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
 
 
 def _visible(character: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.records import Answer
 from trialbed_adapter_lab.conformance import ASKED_ON, FAILS, FAILS_EARLY
-from trialbed_adapter_lab.differences import differences, tell_texts_apart
+from trialbed_adapter_lab.differences import differences, shorten, show, tell_texts_apart
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import ObservedRequest, TrialRecord
 from trialbed_scripted import AFTER_THE_END
@@ -16,8 +16,6 @@ from trialbed_scripted import AFTER_THE_END
 SHORT = 40
 """Characters of a text that is shown whole where another was expected."""
 
-SHOWN = 300
-"""Characters of a value that a message shows."""
 
 CALLED = {"agent_class(": "__init__", "agent.bind_tools(": "bind_tools", "agent.answer(": "answer"}
 """The calls of an agent's methods by a worker -> the method."""
@@ -192,16 +190,6 @@ def _change(expected: Any, seen: Any, place: str) -> str:
     if isinstance(expected, str) and isinstance(seen, str) and max(len(expected), len(seen)) > SHORT:
         return f"expected another text{_at(place)}; seen: {tell_texts_apart(expected, seen)}"
     return f"expected {show(expected)}{_at(place)}; seen: {show(seen)}"
-
-
-def show(value: Any) -> str:
-    """Return a value as JSON, shortened."""
-    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
-
-
-def shorten(text: str) -> str:
-    """Return the beginning and the end of a text."""
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
 
 
 def _at(place: str) -> str:

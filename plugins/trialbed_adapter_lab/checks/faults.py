@@ -15,9 +15,9 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_equal,
     expect_requests,
     expect_results,
-    show,
 )
 from trialbed_adapter_lab.conformance import must, should
+from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     Harness,

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from trialbed.own_thread import OwnLoop, StuckCode, do_alone
 from trialbed.tracebacks import own_line
-from trialbed_adapter_lab.conformance import Level
+from trialbed_adapter_lab.differences import shorten, show
 from trialbed_adapter_lab.errors import CheckFailed
 
 SECONDS = 10.0
 """That one call of a plugin may take."""
-
-
-SHOWN = 300
-"""Characters of a value that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -83,50 +77,6 @@ class PluginSubject:
         except Exception as error:
             said = shorten(f"{type(error).__name__}: {error}")
             raise CheckFailed(f"expected {what}; seen: {said}{own_line(self.module, error)}") from error
-
-
-Procedure = Callable[[PluginSubject], Coroutine[Any, Any, None]]
-
-
-@dataclass(frozen=True)
-class PluginCheck:
-    """One check of a kind of plugin; its fields are those of an adapter's check.
-
-    Attributes:
-        level: ``must`` fails the plugin, ``may`` is a finding.
-    """
-
-    name: str
-    level: Level
-    summary: str
-    reason: str
-    hint: str
-    run: Procedure
-
-
-def must(*, reason: str, hint: str) -> Callable[[Procedure], PluginCheck]:
-    """Make a function a check that a plugin has to pass; its name and first line are the check's."""
-    return partial(_check, "must", reason, hint)
-
-
-def may(*, reason: str, hint: str) -> Callable[[Procedure], PluginCheck]:
-    """Make a function a check that is only reported."""
-    return partial(_check, "may", reason, hint)
-
-
-def _check(level: Level, reason: str, hint: str, run: Procedure) -> PluginCheck:
-    summary = (run.__doc__ or "").partition("\n")[0]
-    return PluginCheck(run.__name__, level, summary, reason, hint, run)
-
-
-def show(value: Any) -> str:
-    """Return a value as JSON, shortened."""
-    return shorten(json.dumps(value, ensure_ascii=False, default=repr))
-
-
-def shorten(text: str) -> str:
-    """Return the beginning and the end of a text."""
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 60]} … {text[-40:]} ({len(text)} characters)"
 
 
 def expect(right: bool, expected: str, seen: Any) -> None:

@@ -7,12 +7,12 @@ import time
 import traceback
 from collections.abc import Callable, Collection, Mapping
 
-from trialbed_adapter_lab.conformance import CheckFinding, ConformanceReport, Outcome, not_tried
+from trialbed_adapter_lab.conformance import Check, CheckFinding, ConformanceReport, Outcome, not_tried
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.plugin_kit import _datasets, _executors, _judges, _models, _scorers, _selectors, _simulators
-from trialbed_adapter_lab.plugin_kit._check import PluginCheck, PluginSubject
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject
 
-PLUGIN_CHECKS: Mapping[str, tuple[PluginCheck, ...]] = {
+PLUGIN_CHECKS: Mapping[str, tuple[Check, ...]] = {
     "plugins": _scorers.CHECKS,
     "judges": _judges.CHECKS,
     "selectors": _selectors.CHECKS,
@@ -72,7 +72,7 @@ def misfit_report(name: str, message: str) -> ConformanceReport:
     return ConformanceReport(framework=name, version="", findings=(finding,))
 
 
-def _run(check: PluginCheck, subject: PluginSubject) -> CheckFinding:
+def _run(check: Check, subject: PluginSubject) -> CheckFinding:
     begun = time.perf_counter()
     outcome, message = _outcome(check, subject)
     cause = message if outcome == "skipped" else ""
@@ -82,7 +82,7 @@ def _run(check: PluginCheck, subject: PluginSubject) -> CheckFinding:
     )
 
 
-def _outcome(check: PluginCheck, subject: PluginSubject) -> tuple[Outcome, str]:
+def _outcome(check: Check, subject: PluginSubject) -> tuple[Outcome, str]:
     try:
         asyncio.run(check.run(subject))
     except CheckFailed as failed:

@@ -17,7 +17,7 @@ PARTS = {
         "releases": ("differences", "errors", "fidelity", "harness", "report_command"),
         "scaffolding": ("plugin_kit",),  # the template of a plugin's tests
         "hostile": (),
-        "plugin_kit": ("conformance", "errors", "hostile"),
+        "plugin_kit": ("conformance", "differences", "errors", "hostile"),
         "cli": ("", "conformance", "fuzz", "hostile", "plugin_kit", "scaffolding"),
     },
     "trialbed_adapter_lab.fidelity": {

@@ -14,8 +14,8 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_answer,
     expect_equal,
     expect_requests,
-    show,
 )
+from trialbed_adapter_lab.differences import show
 
 
 @for_each(
