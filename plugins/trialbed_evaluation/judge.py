@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FILE, Decorated, json_option
+from trialbed.cli.options import FILE, Decorated, json_option, print_json
 from trialbed.cli.setting_options import setting_option
 from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
 
@@ -68,7 +68,7 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     click.echo(_fate(measured), err=True)
     if as_json:
         document = measured.model_dump() | {"findings": [finding.model_dump() for finding in findings]}
-        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+        print_json(document)
         return
     from trialbed.scoring import judge_label
     from trialbed.views import print_tables

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from trialbed.cli.options import FILE, json_option, option
+from trialbed.cli.options import FILE, json_option, option, print_json
 from trialbed.cli.setting_options import data_dir_option
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def check(file: str, mcp: tuple[str, ...], data_dir: Path | None, as_json: bool)
 
     count, findings = check_tasks(file, data_dir, mcp)
     if as_json:
-        click.echo(json.dumps([finding._asdict() for finding in findings], indent=2))
+        print_json([finding._asdict() for finding in findings])
     else:
         _print(file, count, findings)
     if findings:
@@ -59,7 +58,7 @@ def schema() -> None:
     """Print the JSON Schema of files of tasks, for editors."""
     from trialbed_tasks.forms import file_schema
 
-    click.echo(json.dumps(file_schema(), indent=2))
+    print_json(file_schema())
 
 
 @command.command("draft", epilog="Example: bench tasks draft --from traces.jsonl -o tasks.yaml")
@@ -97,7 +96,7 @@ def draft(sources: tuple[Path, ...], output: Path, as_json: bool) -> None:
         raise NothingMeasured(f"no task could be drafted: {found.left_out[0]}")
     write_text(output, found.text, "-o")
     if as_json:
-        click.echo(json.dumps({"file": str(output), "tasks": found.tasks, "left_out": found.left_out}, indent=2))
+        print_json({"file": str(output), "tasks": found.tasks, "left_out": found.left_out})
         return
     click.echo(printable(f"{output}: {found.tasks} {'task' if found.tasks == 1 else 'tasks'} to confirm"))
     for line in found.left_out:

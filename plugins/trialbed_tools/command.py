@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import FILE, json_option, option, plain_option
+from trialbed.cli.options import FILE, json_option, option, plain_option, print_json
 
 EPILOG = """\b
 Examples:
@@ -85,7 +85,7 @@ def import_command(
     write_tools(content, output)
     names = [tool["function"]["name"] for tool in content["tools"]]
     if as_json:
-        click.echo(json.dumps({"file": str(output), "tools": names, "left_out": found.left_out}, indent=2))
+        print_json({"file": str(output), "tools": names, "left_out": found.left_out})
         return
     from trialbed.views import printable
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.completion import completes, datasets, drivers
-from trialbed.cli.options import Numbers, json_option, plain_option
+from trialbed.cli.options import Numbers, json_option, plain_option, print_json
 from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.cli.setting_options import data_dir_option, setting_option
 
@@ -100,7 +99,7 @@ def command(
     queries, found = _read(names, limit, query_ids, catalog, data_dir or default_data_dir())
     document = _documents(queries, found, dict.fromkeys(selectors), ks, asking, explain=explain)
     if as_json:
-        click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(document)
     elif explain:
         _print_choices(document)
     else:

@@ -11,7 +11,7 @@ import click
 
 from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import build_environments, env_dir_option, environment_store, report_third_party
-from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.options import json_option, plain_option, print_json
 
 if TYPE_CHECKING:
     from trialbed.environments import BuildRequest, EnvironmentStore, InstalledEnvironment
@@ -82,7 +82,7 @@ def add(
     for text in filter(runs_here, frameworks):
         click.echo(f"{text}: also installed next to Trialbed; `bench run` uses that installation", err=True)
     if as_json:
-        _print_json([_row(store, installed[text]) for text in frameworks])
+        print_json([_row(store, installed[text]) for text in frameworks])
 
 
 @command.command("list", epilog="Example: bench env list --json")
@@ -93,7 +93,7 @@ def list_(env_dir: Path | None, as_json: bool) -> None:
     store = environment_store(env_dir)
     rows = [_row(store, installed) for installed in store]
     if as_json:
-        _print_json(rows)
+        print_json(rows)
     elif rows:
         _print_rows(rows)
     else:
@@ -127,7 +127,7 @@ def lock(
             raise UsageError(f"{output} cannot be written: {error.strerror}; name another with --output") from error
         click.echo(f"written: {output}", err=True)
     if as_json:
-        _print_json({"framework": name, "lock_digest": lock_digest(text), "lock": text})
+        print_json({"framework": name, "lock_digest": lock_digest(text), "lock": text})
     elif output is None:
         click.echo(text, nl=False)
 
@@ -163,7 +163,7 @@ def remove(name: tuple[str, ...], every: bool, force: bool, env_dir: Path | None
         with suppress(OSError):  # a folder that cannot be written was reported already
             store.remove_leftovers()
     if as_json:
-        _print_json(removed)
+        print_json(removed)
     if refusals:
         raise UsageError("\n".join(refusals))
 
@@ -240,9 +240,3 @@ def _print_rows(rows: Sequence[dict[str, Any]]) -> None:
         click.echo(f"  {len(row['packages'])} packages, {row['size'] / 1e6:,.0f} MB, Python {python}")
         click.echo(f"  runs {', '.join(row['answers']) or 'nothing: replaced by a newer environment'}")
         click.echo(f"  {row['path']}")
-
-
-def _print_json(value: Any) -> None:
-    import json
-
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))

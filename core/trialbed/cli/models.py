@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import json_option
+from trialbed.cli.options import json_option, print_json
 from trialbed.cli.setting_options import api_key_env_option, base_url_option
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ def command(base_url: str | None, api_key_env: str, as_json: bool) -> None:
     read_env_file(Path.cwd())
     found = list(list_models(RunSettings(base_url=base_url, api_key_env=api_key_env)))
     if as_json:
-        import json
-
-        click.echo(json.dumps([_entry(name, info) for name, info in found], indent=2))
+        print_json([_entry(name, info) for name, info in found])
         return
     for advice in listing_advice():
         click.echo(advice, err=True)

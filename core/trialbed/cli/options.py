@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -132,3 +133,14 @@ def plain_option(*names: str, **settings: Any) -> Callable[[Decorated], Decorate
 
 
 json_option = plain_option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
+
+
+def print_json(value: Any) -> None:
+    """Write a result as JSON on stdout: nothing in it controls a terminal, and a number that JSON lacks is null."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    except ValueError:
+        finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
+        text = json.dumps(finite, ensure_ascii=False, indent=2)
+    shown = (one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
+    click.echo(text if text.replace("\n", "").isprintable() else "".join(shown))

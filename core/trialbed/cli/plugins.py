@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import json_option
+from trialbed.cli.options import json_option, print_json
 
 EPILOG = """\b
 Examples:
@@ -26,9 +26,7 @@ def command(as_json: bool) -> None:
 
     items = inventory()
     if as_json:
-        import json
-
-        click.echo(json.dumps([item.as_json() for item in items], indent=2))
+        print_json([item.as_json() for item in items])
         return
     _print([item.as_row() for item in items])
     for item in items:

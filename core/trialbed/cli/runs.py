@@ -15,8 +15,8 @@ import click
 from trialbed.cli import completion
 from trialbed.cli.completion import completes, datasets
 from trialbed.cli.formats import chosen_format, format_option
-from trialbed.cli.options import json_option, plain_option
-from trialbed.cli.stored import Since, complete_trial, print_json, store_option
+from trialbed.cli.options import json_option, plain_option, print_json
+from trialbed.cli.stored import Since, complete_trial, store_option
 
 if TYPE_CHECKING:
     from trialbed.records import Rating, RunConfig, RunStatus

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from datetime import UTC, datetime, timedelta
@@ -74,22 +73,6 @@ def show_command(run_id: str, trial: str = "", store: str | None = None) -> str:
     named = "URL" if store and "://" in store else store
     words = ["bench", "show", run_id, *([trial] if trial else []), *(["--store", named] if named else [])]
     return printable(shlex.join(words))
-
-
-def print_json(value: Any) -> None:
-    """Write a result as JSON on stdout: nothing in it controls a terminal, and a number that JSON lacks is null."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
-    except ValueError:
-        finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
-        text = json.dumps(finite, ensure_ascii=False, indent=2)
-    click.echo(
-        "".join(character if character.isprintable() or character == "\n" else _escape(character) for character in text)
-    )
-
-
-def _escape(character: str) -> str:
-    return json.dumps(character)[1:-1]
 
 
 def complete_trial(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -12,8 +12,7 @@ import click
 
 from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
-from trialbed.cli.options import FOLDER, json_option, plain_option
-from trialbed.cli.stored import print_json
+from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
 
 if TYPE_CHECKING:
     from trialbed_adapter_lab import Level

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trialbed.cli.stored import print_json
+from trialbed.cli.options import print_json
 from trialbed.errors import NothingMeasured
 from trialbed.records import CONTROLLED, framework_profile
 from trialbed.worker import WORKER_MARK, worker_environment

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.stored import print_json
+from trialbed.cli.options import print_json
 from trialbed.contracts import Executor, Sandbox
 from trialbed.drivers import load_driver
 from trialbed.errors import SandboxUnavailable

@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from trialbed.cli.completion import completes
-from trialbed.cli.options import FOLDER, json_option, plain_option
-from trialbed.cli.stored import print_json
+from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
 
 KINDS = ("scorer", "judge", "selector", "dataset", "simulator", "model", "executor")
 

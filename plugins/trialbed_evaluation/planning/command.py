@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from trialbed.cli.completion import completes, runs, scores, stored_frameworks
-from trialbed.cli.options import FiniteRange, json_option, plain_option
+from trialbed.cli.options import FiniteRange, json_option, plain_option, print_json
 from trialbed.cli.setting_options import setting_option
-from trialbed.cli.stored import print_json, store_option
+from trialbed.cli.stored import store_option
 
 if TYPE_CHECKING:
     from trialbed_evaluation.planning import NeededQueries, PairPlan, PlannedHelper, QueryPlan, SmallestDifference

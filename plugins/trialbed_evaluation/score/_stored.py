@@ -59,7 +59,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     """
     import asyncio
 
-    from trialbed.cli.stored import print_json
+    from trialbed.cli.options import print_json
     from trialbed.cli.thresholds import below, check_scores, parse_thresholds
     from trialbed.report import legacy_documents
     from trialbed.views import print_tables

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from trialbed.cli.environments import env_dir_option
-from trialbed.cli.options import FOLDER, json_option, plain_option
+from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
 from trialbed.cli.setting_options import data_dir_option
 
 EPILOG = """\b
@@ -78,10 +78,8 @@ def command(
     if output is not None:
         write_files(output, found.files)
     if as_json:
-        import json
-
         told = {"trials": found.trials, "same": found.same, "other": found.other, "differences": found.differences}
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        print_json(told)
     else:
         files = "" if frameworks else f"; {len(found.same)} of {len(manifest.made)} files are the same"
         numbers = f"{len(found.differences)} differences" if found.differences else "every number is the published one"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.completion import completes, datasets, runs
-from trialbed.cli.options import FOLDER, json_option, plain_option
+from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
 from trialbed.cli.stored import store_option
 from trialbed_plugins.data._responses import export_folder, import_folder, imported_line, response_server
@@ -50,7 +50,7 @@ def list_(data_dir: Path | None, as_json: bool) -> None:
         for name, driver in _drivers()
     ]
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     for row in rows:
         click.echo(f"{row['name']}: {row['description']}")
@@ -78,7 +78,7 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
         if driver.recognises(folder):
             test_sets = list(driver.import_folder(folder, _folder(data_dir)))
             if as_json:
-                _print_json({"name": name, "test_sets": test_sets})
+                print_json({"name": name, "test_sets": test_sets})
                 return
             for test_set in test_sets:
                 click.echo(f"imported {name}:{test_set}")
@@ -167,7 +167,7 @@ def export(
         written = list(export_stabletoolbench(run, queries, output))
         _say_incomplete(run)
     if as_json:
-        _print_json([{"file": str(one.path), "trials": one.trials, "left_out": one.left_out} for one in written])
+        print_json([{"file": str(one.path), "trials": one.trials, "left_out": one.left_out} for one in written])
         return
     for one in written:
         left_out = f"; {one.left_out} that were not measured are left out" if one.left_out else ""
@@ -189,7 +189,7 @@ def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) ->
     found = response_server().cache_folder(folder) or folder
     report = import_folder(found, str(response_cache or _default_cache()))
     if as_json:
-        _print_json(report)
+        print_json(report)
     else:
         click.echo(imported_line(report))
 
@@ -197,7 +197,7 @@ def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) ->
 def _export_responses(response_cache: str | None, output: Path, provenances: tuple[str, ...], *, as_json: bool) -> None:
     report = export_folder(str(response_cache or _default_cache()), output, provenances)
     if as_json:
-        _print_json(report)
+        print_json(report)
         return
     left = f"; {report['left_out']} of other origins or of equal inputs are left out" if report["left_out"] else ""
     click.echo(f"written: {output} ({report['entries']} answers in {report['files']} files{left})")
@@ -223,13 +223,13 @@ def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: boo
         chosen = choose_queries(opened, None, (query_id,))
         if as_json:
             documents = [query.model_dump(mode="json") for query in chosen]
-            _print_json(documents[0] if len(documents) == 1 else documents)
+            print_json(documents[0] if len(documents) == 1 else documents)
         for query in () if as_json else chosen:
             _print_query(query)
         return
     figures = _figures(opened)
     if as_json:
-        _print_json(figures)
+        print_json(figures)
     else:
         _print_dataset(opened, figures)
 
@@ -307,9 +307,3 @@ def _folder(chosen: Path | None) -> Path:
     from trialbed.settings import data_dir
 
     return chosen or data_dir()
-
-
-def _print_json(value: Any) -> None:
-    import json
-
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from trialbed.cli.completion import completes, runs
-from trialbed.cli.options import FILE, json_option, plain_option
+from trialbed.cli.options import FILE, json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
 from trialbed_plugins.recordings._options import model_cache_option
 
@@ -42,10 +42,8 @@ def command(run_id: str, output: Path, store: str | None, cache: Path | None, as
     write_cassette(cassette, Path(output))
     left = {"conflicts": recording.conflicts, "cut": recording.cut, "failed": recording.failed}
     if as_json:
-        import json
-
         found = {"file": str(output), "model": cassette.model, "digest": cassette.digest}
-        click.echo(json.dumps(found | {"answers": len(cassette.replies)} | left, indent=2))
+        print_json(found | {"answers": len(cassette.replies)} | left)
         return
     click.echo(
         f"written: {output} ({len(cassette.replies)} answers of {cassette.model}, digest {cassette.digest[:16]})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.completion import RUNS_AND_FILES, completes, runs
-from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
 from trialbed_plugins.recordings._options import model_cache_option
 
@@ -64,9 +64,7 @@ def command(run_id: str, recording: str | None, store: str | None, cache: Path |
     with cache_there(cache) as kept:
         found = list(followings(run, {framework: named[name] for framework, name in recordings.items()}, kept))
     if as_json:
-        import json
-
-        click.echo(json.dumps([_entry(trial) for trial in found], indent=2, ensure_ascii=False))
+        print_json([_entry(trial) for trial in found])
         return
     from trialbed.views import printable
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FILE, json_option, plain_option
+from trialbed.cli.options import FILE, json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
 from trialbed_verify.cli._options import seed_option
 
@@ -55,8 +55,6 @@ def command(
     ones of the same test set and configuration by a sequential test, which may be looked at after every verification.
     Without MODEL and VENDOR, those that have a history are listed.
     """
-    import json
-
     from trialbed.files import temporary_folder
     from trialbed_verify.history import HistoryOptions, follow
 
@@ -70,7 +68,7 @@ def command(
             **follow(found, HistoryOptions(given["false_alarms_every"], given["seed"])),
         }
     if as_json:
-        click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(document)
     else:
         from trialbed.views import print_tables
         from trialbed_verify.views import history_tables

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from trialbed.cli.options import FILE, FiniteRange, json_option, plain_option
+from trialbed.cli.options import FILE, FiniteRange, json_option, plain_option, print_json
 
 FLIP_RATES = (0.0, 0.05, 0.1, 0.2)
 
@@ -54,8 +54,6 @@ def command(*, as_json: bool, **given: Any) -> None:
     With these, a vendor that answers as the baseline does is called equivalent with a chance of --power, and
     different in at most 5 % of verifications. How the flips are spread over cases is not known, so the worst is taken.
     """
-    import json
-
     from trialbed_verify.comparer import gate_margins
     from trialbed_verify.panel import PlanOptions, plan
 
@@ -68,7 +66,7 @@ def command(*, as_json: bool, **given: Any) -> None:
     ]
     documents = [found.as_document() for found in plans]
     if as_json:
-        click.echo(json.dumps({"plans": documents, "flip_rate_of": source}, indent=2))
+        print_json({"plans": documents, "flip_rate_of": source})
     else:
         _print(documents, source)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.formats import chosen_format, format_option, records_text
-from trialbed.cli.options import FiniteRange, json_option, option, plain_option
+from trialbed.cli.options import FiniteRange, json_option, option, plain_option, print_json
 from trialbed.cli.stored import store_option
 from trialbed_verify.cli._options import resamples_option, seed_option
 
@@ -151,7 +151,6 @@ def _with_files(sources: tuple[str, ...], store: str | None) -> list[str]:
 
 
 def _write(ranking: Ranking, form: str) -> None:
-    import json
 
     from trialbed.views import print_tables
     from trialbed_verify.views import ranking_records, ranking_tables
@@ -160,6 +159,6 @@ def _write(ranking: Ranking, form: str) -> None:
     if form == "table":
         print_tables(tables, sys.stdout)
     elif form == "json":
-        click.echo(json.dumps(ranking.as_document(), ensure_ascii=False, allow_nan=False, indent=2))
+        print_json(ranking.as_document())
     else:
         click.echo(records_text(form, tables, list(ranking_records(ranking)), "Ranks"), nl=False)

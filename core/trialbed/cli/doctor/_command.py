@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trialbed.cli.options import json_option, plain_option
+from trialbed.cli.options import json_option, plain_option, print_json
 
 EPILOG = """\b
 Examples:
@@ -40,9 +40,7 @@ def command(store: str | None, as_json: bool) -> int:
 
     found = list(checks())
     if as_json:
-        import json
-
-        click.echo(json.dumps([check.as_json() for check in found], indent=2))
+        print_json([check.as_json() for check in found])
     else:
         for check in found:
             click.echo(f"{click.style(check.mark, fg=check.colour)} {check.subject}: {check.finding}")

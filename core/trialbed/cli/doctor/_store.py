@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from functools import partial
 
 import click
 
+from trialbed.cli.options import print_json
 from trialbed.settings import data_dir, store_file
 from trialbed.store import StoreReport, open_store, verify_store
 
@@ -28,7 +28,7 @@ def show_store(url_or_path: str | None, *, as_json: bool) -> int:
     if not report.problems:  # else a trial may be one that cannot be read
         report, remedy = replace(report, problems=tuple(_wrong_reports(place))), REMAKE
     if as_json:
-        click.echo(json.dumps(asdict(report), indent=2))
+        print_json(asdict(report))
     else:
         _print(report, remedy)
     return 1 if report.problems else 0

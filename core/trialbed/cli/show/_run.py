@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.stored import moment, print_json, run_reporter, seconds, show_command
+from trialbed.cli.options import print_json
+from trialbed.cli.stored import moment, run_reporter, seconds, show_command
 
 if TYPE_CHECKING:
     from trialbed.records import Query

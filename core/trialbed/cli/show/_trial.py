@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.options import print_json
 from trialbed.cli.show._conversation import claims, conversation, findings, scores
 from trialbed.cli.show._text import Line, is_cut, printed_lines
-from trialbed.cli.stored import print_json
 from trialbed.report.inspection import TrialProblem, as_text, problems
 
 if TYPE_CHECKING:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
-import click
+from trialbed.cli.options import print_json
 
 
 def print_list(*, models: bool, as_json: bool) -> int:
@@ -25,7 +24,7 @@ def print_list(*, models: bool, as_json: bool) -> int:
         notes = [f"{name}: {one.about}." for name, one in SUITES.items()]
         tables = [Table.of("Suites", ("suite", "cases"), rows, notes)]
     if as_json:
-        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        print_json(found)
     else:
         print_tables(tables, sys.stdout)
     return 0
