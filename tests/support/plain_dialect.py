@@ -142,6 +142,6 @@ def write_answer(
     return (json.dumps(said).encode(),)
 
 
-def write_error(message: str, kind: str, *, code: str | None = None, param: str | None = None) -> dict[str, Any]:
+def write_error(message: str, kind: str, *, code: str | None = None) -> dict[str, Any]:
     """Write an error."""
     return {"problem": message}

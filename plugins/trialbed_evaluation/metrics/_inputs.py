@@ -60,22 +60,22 @@ def reference_in(value: Any, key: str) -> Any:
     return getattr(value, key, None)
 
 
-def right_groups(value: Any, place: str = "reference") -> tuple[tuple[ToolCall, ...], ...]:
+def right_groups(value: Any) -> tuple[tuple[ToolCall, ...], ...]:
     """Return the calls wanted, as groups; a call by itself is a group of one."""
-    return tuple(part if isinstance(part, tuple) else (part,) for part in read_reference(value, place))
+    return tuple(part if isinstance(part, tuple) else (part,) for part in read_reference(value, "reference"))
 
 
-def right_calls(value: Any, place: str = "reference") -> Sequence[Any]:
+def right_calls(value: Any) -> Sequence[Any]:
     """Return the calls wanted in one list, for rules that know no groups."""
     if type(value) is not list:
-        raise DataError(f"{place}: must be a list of calls, not {type(value).__name__}")
+        raise DataError(f"reference: must be a list of calls, not {type(value).__name__}")
     for item in value:
         if type(item) is not ToolCall:
             break
     else:
         return value
     flat: list[ToolCall] = []
-    for part in read_reference(value, place):
+    for part in read_reference(value, "reference"):
         if type(part) is ToolCall:
             flat.append(part)
         else:
@@ -83,7 +83,7 @@ def right_calls(value: Any, place: str = "reference") -> Sequence[Any]:
     return flat
 
 
-def messages_of(value: Any, place: str = "conversation") -> tuple[Message, ...]:
+def messages_of(value: Any) -> tuple[Message, ...]:
     """Return the messages of a sample or a list.
 
     Raises:
@@ -92,10 +92,10 @@ def messages_of(value: Any, place: str = "conversation") -> tuple[Message, ...]:
     value = as_sample(value)
     if isinstance(value, Sample):
         if value.messages is None:
-            raise DataError(f"{value.place or place}: this metric needs the messages of the conversation")
+            raise DataError(f"{value.place or 'conversation'}: this metric needs the messages of the conversation")
         return value.messages
     conversation = conversation_in(value)
-    return read_messages(value if conversation is None else conversation, place)
+    return read_messages(value if conversation is None else conversation, "conversation")
 
 
 def check_compat(compat: str | None) -> None:

@@ -113,5 +113,5 @@ class Dialect(Protocol):
             head: the id, the model and the time of the answer, and the usage with which its stream begins.
         """
 
-    def write_error(self, message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:
+    def write_error(self, message: str, kind: str, *, code: str | None = None) -> Document:
         """Return an error as the dialect's clients read it; ``kind``: its type, such as ``invalid_request_error``."""

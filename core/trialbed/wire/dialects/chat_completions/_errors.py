@@ -11,13 +11,13 @@ FAILED = "error"
 """The finish reason with which routers say that a provider failed."""
 
 
-def write_error(message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:
+def write_error(message: str, kind: str, *, code: str | None = None) -> Document:
     """Return an error as OpenAI's clients read it.
 
     Args:
         kind: the error's ``type``, such as ``invalid_request_error``.
     """
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
 def reports_error(document: Mapping[str, Any]) -> bool:

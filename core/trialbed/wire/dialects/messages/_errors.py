@@ -29,15 +29,13 @@ OF_CODE = {"model_not_found": "not_found_error"}
 KINDS = frozenset(OF_STATUS.values())
 
 
-def write_error(message: str, kind: str, *, code: str | None = None, param: str | None = None) -> Document:
+def write_error(message: str, kind: str, *, code: str | None = None) -> Document:
     """Return an error as Anthropic's clients read it.
 
     Args:
         kind: its type; one of another dialect becomes that of its status.
         code: the status, or a code of its own, which stands in the details.
-        param: no part of the dialect's errors.
     """
-    del param
     status = code is not None and code.isdecimal()
     found = OF_CODE.get(code or "") or (kind if kind in KINDS and not status else OF_STATUS.get(code or "", ""))
     error: Document = {"type": found or "api_error", "message": message}
