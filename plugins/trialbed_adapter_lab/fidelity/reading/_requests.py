@@ -36,6 +36,11 @@ class Requests(Record):
         """Steps that the model's turns call for, and that did not come."""
         return max(0, -self.beyond)
 
+    @property
+    def extra(self) -> int:
+        """Requests that no turn of the model explains."""
+        return self.repeated + self.aside + max(0, self.beyond)
+
 
 def explain(requests: Sequence[ObservedRequest], expected: int) -> Requests:
     """Sort the requests of a trial.

@@ -135,7 +135,7 @@ TURNED = model_call(dict(reversed(request(USER).items())))
 def test_requests_are_sorted(calls: list[Any], repeated: int, aside: int, beyond: int) -> None:
     found = explain(observed(*calls).requests, 3)
     assert (found.seen, found.repeated, found.aside, found.beyond) == (len(calls), repeated, aside, beyond)
-    assert found.missing == max(0, -beyond)
+    assert (found.extra, found.missing) == (repeated + aside + max(0, beyond), max(0, -beyond))
 
 
 def test_a_request_that_was_cut_explains_nothing() -> None:
