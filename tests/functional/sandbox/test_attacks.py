@@ -69,7 +69,9 @@ def ordinary() -> Iterator[Installation]:
 
 
 @pytest.fixture(scope="module")
-def ordinary_installation(ordinary: Installation, wheels: Wheels) -> Installation:
+def ordinary_installation(
+    ordinary: Installation, wheels: Wheels, tmp_path_factory: pytest.TempPathFactory
+) -> Installation:
     """Trialbed with its sandboxes, in a virtual environment of the first interpreter that an ordinary user can run."""
     interpreter = next(
         filter(_runs, (os.path.realpath(sys.executable), *sorted(map(str, Path("/usr/bin").glob("python3.1?"))))), None
@@ -79,6 +81,11 @@ def ordinary_installation(ordinary: Installation, wheels: Wheels) -> Installatio
     environment = Installation(ordinary.folder / "venv")
     uv("venv", "--quiet", "--python", interpreter, str(environment.folder))
     environment.install(f"{wheels.wheel}[sandbox]")
+    # An ordinary user cannot write bytecode there: each of the programs would compile all that it imports anew.
+    elsewhere = tmp_path_factory.mktemp("first")
+    for command in (("-c", "import trialbed_adapter_lab.hostile"), ("-m", "trialbed", "run", "--limit", "1")):
+        done = environment.run(str(environment.python), *command, cwd=elsewhere)
+        assert done.returncode == 0, done.stderr
     return environment
 
 

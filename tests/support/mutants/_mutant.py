@@ -20,12 +20,10 @@ class Mutant(Defective):
 
     Attributes:
         cause: what is wrong, in words.
-        named: the checks of which any one names that cause; one of them is to head a report.
         memory: what the mutant keeps from one trial to the next.
     """
 
     cause: ClassVar[str] = ""
-    named: ClassVar[tuple[str, ...]] = ()
     memory: ClassVar[dict[str, Any]] = {}
 
     @classmethod
@@ -126,12 +124,12 @@ class _Changed:
         return await self._agent.on_tool(self._tool, self._agent.on_arguments(dict(arguments)))
 
 
-def at(seam: str, cause: str, *named: str) -> Callable[[Harm], Harm]:
-    """Make a function the mutant that does it at a seam: ``cause`` says what is wrong, ``named`` who says so."""
+def at(seam: str, cause: str) -> Callable[[Harm], Harm]:
+    """Make a function the mutant that does it at a seam: ``cause`` says what is wrong."""
 
     def register(harm: Harm) -> Harm:
         name = "".join(word.capitalize() for word in harm.__name__.split("_"))
-        fields = {f"on_{seam}": harm, "cause": cause, "named": named, "memory": {}, "__module__": harm.__module__}
+        fields = {f"on_{seam}": harm, "cause": cause, "memory": {}, "__module__": harm.__module__}
         MUTANTS.append(type(name, (Mutant,), fields))
         return harm
 
