@@ -143,9 +143,12 @@ with Store.open(sys.argv[1]) as store:
 
 RESUME = """
 import sys
+from trialbed.engine import RunOptions
+from trialbed.engine._trial_ends import TrialEnds
 from trialbed.store import Store
 with Store.open(sys.argv[1]) as store:
-    store.attempt_summaries(sys.argv[2])
+    run = store.run(sys.argv[2])
+    TrialEnds(run.config, store.each_attempt_summary(run.run_id)).due(RunOptions())
 """
 """A run that goes on reads this of the trials that it has."""
 

@@ -1,18 +1,14 @@
-"""The trials of a run: their order, seeds and tokens, and those that are due."""
+"""The trials of a run: their order, seeds and tokens, and the queue of those that are due."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import secrets
-from array import array
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from trialbed.engine._options import RunOptions
 from trialbed.records import RunConfig, TrialKey
-from trialbed.store import AttemptSummary, counted_attempts
 
 SEED_BITS = 31
 """Seeds stay below 2**31: every framework and vendor accepts those."""
@@ -55,6 +51,19 @@ def trial_key(config: RunConfig, number: int) -> TrialKey:
     repeat, query = divmod(place, every)
     framework = config.frameworks[(query + repeat + turn) % own]
     return TrialKey(framework=framework, query_id=config.query_ids[query], repeat=repeat)
+
+
+def trial_number(config: RunConfig, key: TrialKey, queries: Mapping[int | str, int]) -> int | None:
+    """The place of a trial among ``trial_keys``; None where the run has no such trial.
+
+    Args:
+        queries: the place of each of the run's queries.
+    """
+    own, query = len(config.frameworks), queries.get(key.query_id)
+    if query is None or key.framework not in config.frameworks or key.repeat >= config.repeat:
+        return None
+    turn = (config.frameworks.index(key.framework) - query - key.repeat) % own
+    return (key.repeat * len(config.query_ids) + query) * own + turn
 
 
 class DueTrials(Sequence[tuple[TrialKey, int]]):
@@ -105,34 +114,3 @@ class TrialQueue:
     def appendleft(self, trial: tuple[TrialKey, int]) -> None:
         """Have one go before all others."""
         self._before.append(trial)
-
-
-def trials_to_run(config: RunConfig, attempts: Iterable[AttemptSummary], options: RunOptions) -> DueTrials:
-    """The trials that are due, in the order in which they run, each with the number of its next attempt.
-
-    Those are due that were never measured. With ``retry_failed`` also those that failed, unless one was answered by
-    today's code of its adapter: a further answer would change nothing.
-    """
-    of_trial: dict[TrialKey, list[AttemptSummary]] = defaultdict(list)
-    for attempt in attempts:
-        of_trial[attempt.key].append(attempt)
-    if not of_trial:
-        return DueTrials(config, range(count_trials(config)), {})
-    numbers, next_attempts = array("Q"), {}
-    for number in range(count_trials(config)):
-        key = trial_key(config, number)
-        own = of_trial.get(key, ())
-        if _is_due(own, options, config.adapter_digests.get(key.framework, "")):
-            numbers.append(number)
-            if own:
-                next_attempts[number] = max(attempt.attempt for attempt in own) + 1
-    return DueTrials(config, numbers, next_attempts)
-
-
-def _is_due(own: Sequence[AttemptSummary], options: RunOptions, adapter_digest: str) -> bool:
-    if all(attempt.status == "not measured" for attempt in own):
-        return True
-    if not options.retry_failed:
-        return False
-    answered = any(attempt.status == "answered" and attempt.adapter_digest == adapter_digest for attempt in own)
-    return counted_attempts(own)[0].status == "failed" and not answered

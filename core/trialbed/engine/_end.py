@@ -10,7 +10,7 @@ from trialbed.engine._due_trials import count_trials
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.records import Run, RunStatus
-from trialbed.store import MadeReport, Store, counted_attempts
+from trialbed.store import MadeReport, Store
 
 ReportRun = Callable[[Run], MadeReport | None]
 """Makes the report of a run whose session has ended; None for none that is kept."""
@@ -53,8 +53,7 @@ class RunEnd:
 
     def _finish(self, run: Run, lost: LostTrials) -> Run:
         overall = self._overall_time()
-        counted = counted_attempts(self._store.attempt_summaries(self._run_id))
-        measured = sum(1 for attempt in counted if attempt.status != "not measured")
+        measured = self._store.count_measured(self._run_id)
         status: RunStatus = "finished" if measured == count_trials(run.config) else "incomplete"
         self._store.update_run(self._run_id, status=status, overall_time=overall, flights="")
         return run.model_copy(update={"status": status, "overall_time": overall, "lost": lost.counts})

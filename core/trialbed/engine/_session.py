@@ -13,7 +13,7 @@ from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
-from trialbed.engine._due_trials import count_trials, trials_to_run
+from trialbed.engine._due_trials import count_trials
 from trialbed.engine._end import ReportRun, RunEnd
 from trialbed.engine._failures import EndpointWatch, Outage
 from trialbed.engine._flights import FlightWatch, ModelFlight, describe_flights
@@ -33,6 +33,7 @@ from trialbed.engine._slots import Slots
 from trialbed.engine._spent import check_priced, run_budget, shares_text, used_part
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
+from trialbed.engine._trial_ends import TrialEnds
 from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners
@@ -49,7 +50,7 @@ from trialbed.records import (
     spent_as,
 )
 from trialbed.scoring_process import ScoringProcesses
-from trialbed.store import AttemptSummary, RunChanges, Store
+from trialbed.store import RunChanges, Store
 from trialbed.views import lost_line
 from trialbed.wire.addresses import split_address
 
@@ -59,11 +60,6 @@ HELPERS_KEPT = 5.0
 
 def _owe(control: ControlClient, budget: Budget, usage: Usage, cost: float | None) -> None:
     control.owe(budget.helpers_part(usage, cost))
-
-
-def _by_todays_code(attempt: AttemptSummary, digests: Mapping[str, str]) -> bool:
-    """Return whether an attempt was measured with the code that adapters have now."""
-    return attempt.status != "not measured" and attempt.adapter_digest == digests.get(attempt.key.framework, "")
 
 
 class RunSession:
@@ -115,19 +111,17 @@ class RunSession:
         return await self._end.reached(self._run, self._lost)
 
     async def _trials(self, executor: Executor | None) -> None:
-        attempts = await asyncio.to_thread(self._store.attempt_summaries, self._run.run_id)
-        todo = trials_to_run(self._run.config, attempts, self._prepared.options)
+        ends = await asyncio.to_thread(self._read_ends)
+        todo = ends.due(self._prepared.options)
         if not todo:
             if self._prepared.options.retry_failed:
                 self._progress.note(f"run {self._run.run_id} has no failed trials to repeat")
             return
-        measured = {attempt.key.framework for attempt in attempts if attempt.status != "not measured"}
         config, variable = self._run.config, self._prepared.options.api_key_env
-        same = {attempt.key.framework for attempt in attempts if _by_todays_code(attempt, config.adapter_digests)}
-        self._earlier = {info.name: info for info in self._run.frameworks if info.name in same}
-        self._outage = Outage(measured=bool(measured), key_variable=variable, models=config.models)
+        self._earlier = {info.name: info for info in self._run.frameworks if info.name in ends.current}
+        self._outage = Outage(measured=bool(ends.measured), key_variable=variable, models=config.models)
         self._check_budget()
-        answered = {config.of(framework).model for framework in measured}
+        answered = {config.of(framework).model for framework in ends.measured}
         async with self._models(answered) as models, self._runner(executor, models, todo[0][0]) as (runner, nodes):
             self._listeners.notify("run_started", run=self._run)
             total = count_trials(self._run.config)
@@ -142,6 +136,9 @@ class RunSession:
         if self._outage.spent:
             shares = await asyncio.to_thread(shares_text, self._prepared.options.budget or "", self._store, self._run)
             self._progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
+
+    def _read_ends(self) -> TrialEnds:
+        return TrialEnds(self._run.config, self._store.each_attempt_summary(self._run.run_id))
 
     def _lanes(self, models: Mapping[str, OpenedModel], nodes: NodeWatch) -> Lanes:
         return Lanes(

@@ -39,7 +39,15 @@ from trialbed.store._runs import (
     read_selections,
     read_unfinished,
 )
-from trialbed.store._trials import add_scores, each_result, has_attempts, insert_trials, read_attempts, read_results
+from trialbed.store._trials import (
+    add_scores,
+    count_measured,
+    each_end,
+    each_result,
+    has_attempts,
+    insert_trials,
+    read_results,
+)
 from trialbed.wire.redaction import redact, redaction_of
 
 
@@ -216,8 +224,17 @@ class Store:
 
     def attempt_summaries(self, run_id: str) -> list[AttemptSummary]:
         """Return the end of each committed attempt, in the order of their adding; cheaper than ``attempts``."""
+        return list(self.each_attempt_summary(run_id))
+
+    def each_attempt_summary(self, run_id: str) -> Iterator[AttemptSummary]:
+        """Yield the records of ``attempt_summaries``, read a part at a time."""
         with self._database.read() as connection:
-            return read_attempts(connection, run_id)
+            yield from each_end(connection, run_id)
+
+    def count_measured(self, run_id: str) -> int:
+        """Return how many trials of this run were measured."""
+        with self._database.read() as connection:
+            return count_measured(connection, run_id)
 
     def results(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
         """Return the attempt of each committed trial that counts, bodies included, in the order of their adding.

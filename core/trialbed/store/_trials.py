@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, delete, select, union, update
+from sqlalchemy import Connection, Row, Select, delete, func, select, union, update
 
 from trialbed.errors import DataError
 from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, WireLog
@@ -98,18 +97,23 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     connection.execute(update(trials).where(trials.c.id == row.id).values(columns))
 
 
-def read_attempts(connection: Connection, run_id: str) -> list[AttemptSummary]:
-    """Read the ends of the attempts of a run's trials, in the order in which they were added.
+def each_end(connection: Connection, run_id: str) -> Iterator[AttemptSummary]:
+    """Yield the ends of the attempts of a run's trials, in the order in which they were added, read in parts.
 
     Columns alone are read. They are not checked against the checksum of the row, as reading the trial itself does.
     """
     names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest")
-    query_of = lru_cache(maxsize=None)(decode_id)
-    chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id)
-    return [
-        AttemptSummary(TrialKey(framework=framework, query_id=query_of(query), repeat=repeat), *rest)
-        for framework, query, repeat, *rest in connection.execute(chosen.order_by(trials.c.id))
-    ]
+    chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id).order_by(trials.c.id)
+    for part in connection.execute(chosen.execution_options(yield_per=IN_ONE)).partitions():
+        for framework, query, repeat, *rest in part:
+            yield AttemptSummary(TrialKey(framework=framework, query_id=decode_id(query), repeat=repeat), *rest)
+
+
+def count_measured(connection: Connection, run_id: str) -> int:
+    """Return how many trials of a run have an attempt that was measured."""
+    key = (trials.c.framework, trials.c.query_id, trials.c.repeat)
+    measured = select(*key).where(trials.c.run_id == run_id, trials.c.status != "not measured").distinct()
+    return connection.scalar(select(func.count()).select_from(measured.subquery())) or 0
 
 
 def has_attempts(connection: Connection, run_id: str) -> bool:

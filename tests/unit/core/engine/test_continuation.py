@@ -14,10 +14,10 @@ from support.trials import ended, run_config
 
 from trialbed.engine._configuration import config_digest
 from trialbed.engine._continuation import find_run, remarks, why_not_extended
-from trialbed.engine._due_trials import trials_to_run
 from trialbed.engine._options import RunOptions
 from trialbed.engine._prepared import Prepared
 from trialbed.engine._run import prepare
+from trialbed.engine._trial_ends import TrialEnds
 from trialbed.errors import DataError, UsageError
 from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
 from trialbed.store import AttemptSummary, Store, new_run
@@ -153,7 +153,7 @@ def test_a_run_is_extended_by_queries_frameworks_and_repeats(
     for wanted in ("last", "latest", "r1", "r"):
         assert find_run(store, prepared(asked, extend=wanted)) == run
     store.add_trial("r1", ended())
-    total = len(trials_to_run(asked, [], RunOptions()))
+    total = len(TrialEnds(asked, []).due(RunOptions()))
     assert list(remarks(store, prepared(asked))) == [
         f"run r1 has 1 of these {total} trials; with --extend it is continued instead"
     ]
@@ -269,7 +269,7 @@ def test_what_is_due(own: list[tuple[TrialStatus, str]], due: int | None, due_ag
     attempts = [attempt(1, number, *one) for number, one in enumerate(own)]
     attempts.append(attempt(2, 0, "answered"))
     for options, expected in ((RunOptions(), due), (RunOptions(retry_failed=True), due_again)):
-        found = [(key.query_id, number) for key, number in trials_to_run(CONFIG, attempts, options)]
+        found = [(key.query_id, number) for key, number in TrialEnds(CONFIG, attempts).due(options)]
         assert found == ([] if expected is None else [(1, expected)])
 
 
@@ -278,7 +278,7 @@ def test_trials_that_were_not_measured_are_due(store: Store, add_run: AddRun) ->
     kinds: tuple[FailureKind, ...] = ("endpoint", "server")
     for number, kind in enumerate(kinds):
         store.add_trial("r1", ended(kind).model_copy(update={"attempt": number}))
-    due = trials_to_run(CONFIG, store.attempt_summaries("r1"), RunOptions())
+    due = TrialEnds(CONFIG, store.attempt_summaries("r1")).due(RunOptions())
     assert [(key.query_id, number) for key, number in due] == [(1, 2), (2, 0)]
 
 

@@ -7,8 +7,9 @@ import pytest
 from support.trials import run_config
 
 from trialbed.engine._configuration import adapter_versions
-from trialbed.engine._due_trials import TrialQueue, trial_keys, trials_to_run
+from trialbed.engine._due_trials import TrialQueue, trial_keys, trial_number
 from trialbed.engine._options import RunOptions
+from trialbed.engine._trial_ends import TrialEnds
 from trialbed.errors import DriverNotFound
 from trialbed.records import Environment
 
@@ -31,6 +32,13 @@ def test_frameworks_take_turns_at_being_first() -> None:
     assert first == ["a", "b", "c", "b", "c", "a"]
 
 
+def test_each_trial_is_found_at_its_place() -> None:
+    keys, queries = trial_keys(CONFIG), {query: place for place, query in enumerate(CONFIG.query_ids)}
+    assert [trial_number(CONFIG, key, queries) for key in keys] == list(range(len(keys)))
+    others = ({"framework": "d"}, {"query_id": "1"}, {"repeat": 2})
+    assert [trial_number(CONFIG, keys[0].model_copy(update=other), queries) for other in others] == [None] * 3
+
+
 def test_a_release_that_nothing_provides_is_refused(fake_distribution: FakeDistribution) -> None:
     points = {"trialbed.frameworks": {"acme": "no_such_module:Agent"}}
     fake_distribution("trialbed-acme", "0.3", entry_points=points, modules={})
@@ -47,7 +55,7 @@ def test_a_release_that_nothing_provides_is_refused(fake_distribution: FakeDistr
 
 
 def test_a_queue_gives_every_due_trial_in_order_and_what_was_put_back_first() -> None:
-    due = trials_to_run(CONFIG, [], RunOptions())
+    due = TrialEnds(CONFIG, []).due(RunOptions())
     queue, every = TrialQueue(due), [(key, 0) for key in trial_keys(CONFIG)]
     assert list(due) == list(due[:]) == every
     first, second = queue.popleft(), queue.popleft()
