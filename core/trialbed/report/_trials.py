@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any, TypeVar
 
 from trialbed.records import (
     Failure,
@@ -148,6 +150,9 @@ class ReportedTrial:
         return self.wire.api_errors + self.wire.sent_invalid + self.wire.model_errors
 
 
+Part = TypeVar("Part")
+
+
 @dataclass
 class Shortener:
     """Makes trials short; equal parts of many trials are kept once.
@@ -160,7 +165,7 @@ class Shortener:
     secrets: Collection[str] = ()
     prices: Prices | None = None
     _scores: dict[tuple[object, ...], Score] = field(default_factory=dict)
-    _tools: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    _parts: dict[object, Any] = field(default_factory=dict)
 
     def __call__(self, result: TrialResult, gold_calls: tuple[AttributedCall, ...] | None = None) -> ReportedTrial:
         """The trial, with what became of its expected calls."""
@@ -173,19 +178,37 @@ class Shortener:
             status=result.status,
             failure=self._failure(outcome.failure),
             scores=tuple(map(self._score, result.scores)),
-            selected_tools=self._tools.setdefault(result.selected_tools, result.selected_tools),
+            selected_tools=self._same(result.selected_tools),
             started_at=outcome.started_at,
             wall_time=outcome.wall_time,
             evaluation_time=result.evaluation_time,
             first=outcome.first,
-            adapter_digest=result.adapter_digest,
+            adapter_digest=self._same(result.adapter_digest),
             reason=redact(_reason(judged), self.secrets),
             finished=is_finished(result),
-            wire=_counts(result.wire, self.prices),
-            claimed=_read_claims(result),
+            wire=self._wire(result.wire),
+            claimed=self._same(_read_claims(result)),
             integrity=result.integrity,
             gold_calls=gold_calls,
         )
+
+    def _same(self, part: Part) -> Part:
+        """Return the part that an earlier trial had, if it is equal."""
+        found: Part = self._parts.setdefault((type(part), part), part)
+        return found
+
+    def _wire(self, wire: WireLog) -> WireCounts:
+        found = _counts(wire, self.prices)
+        return replace(
+            found,
+            usage=self._same(found.usage),
+            finish_reasons=self._same_counts(found.finish_reasons),
+            refused=self._same_counts(found.refused),
+        )
+
+    def _same_counts(self, counts: Mapping[str, int]) -> Mapping[str, int]:
+        found: Mapping[str, int] = self._parts.setdefault((Counter, *counts.items()), counts)
+        return found
 
     def _failure(self, failure: Failure | None) -> Failure | None:
         if failure is None:
