@@ -274,8 +274,7 @@ def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
         return
     notes = [
         *_tags_and_notes(rows),
-        "trials: those that ended with an answer, of all. solved: the mean over measured trials; failed ones count "
-        "as 0.",
+        "trials: those without a failure, of all. solved: the mean over measured trials; failed ones count as 0.",
     ]
     if any(row["success_rate"] for row in rows):
         notes.append("answered: of a verification, the share of its requests that got a valid answer.")

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 SHOWN, PRINTED = 7, 8
 """Colours of parts and curves on a screen and in print."""
 
-WIDTHS = {"PAPER": 960, "BESIDE": 860, "HALF": 600, "PHONE": 350}
-"""Pixels that a table may be estimated at to fit on paper, where its type is smaller, beside its notes, beside another
-section, and on a telephone."""
+WIDTHS = {"SCREEN": 1340, "PAPER": 590, "BESIDE": 860, "HALF": 600, "PHONE": 350}
+"""Pixels that a table may be estimated at to fit on a screen and on paper, beside its notes or another section, and on
+a telephone."""
 
 Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline | DistributionPlot
 Part: TypeAlias = Table | Plot | Disclosures | Folded

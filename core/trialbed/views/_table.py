@@ -12,11 +12,14 @@ from trialbed.views._figures import UNKNOWN
 NUMBER = re.compile(r"[\s\[(<~≥≤±+-]*\d")
 """The beginning of a number, and of an interval of numbers."""
 
-CHARACTER, GAP, EVEN = 9, 23, 24
-"""Pixels of a character and between columns on a page, and those that blocks of one table may differ by."""
+CHARACTER, GAP = 9, 23
+"""Pixels of a character and between columns on a page."""
+
+PAPER_CHARACTER, PAPER_GAP = 6, 10
+"""The same in print."""
 
 WORDS, LONG = 16, 30
-"""The characters at which a column of words can be broken, and at which a single word of it is."""
+"""The characters at which a column of words can be broken, and at which a single word of a label or in print is."""
 
 
 def is_text(text: str) -> bool:
@@ -87,30 +90,34 @@ class Table:
         labels = (self.columns[0], *(row.label.strip() for row in self.rows))
         return Table(self.title, labels, [TableRow(row[0], row[1:]) for row in rows], self.notes, legend=self.legend)
 
-    def parted(self, pixels: int) -> Iterator[Table]:
+    def parted(self, pixels: int, paper: int) -> Iterator[Table]:
         """Return the same in blocks to stand below each other, each with the labels and the pinned columns.
 
         Args:
-            pixels: that a block may be estimated at; one with a single column beside the repeated ones may be wider.
+            pixels: that a block may be estimated at on a screen; one with a single column beside the repeated ones may
+                be wider.
+            paper: that it may be estimated at in print, where lines break at every space.
         """
-        if self.pixels <= pixels:
+        blocks = self._places(pixels, paper)
+        if len(blocks) == 1:
             return iter([self])
-        blocks = self._places(pixels)
         # As many blocks as are needed, about equally wide.
-        for narrower in range(pixels - EVEN, 0, -EVEN):
-            tried = self._places(narrower)
+        for share in range(99, 0, -1):
+            tried = self._places(pixels * share // 100, paper * share // 100)
             if len(tried) > len(blocks):
                 break
             blocks = tried
         return map(self._block, blocks)
 
-    def _places(self, pixels: int) -> list[list[int]]:
+    def _places(self, pixels: int, paper: int) -> list[list[int]]:
         """Return the columns of each block, the repeated ones among them."""
-        widths = self._widths
-        fixed = list(range(len(widths)))[: 1 + self.pinned]
+        limits = [(self._widths, pixels), (self._widths_on_paper, paper)]
+        places = range(len(self._widths))
+        fixed = list(places)[: 1 + self.pinned]
         blocks = [fixed]
-        for place in range(len(fixed), len(widths)):
-            if blocks[-1] != fixed and sum(widths[one] for one in (*blocks[-1], place)) > pixels:
+        for place in places[len(fixed) :]:
+            block = [*blocks[-1], place]
+            if blocks[-1] != fixed and any(sum(widths[one] for one in block) > limit for widths, limit in limits):
                 blocks.append(fixed)
             blocks[-1] = [*blocks[-1], place]
         return blocks
@@ -134,7 +141,14 @@ class Table:
     def _widths(self) -> list[int]:
         columns = enumerate(zip(self.heads, *self.lines, strict=True)) if self.rows else ()
         words = self.of_text
-        return [GAP + CHARACTER * _characters(texts, breaks=place in words) for place, texts in columns]
+        found = [_characters(texts, breaks=place in words) for place, texts in columns]
+        return [GAP + CHARACTER * count for count in (*(min(count, LONG) for count in found[:1]), *found[1:])]
+
+    @property
+    def _widths_on_paper(self) -> list[int]:
+        columns = zip(self.heads, *self.lines, strict=True) if self.rows else ()
+        longest = (max((len(word) for text in texts for word in text.split()), default=0) for texts in columns)
+        return [PAPER_GAP + PAPER_CHARACTER * min(characters, LONG) for characters in longest]
 
     @property
     def has_long_labels(self) -> bool:
@@ -156,4 +170,4 @@ def _characters(texts: Iterable[str], *, breaks: bool) -> int:
     """Return the characters that the widest of a column's texts takes; where lines break, its longest word at least."""
     if not breaks:
         return max(map(len, texts))
-    return max(min(max(min(len(text), WORDS), *map(len, text.split()), 0), LONG) for text in texts)
+    return max(max(min(len(text), WORDS), *map(len, text.split()), 0) for text in texts)

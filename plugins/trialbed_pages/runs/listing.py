@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from trialbed.records import RunStatus
@@ -11,11 +11,14 @@ from trialbed.report import percent
 from trialbed.scoring import JUDGED
 from trialbed.store import StoredRun, StoreReader
 from trialbed_pages.runs.figure_cache import FigureCache
-from trialbed_pages.runs.headlines import Headline
+from trialbed_pages.runs.headlines import FigureMean, Headline
 from trialbed_pages.score_words import score_words
 
 PAGE = 25
 """Runs on a page."""
+
+ANSWERED = "answered"
+"""The heading of a verification's shares."""
 
 STATUSES = ("running", "interrupted", "incomplete", "finished")
 
@@ -66,7 +69,7 @@ class ListingPage:
         if self.chosen != RunFilter() or not self.rows:
             return ""
         run, headline = self.rows[0]
-        if run.status == "running":
+        if run.status == "running" or headline.score == ANSWERED:
             return ""
         known = [(name, mean.value) for name, mean in headline.means if mean.value is not None]
         return f"In the newest run, {_range(headline.score, known)}." if known else ""
@@ -109,8 +112,16 @@ def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> 
     )
     # The choices come from every run, of which there may be thousands.
     choices = cache.of_store(reader.mark, lambda: _choices(reader.runs()))
-    rows = [(run, cache.headline(run)) for run in found[skipped : skipped + PAGE]]
+    rows = [(run, _told(run, cache.headline(run))) for run in found[skipped : skipped + PAGE]]
     return ListingPage(chosen, choices, rows, len(found) > skipped + PAGE, reader.place)
+
+
+def _told(run: StoredRun, headline: Headline) -> Headline:
+    """Return the figures of a run; of a verification, the shares of requests with a valid answer."""
+    if run.record.kind != "endpoints":
+        return headline
+    rates = [(one.label, FigureMean(one.success_rate, None, 0)) for one in run.record.endpoints]
+    return replace(headline, score=ANSWERED, means=sorted(rates, key=lambda rate: -(rate[1].value or 0.0)))
 
 
 def _choices(every: Sequence[StoredRun]) -> RunChoices:

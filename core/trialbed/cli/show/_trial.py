@@ -10,7 +10,7 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.cli.show._conversation import claims, conversation, findings, scores
 from trialbed.cli.show._text import Line, is_cut, printed_lines
-from trialbed.report.inspection import TrialProblem, as_text, problems
+from trialbed.report.inspection import TrialProblem, as_text, end_text, problems
 
 if TYPE_CHECKING:
     from trialbed.records import Query, Run, ToolSpec, TrialResult
@@ -73,7 +73,7 @@ def _head(run: StoredRun | Run, result: TrialResult) -> Iterator[Line]:
     repeat = f", repeat {key.repeat}" if run.config.repeat > 1 else ""
     attempt = f", attempt {result.attempt}" if result.attempt else ""
     failure = f" ({result.outcome.failure.kind})" if result.outcome.failure else ""
-    yield Line(f"{key.framework} on query {key.query_id}{repeat}{attempt}: {result.status}{failure}")
+    yield Line(f"{key.framework} on query {key.query_id}{repeat}{attempt}: {end_text(result)}{failure}")
     parts = {"model": timing.model, "tools": timing.tool, "framework": timing.framework, "waiting": timing.waiting}
     times = ", ".join(f"{name} {time:.3f}" for name, time in parts.items() if time or name != "waiting")
     model = run.config.of(result.key.framework).model

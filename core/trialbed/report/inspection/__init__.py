@@ -4,7 +4,7 @@
 """
 
 from trialbed.report.inspection._exchanges import Exchange, ModelExchange, RequestMessage, ToolExchange, exchanges
-from trialbed.report.inspection._problems import TrialProblem, api_name, as_text, problems
+from trialbed.report.inspection._problems import TrialProblem, api_name, as_text, end_text, problems
 
 __all__ = [
     "Exchange",
@@ -14,6 +14,7 @@ __all__ = [
     "TrialProblem",
     "api_name",
     "as_text",
+    "end_text",
     "exchanges",
     "problems",
 ]

@@ -210,6 +210,13 @@ def _of_integrity(result: TrialResult) -> Iterator[TrialProblem]:
             yield TrialProblem("trial", finding_text(found))
 
 
+def end_text(result: TrialResult) -> str:
+    """Return how a trial ended: its status, in words where it ended without failure and without an answer."""
+    answer = result.outcome.answer
+    is_empty = result.status == "answered" and answer is not None and not answer.final_answer
+    return "ended without an answer" if is_empty else result.status
+
+
 def api_name(call: ApiCall) -> str:
     """The Api of a call as it is shown."""
     return "/".join(filter(None, call.api.pair))

@@ -170,4 +170,4 @@ def test_a_table_wider_than_paper_stands_in_blocks_with_the_labels_in_each() -> 
 
 def test_a_table_with_fewer_headings_than_cells_has_all_its_cells_in_blocks() -> None:
     bare = replace(WIDE, columns=("",))
-    assert sum(len(block.rows[0].cells) for block in bare.parted(500)) == 10
+    assert sum(len(block.rows[0].cells) for block in bare.parted(500, 640)) == 10
