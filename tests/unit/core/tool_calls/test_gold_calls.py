@@ -84,5 +84,5 @@ def test_the_order_of_calls_counts_for_the_accuracy_alone(failed: bool) -> None:
 def test_differences_are_short() -> None:
     (found,) = align_gold_calls([gold_call("a", x="y" * 999)], [call("a", {"x": "z", "w": 1})], []).gold
     assert found.difference.startswith('x: "z" instead of "yyy')
-    assert found.difference.endswith("…; w is not in the gold call")
+    assert found.difference.endswith("…; w is not in the expected call")
     assert len(found.difference) < 200

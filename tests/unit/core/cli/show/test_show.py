@@ -22,7 +22,7 @@ def test_a_run_is_shown_on_a_screen(bench: Any, monkeypatch: pytest.MonkeyPatch)
     shown = bench("show", "latest").output
     assert len(shown.splitlines()) <= 30
     assert shown.startswith("langgraph:native solves 0 % of 2 queries, 100 points less than reference")
-    assert re.search(r"^ +answered +solved +api_call ", shown, re.MULTILINE)
+    assert re.search(r"^ +without failure +solved +api_call ", shown, re.MULTILINE)
     assert "1 of 2 trials failed (agent)" in shown
     assert "worst queries" in shown
     assert "compared with reference" not in shown
