@@ -115,7 +115,7 @@ class RunReporter:
         self._made: tuple[MadeReport, Report] | None = None
 
     def __call__(self, ended: Run) -> MadeReport | None:
-        """Report the run as its session ends; where it lacks trials, keep the scores of thousands alone.
+        """Report the run as its session ends; if it lacks trials, only their columns, where these are kept.
 
         Raises:
             DataError: a plugin's figure has the name of another.

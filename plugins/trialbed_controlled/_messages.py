@@ -36,12 +36,15 @@ def assistant_message(document: Any, problem: str = "") -> dict[str, Any]:
 
 
 def _problem(document: Any) -> str:
-    """What a document lacks of a completion, and its beginning as JSON without what is null."""
+    """Return the reason why a document is no completion, and its beginning as JSON without what is null."""
     if not isinstance(document, dict):
         return json.dumps(document, ensure_ascii=False, default=str)[:MAX_ERROR_TEXT]
-    lack = "the first choice has no message" if document.get("choices") else "the completion has no choice"
+    if document.get("choices"):
+        reason = "the first choice has no message"
+    else:
+        reason = "the answer reports an error" if document.get("error") else "the answer has no choices"
     said = {name: value for name, value in document.items() if value is not None}
-    return f"{lack}: {json.dumps(said, ensure_ascii=False, default=str)[:MAX_ERROR_TEXT]}"
+    return f"{reason}: {json.dumps(said, ensure_ascii=False, default=str)[:MAX_ERROR_TEXT]}"
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

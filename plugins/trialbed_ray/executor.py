@@ -181,7 +181,7 @@ class RayExecutor(Executor):
         try:
             answer = await self._link.ask(place.number, "execute", spec.model_dump_json())
             if answer.lost or answer.error:
-                # Free at once, it would take trial after trial: the bridge ends it too, and makes another one.
+                # Free at once, the place would take trial after trial: the bridge ends it too, and makes another one.
                 self._drop(place)
         finally:
             place.busy = False

@@ -25,6 +25,18 @@ from trialbed_testing._snapshots import Snapshot
 from trialbed_testing._subjects import as_subject, name_of
 from trialbed_testing._trial import ObservedTrial
 
+OWN = (
+    *("frameworks", "commands", "profiles", "dataset", "model", "judge", "environments", "store", "output"),
+    "response_cache",
+    *("budget", "repeat", "limit", "query_ids", "categories", "shuffle", "models", "temperatures", "server_url"),
+)
+"""Settings that are no keywords here: a trial is one, in no store, and its parts are arguments."""
+
+HELPERS = ("judge_model", "selector_model", "simulator_model", "embedding_model")
+"""Settings that name models beside the agent's."""
+
+DEFAULT = "scripted:gold"
+
 
 def record(single: SingleTrial, file: Path) -> None:
     """Write the answers of a trial's model to a file, as ``bench record`` does.
@@ -60,19 +72,6 @@ def check_recording(file: Path, model: str) -> None:
         raise UsageError(
             f"{file} is a recording of {recorded}, and not of {model}: give --trialbed-record once to ask it"
         )
-
-
-OWN = (
-    *("frameworks", "commands", "profiles", "dataset", "model", "judge", "environments", "store", "output"),
-    "response_cache",
-    *("budget", "repeat", "limit", "query_ids", "categories", "shuffle", "models", "temperatures", "server_url"),
-)
-"""Settings that are no keywords here: a trial is one, in no store, and its parts are arguments."""
-
-HELPERS = ("judge_model", "selector_model", "simulator_model", "embedding_model")
-"""Settings that name models beside the agent's."""
-
-DEFAULT = "scripted:gold"
 
 
 class TrialThread:

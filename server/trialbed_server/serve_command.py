@@ -168,7 +168,9 @@ SECTIONS = {
 )
 @option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Format of the log's lines.")
 @plugin_option
-@plain_option("--pages", is_flag=True, help="Show the runs of the store at /pages too, expected calls included.")
+@plain_option(
+    "--pages", is_flag=True, help="Show the runs of the store at /pages too, the expected calls and answers included."
+)
 @plain_option(
     "--faults",
     metavar="SCRIPT",

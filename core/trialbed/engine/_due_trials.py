@@ -54,7 +54,7 @@ def trial_key(config: RunConfig, number: int) -> TrialKey:
 
 
 def trial_number(config: RunConfig, key: TrialKey, queries: Mapping[int | str, int]) -> int | None:
-    """The place of a trial among ``trial_keys``; None where the run has no such trial.
+    """Return the place of a trial among ``trial_keys``; None where the run has no such trial.
 
     Args:
         queries: the place of each of the run's queries.

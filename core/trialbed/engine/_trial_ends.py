@@ -11,7 +11,7 @@ from trialbed.records import RunConfig, TrialStatus
 from trialbed.store import AttemptSummary, counted_attempts
 
 STATUSES: tuple[TrialStatus | None, ...] = (None, "answered", "failed", "not measured")
-"""The end of the only attempt of a trial, by its number; None where there is none."""
+"""The end of the first attempt of a trial, by its number; None where there is none."""
 
 ANSWERED = STATUSES.index("answered")
 

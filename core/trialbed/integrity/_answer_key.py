@@ -95,7 +95,7 @@ class _Sources:
 
 
 class _PossibleSource:
-    """The texts that ``read`` finds in a request, which was complete at a time."""
+    """A request in which ``read`` finds texts, once they are asked for; it was complete at a time."""
 
     def __init__(self, call: Any, read: Callable[[Any], Iterable[str]]) -> None:
         self.complete: float = call.started + call.duration

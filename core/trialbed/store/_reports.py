@@ -69,7 +69,7 @@ def trials_version(connection: Connection, run_id: str) -> TrialsVersion:
     lines = select((trials.c.checksum + " " + cast(trials.c.id, String)).label("line"))
     own = lines.where(trials.c.run_id == run_id).order_by(trials.c.checksum, trials.c.id).subquery()
     # Joined by the database: to make a row of each takes ten times as long. If it took them in another order one day,
-    # what is kept would be read as that of another run, and made anew.
+    # what is kept would be taken for outdated, and made anew.
     joined = select(func.count(), func.aggregate_strings(own.c.line, "\n"))
     count, text = connection.execute(joined.select_from(own)).one()
     return TrialsVersion(count, hashlib.sha256((text or "").encode()).hexdigest())

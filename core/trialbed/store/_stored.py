@@ -355,7 +355,7 @@ def trial_columns(run: StoredRun, keep: Callable[[MadeReport], object]) -> Colum
 
 
 def make_columns(run: StoredRun) -> MadeReport | None:
-    """Return the columns of a run as a store keeps them; None where they are read as fast from its trials."""
+    """Return the columns of a run as a store keeps them; None where its trials are read as fast, or it is running."""
     if run.status == "running" or run.version().attempts < KEPT_FROM:
         return None
     return make_report(run, lambda: ())

@@ -16,7 +16,6 @@ from trialbed_scripted import AFTER_THE_END
 SHORT = 40
 """Characters of a text that is shown whole where another was expected."""
 
-
 CALLED = {"agent_class(": "__init__", "agent.bind_tools(": "bind_tools", "agent.answer(": "answer"}
 """The calls of an agent's methods by a worker -> the method."""
 

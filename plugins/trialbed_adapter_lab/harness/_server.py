@@ -23,6 +23,14 @@ from trialbed_adapter_lab.harness._tools import ApiReply, ScriptedTool
 from trialbed_scripted import HttpServer, Line, ReceivedRequest, Response, Script, ScriptedEndpoint, Turn, fail, send
 from trialbed_scripted.policies import as_demanded
 
+PARSE_ERROR = "Tool input parse error...\n"
+"""The virtual API's answer to a ``tool_input`` that is a text and not JSON."""
+
+RUNAWAY = 25
+"""Requests beyond the step limit after which every one is refused, answered or not, so that an endless loop ends."""
+
+PAST_LIMIT = "this trial is over: the model was asked {} times, which is all that its setting max_steps allows"
+
 
 async def serve_mcp(request: web.Request, tools: OfferedTools, *, max_body: int) -> web.Response:
     """Answer one request."""
@@ -53,15 +61,6 @@ def _scope(request: web.Request) -> dict[str, Any]:
         "query_string": b"",
         "headers": headers,
     }
-
-
-PARSE_ERROR = "Tool input parse error...\n"
-"""The virtual API's answer to a ``tool_input`` that is a text and not JSON."""
-
-RUNAWAY = 25
-"""Requests beyond the step limit after which every one is refused, answered or not, so that an endless loop ends."""
-
-PAST_LIMIT = "this trial is over: the model was asked {} times, which is all that its setting max_steps allows"
 
 
 class TrialSession:

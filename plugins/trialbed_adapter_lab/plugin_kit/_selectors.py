@@ -102,7 +102,10 @@ async def queries_stay_as_they_are(subject: PluginSubject) -> None:
         expect(query.model_dump_json() == before, f"query {query.query_id} to stay as it was", "it was changed")
 
 
-@may(reason="Its recall would say nothing about tools without expected ones.", hint="Choose by the query's text.")
+@may(
+    reason="Its recall would say nothing about tasks whose expected calls are not known.",
+    hint="Choose by the query's text.",
+)
 async def gold_is_not_read(subject: PluginSubject) -> None:
     """It chooses alike where the query's expected calls are not known."""
     selector = await _prepare(subject)

@@ -1,4 +1,4 @@
-"""Has a judge grade labelled cases."""
+"""Has a judge grade labelled cases, reckons how well it agrees with their labels, and keeps that."""
 
 from __future__ import annotations
 

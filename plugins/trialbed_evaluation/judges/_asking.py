@@ -25,6 +25,8 @@ from trialbed_evaluation.judges._prompt import PREFERENCE_INSTRUCTIONS, pair_mes
 from trialbed_evaluation.judges._steering import NOTE, steers
 from trialbed_evaluation.judges._votes import count_votes
 
+T = TypeVar("T")
+
 WINNER = "better"
 
 PREFERENCE_SCHEMA = {
@@ -50,9 +52,6 @@ def read_preference(reply: str) -> Preference:
         raise Unreadable(f"{WINNER} is {value[WINNER]!r}, not one of {', '.join(get_args(WinnerName))}")
     reason = value.get("reason")
     return Preference.model_validate({"winner": winner, "reason": reason if isinstance(reason, str) else ""})
-
-
-T = TypeVar("T")
 
 
 class AskingJudge(Judge):

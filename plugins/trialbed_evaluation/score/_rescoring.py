@@ -33,6 +33,13 @@ from trialbed.tool_calls import unasked_calls
 WITHOUT_JUDGE = ("calls", "sources")
 """The methods of verdicts for which neither the expectations nor a judge were asked."""
 
+Queries = Mapping[int | str, Query]
+
+Give = Callable[[ScoreContext, TrialResult], Awaitable[Sequence[Score]]]
+"""Gives the new scores of a trial."""
+
+JUDGE_FIELDS = ("judge", "judge_model", "judge_base_url", "judge_prompts", "judge_votes")
+
 
 def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:
     """Return the results of a task's checks, as far as the verdict of its run has them.
@@ -59,14 +66,6 @@ def _listed(verdict: Score) -> Iterator[CheckResult]:
                 yield CheckResult(text, met, reason)
             case {"text": str(text), "met": bool() | None as met, "reason": str(reason)}:
                 yield CheckResult(text, met, reason)
-
-
-Queries = Mapping[int | str, Query]
-
-Give = Callable[[ScoreContext, TrialResult], Awaitable[Sequence[Score]]]
-"""Gives the new scores of a trial."""
-
-JUDGE_FIELDS = ("judge", "judge_model", "judge_base_url", "judge_prompts", "judge_votes")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Scores of the answer: whether there is one, and the judge's verdict."""
+"""Scores of the end of a trial: its answer, the state that it leaves, the results it uses, the calls it claims."""
 
 from __future__ import annotations
 

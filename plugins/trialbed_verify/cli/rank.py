@@ -151,7 +151,6 @@ def _with_files(sources: tuple[str, ...], store: str | None) -> list[str]:
 
 
 def _write(ranking: Ranking, form: str) -> None:
-
     from trialbed.views import print_tables
     from trialbed_verify.views import ranking_records, ranking_tables
 

@@ -215,8 +215,11 @@ def with_margins(gates: Sequence[PanelGate], margins: Mapping[str, float]) -> li
     """Return the gates with other margins.
 
     Raises:
-        UsageError: a gate is unknown, or a margin is not between 0 and 1.
+        UsageError: a gate is unknown or is given by both its names, or a margin is not between 0 and 1.
     """
+    for name, label in LABELS.items():
+        if name in margins and label in margins:
+            raise UsageError(f"--gate-margin: {label} and {name} are one gate; give its margin once")
     names = {label: name for name, label in LABELS.items()}
     margins = {names.get(name, name): margin for name, margin in margins.items()}
     known = {gate.name for gate in gates}

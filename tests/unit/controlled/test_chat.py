@@ -153,7 +153,9 @@ def test_a_call_whose_name_is_no_text_is_the_models_failure(chat: ControlledChat
 @pytest.mark.parametrize(
     ("document", "text"),
     [
-        ({"id": "a", "choices": [], "usage": None}, 'the completion has no choice: {"id": "a", "choices": []}'),
+        ({"id": "a", "choices": [], "usage": None}, 'the answer has no choices: {"id": "a", "choices": []}'),
+        ({"error": {"message": "no"}}, 'the answer reports an error: {"error": {"message": "no"}}'),
+        ({"error": {}, "id": "a"}, 'the answer has no choices: {"error": {}, "id": "a"}'),
         ({"choices": [{"message": None}]}, 'the first choice has no message: {"choices": [{"message": null}]}'),
     ],
 )

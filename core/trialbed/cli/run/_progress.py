@@ -25,6 +25,15 @@ SURE = 0.25
 SPREAD = 2.0
 """Standard errors to both sides."""
 
+MAX_CAUSE = 160
+"""Characters of a cause; the table has more of it, and the document has all."""
+
+MAX_NOTE = 400
+"""Characters of a note."""
+
+SILENCE = 30.0
+"""Seconds after which requests that take long are said where there is no terminal; then after twice as many."""
+
 
 class TimeLeft:
     """The times between the ends of trials.
@@ -68,16 +77,6 @@ def duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-MAX_CAUSE = 160
-"""Characters of a cause; the table has more of it, and the document has all."""
-
-MAX_NOTE = 400
-"""Characters of a note."""
-
-SILENCE = 30.0
-"""Seconds after which requests that take long are said where there is no terminal; then after twice as many."""
 
 
 def progress() -> AbstractContextManager[TrialProgress]:

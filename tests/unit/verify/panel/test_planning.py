@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from support.cases import for_each
 
+from trialbed.errors import UsageError
 from trialbed_verify.panel import GATES, PlanOptions, plan
 from trialbed_verify.panel._distances import Distances, distances
 from trialbed_verify.panel._panel import Compared, settle, with_means
@@ -78,6 +79,11 @@ def test_intervals_cover_the_truth() -> None:
     found = [compared(0.2, 600, seed, deals=1) for seed in range(400)]
     covered = [one.distance.low <= 0 <= one.distance.high for one in found if one.distance is not None]
     assert 0.87 <= np.mean(covered) <= 0.95
+
+
+def test_a_gate_whose_margin_is_given_by_both_its_names_is_refused() -> None:
+    with pytest.raises(UsageError, match="--gate-margin: breaking and any are one gate; give its margin once"):
+        plan(PlanOptions(margins={"breaking": 0.05, "any": 0.01}))
 
 
 def test_more_flips_or_fewer_trials_need_more_cases() -> None:
