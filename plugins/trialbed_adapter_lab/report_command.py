@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, TextIO, TypeVar
+from typing import Any, Protocol, TextIO, TypeVar
 
 import click
 
-from trialbed.cli.options import FILE, Decorated, option
+from trialbed.cli.options import FILE, Decorated, option, print_json
 
 FORMATS = ("table", "markdown", "json")
 
@@ -18,8 +18,8 @@ P = TypeVar("P", bound=str)
 
 
 class _Report(Protocol):
-    def model_dump_json(self, *, indent: int) -> str:
-        """Return the report as JSON."""
+    def model_dump(self, *, mode: str) -> dict[str, Any]:
+        """Return the report as an object of JSON."""
 
 
 R = TypeVar("R", bound=_Report)
@@ -69,7 +69,7 @@ def print_report(
 ) -> None:
     """Print a report in one of ``FORMATS``."""
     if form == "json":
-        click.echo(report.model_dump_json(indent=2))
+        print_json(report.model_dump(mode="json"))
     elif form == "markdown":
         click.echo(markdown(report), nl=False)
     else:

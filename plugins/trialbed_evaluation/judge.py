@@ -87,8 +87,9 @@ def cases(as_json: bool) -> None:
 
     text = files("trialbed_evaluation.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
     if as_json:
-        text = f"{json.dumps([json.loads(line) for line in text.splitlines()], ensure_ascii=False, indent=2)}\n"
-    click.echo(text, nl=False)
+        print_json([json.loads(line) for line in text.splitlines()])
+    else:
+        click.echo(text, nl=False)
 
 
 async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibration, list[CaseFinding]]:

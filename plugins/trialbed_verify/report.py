@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trialbed.cli.options import json_text
 from trialbed.errors import DriverBroken, NothingMeasured
 from trialbed_verify.documents import as_document
 
@@ -65,7 +65,7 @@ class VerifyReport:
             files: the results of all targets.
         """
         if form != "table":
-            # Vendors send lone surrogates, which JSON can hold as escapes only.
+            # Vendors send lone surrogates, which no file can hold.
             text = self._text(form, files)
             click.echo(text.encode("utf-8", "backslashreplace"), nl=not text.endswith("\n"))
             return
@@ -82,7 +82,7 @@ class VerifyReport:
             whole = as_document(self.summaries[0])
             if self.comparisons is not None:
                 whole = {"summaries": as_document(self.summaries), **as_document(self.comparisons)}
-            return json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=2)
+            return json_text(whole)
         if form == "html":
             from trialbed_verify.publication import page
 

@@ -11,7 +11,7 @@ import click
 
 from trialbed.cli.completion import RUNS_AND_FILES
 from trialbed.cli.formats import chosen_format, make_format_option, records_text
-from trialbed.cli.options import FILE, FiniteRange, SingleOption, json_option, make_option
+from trialbed.cli.options import FILE, FiniteRange, SingleOption, json_option, json_text, make_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.errors import DriverError, UsageError
 
@@ -153,12 +153,10 @@ def _recognise(kinds: Sequence[ComparerOptions], value: str) -> ComparerOptions:
 
 
 def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
-    import json
-
     from trialbed.files import write_text
     from trialbed.views import print_tables
 
-    text = json.dumps(found.document, ensure_ascii=False, allow_nan=False, indent=2)
+    text = json_text(found.document)
     if given["output"]:
         write_text(given["output"], f"{text}\n", "--output")
     if form == "table":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.completion import completes
-from trialbed.cli.options import json_option
+from trialbed.cli.options import json_option, print_json
 
 if TYPE_CHECKING:
     from trialbed.record_fields import DescribedField, DescribedRecord
@@ -178,6 +178,7 @@ def _wrapped(text: str, first: str, others: str) -> str:
 
 
 def _print(content: Any, *, as_json: bool) -> None:
-    import json
-
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False) if as_json else content)
+    if as_json:
+        print_json(content)
+    else:
+        click.echo(content)

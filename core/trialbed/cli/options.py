@@ -136,11 +136,22 @@ json_option = plain_option("--json", "as_json", is_flag=True, help="Print the re
 
 
 def print_json(value: Any) -> None:
-    """Write a result as JSON on stdout: nothing in it controls a terminal, and a number that JSON lacks is null."""
+    """Write a result on stdout, as ``json_text`` gives it."""
+    click.echo(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return a result as indented JSON, where nothing controls a terminal, and a number that JSON lacks is null."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     except ValueError:
         finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
         text = json.dumps(finite, ensure_ascii=False, indent=2)
-    shown = (one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
-    click.echo(text if text.replace("\n", "").isprintable() else "".join(shown))
+    return escape_controls(text)
+
+
+def escape_controls(text: str) -> str:
+    """Return JSON with escapes for the characters that would control a terminal; lines stay lines."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)

@@ -14,7 +14,7 @@ import click
 
 from trialbed.cli import completion
 from trialbed.cli.completion import completes
-from trialbed.cli.options import FILE, SingleOption
+from trialbed.cli.options import FILE, SingleOption, print_json
 from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.errors import DataError, UsageError
 from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
@@ -238,11 +238,6 @@ def document(title: str, scores: Sequence[SampleScores], summaries: Sequence[Met
         },
         "results": [found.as_json() for found in scores],
     }
-
-
-def print_json(value: Any) -> None:
-    """Print a result as JSON."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=str))
 
 
 def _interval(found: MetricSummary) -> dict[str, float | None]:

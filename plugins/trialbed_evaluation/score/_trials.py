@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from trialbed.cli.options import print_json
 from trialbed.errors import UsageError
 from trialbed_evaluation.score import _files
 from trialbed_evaluation.score._rules import check_used
@@ -39,7 +40,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     }
     if given["as_json"]:
         documents = [_files.document(f"{run_id} {name}", *results) for name, results in scored.items()]
-        _files.print_json(documents)
+        print_json(documents)
     else:
         for name, results in scored.items():
             _files.print_results(f"{run_id} {name}", *results, given["show"])

@@ -100,8 +100,6 @@ def _points(
 
 
 def _list(model: str | None, store: str | None, *, as_json: bool) -> int:
-    import json
-
     from trialbed.settings import store_file
     from trialbed.store import open_store
     from trialbed_verify.stored import known_vendors
@@ -111,7 +109,7 @@ def _list(model: str | None, store: str | None, *, as_json: bool) -> int:
         with open_store(store) as reader:
             known = [pair for pair in known_vendors(reader) if model in (None, pair[0])]
     if as_json:
-        click.echo(json.dumps([{"model": one, "vendor": other} for one, other in known], ensure_ascii=False))
+        print_json([{"model": one, "vendor": other} for one, other in known])
         return 0
     for one, other in known:
         click.echo(f"{one} {other}")

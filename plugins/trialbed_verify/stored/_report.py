@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
+from trialbed.cli.options import print_json
 from trialbed.cli.stored import moment, seconds
 from trialbed.errors import UsageError
 from trialbed.files import temporary_folder
@@ -34,8 +34,7 @@ def show_run(run: StoredRun, form: str) -> None:
         if form == "json":
             document = {"run": run.record.model_dump(mode="json"), "summaries": as_document(report.summaries)}
             document |= as_document(comparisons) if comparisons else {}
-            text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)
-            click.echo(text.encode("utf-8", "backslashreplace"))
+            print_json(document)
             return
         if form == "table":
             for line in _about(run):

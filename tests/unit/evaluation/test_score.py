@@ -82,6 +82,12 @@ def test_only_the_lowest_are_explained(run: Run) -> None:
     assert "(calls.jsonl:" not in run("calls.jsonl", "--show", "0").output
 
 
+def test_json_controls_no_terminal(run: Run) -> None:
+    shown = run(write("calls.jsonl", {**RIGHT, "id": "é\x9bb"}), "--json").output
+    assert r"é\u009bb" in shown
+    assert json.loads(shown)["results"][0]["id"] == "é\x9bb"
+
+
 def test_json_has_every_sample_with_its_diagnosis(run: Run) -> None:
     document = json.loads(run(write("calls.jsonl", RIGHT, WRONG), "--json", "--metric", "tool_call_f1").output)
     assert document["summary"]["tool_call_f1"]["mean"] == 0.5

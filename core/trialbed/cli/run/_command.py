@@ -15,7 +15,7 @@ from trialbed.cli import completion
 from trialbed.cli.completion import RUNS_AND_FILES, completes, runs
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, run_format_option
-from trialbed.cli.options import json_option, option, plain_option
+from trialbed.cli.options import escape_controls, json_option, option, plain_option
 from trialbed.cli.plugin_files import plugin_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
 from trialbed.cli.sections import SectionedCommand
@@ -280,10 +280,15 @@ def _print_json(reports: Sequence[Report]) -> None:
         with open_documents(report) as documents:
             for document, entries in documents:
                 stdout.write(before)
-                stdout.writelines(part.replace(b"\n", b"\n  ") for part in document_parts(document, entries))
+                stdout.writelines(_shown(part) for part in document_parts(document, entries))
                 before = b",\n  "
     stdout.write(b"\n]\n")
     stdout.flush()
+
+
+def _shown(part: bytes) -> bytes:
+    """Return a part of a document as it is printed within a list."""
+    return escape_controls(part.decode()).encode().replace(b"\n", b"\n  ")
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:

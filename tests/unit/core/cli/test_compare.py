@@ -79,6 +79,16 @@ def test_every_format_is_written(run, tmp_path: Path) -> None:
     assert run("a1", "--apples", "2", "--format", "csv").output.split() == ["n", "2"]
 
 
+def test_json_controls_no_terminal_and_has_null_for_a_number_that_json_lacks(
+    run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Comparison({"name": "é\x9b31m", "value": float("nan")}, [Table("", notes=["so"])], [])
+    monkeypatch.setattr(Fruit, "compare", lambda *_: found)
+    shown = run("a1", "--json").output
+    assert r"é\u009b31m" in shown
+    assert json.loads(shown) == {"name": "é\x9b31m", "value": None}
+
+
 def test_a_check_that_fails_is_exit_code_1(run) -> None:
     assert run("a1", "--apples", "0").return_value == 1
 

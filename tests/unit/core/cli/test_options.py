@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 from support.cases import for_each
 
 from trialbed.cli import cli
-from trialbed.cli.options import SingleOption, option
+from trialbed.cli.options import SingleOption, escape_controls, json_text, option
 
 
 def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
@@ -87,3 +88,16 @@ def test_the_value_of_an_option_may_be_left_out_where_it_says_so() -> None:
     assert ask(**settings) is None
     assert ask("--name", **settings) == "last"
     assert ask("--name", "r1", **settings) == "r1"
+
+
+def test_json_keeps_letters_and_lines_and_escapes_all_that_controls_a_terminal() -> None:
+    value = {"ü": ["ж", "\x1b[2J", "\x9b", "\u202e", "\ud800", "🙂"]}
+    text = json_text(value)
+    assert set("üж🙂") < set(text)
+    assert text.replace("\n", "").isprintable()
+    assert json.loads(text) == value
+    assert escape_controls('{\n  "a": "b"\n}') == '{\n  "a": "b"\n}'
+
+
+def test_a_number_that_json_lacks_is_null() -> None:
+    assert json.loads(json_text([1.5, float("inf"), float("nan")])) == [1.5, None, None]
