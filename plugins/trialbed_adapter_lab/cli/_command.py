@@ -214,7 +214,7 @@ def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
     # Not in a cell, which a narrow terminal would break: it is there to be copied.
     absent = [place for place in found if place.where == "absent"]
     if absent:
-        name, which = (absent[0].framework,) * 2 if len(absent) == 1 else ("NAME", "one that is not installed")
+        name, which = (absent[0].framework,) * 2 if len(absent) == 1 else ("NAME", "a framework that is missing")
         click.echo(f"install {which}: bench env add {name}")
     for place in found:
         if place.problem:

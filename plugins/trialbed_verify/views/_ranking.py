@@ -12,12 +12,16 @@ DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
 
 
 def ranking_tables(ranking: Ranking, *, reasons: bool = True) -> list[Table]:
-    """Return a table per model, and one of all if there are several.
+    """Return a table per model, and one of all if there are several; the first with ranks explains their score.
 
     Args:
         reasons: say why vendors differ from the baseline; tables of their comparisons say so already.
     """
-    tables = [_table(model, found, ranking, reasons=reasons) for model, found in ranking.models.items()]
+    explained = next((model for model, found in ranking.models.items() if found.ranked), None)
+    tables = [
+        _table(model, found, ranking, explained=model == explained, reasons=reasons)
+        for model, found in ranking.models.items()
+    ]
     if len(tables) > 1:
         tables.append(_table("all models", ranking.overall, ranking, of_all=True, reasons=False))
     if ranking.notes:
@@ -53,7 +57,15 @@ def ranking_records(ranking: Ranking) -> list[dict[str, Any]]:
     return [_record(row, overall[row.name]) for found in ranking.models.values() for row in found.rows]
 
 
-def _table(title: str, found: Standings, ranking: Ranking, *, of_all: bool = False, reasons: bool) -> Table:
+def _table(
+    title: str,
+    found: Standings,
+    ranking: Ranking,
+    *,
+    explained: bool = False,
+    of_all: bool = False,
+    reasons: bool,
+) -> Table:
     metrics, intervals = ranking.metrics, ranking.resamples is not None
     columns = ["vendor", "rank", *(["rank 95 %"] if intervals else []), "IRF"]
     columns += [METRICS[metric].label for metric in metrics]
@@ -62,7 +74,9 @@ def _table(title: str, found: Standings, ranking: Ranking, *, of_all: bool = Fal
     heading = f"{title}: ranked over {count}"
     if not found.ranked:
         heading += "; no vendor is ranked"
-    notes = [EXPLAINED.format(k=ranking.k), *_notes(found, metrics, of_all=of_all, reasons=reasons)]
+    notes = list(_notes(found, metrics, of_all=of_all, reasons=reasons))
+    if explained:
+        notes.insert(0, EXPLAINED.format(k=ranking.k))
     return Table.of(heading, columns, rows, notes)
 
 

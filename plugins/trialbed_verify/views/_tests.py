@@ -38,7 +38,7 @@ def comparison_tests(found: VendorComparison) -> Iterator[TestCase]:
     name = f"{found.vendor.vendor} against {found.baseline.vendor}"
     for one in found.panel.applicable:
         message = f"{one.gate.meaning}: {one.reason}" if one.finding == "different" else ""
-        yield _test(name, one.gate.name, "different", message)
+        yield _test(name, one.gate.label, "different", message)
     is_different = found.panel.finding == "different"
     yield _test(name, "verdict", "different", found.panel.reason if is_different else "")
 

@@ -41,6 +41,14 @@ def test_the_metrics_that_all_have_can_be_asked_for(candidate: Any) -> None:
     assert title == "m: ranked over 4 of six metrics"
 
 
+def test_the_score_is_explained_once_and_only_where_somebody_is_ranked(candidate: Any) -> None:
+    unranked = [candidate(name, "dull", **UNSTREAMED) for name in "ab"]
+    tables = ranking_tables(rank([*unranked, *(candidate(name, model) for model in "mn" for name in "ab")]))
+    assert ["IRF" in " ".join(table.notes) for table in tables[:3]] == [False, True, False]
+    assert sum("IRF, inverse rank fusion" in note for table in tables for note in table.notes) == 1
+    assert not any("IRF" in note for table in ranking_tables(rank(unranked)) for note in table.notes)
+
+
 def test_chosen_metrics_alone_count(candidate: Any) -> None:
     fast, exact = candidate("fast", tps=99.0, f1=0.7), candidate("exact")
     assert names(rank([fast, exact], RankOptions(metrics=("tps",))).as_document()["models"][0]["ranked"]) == [
