@@ -82,7 +82,7 @@ class Conclusion:
         if found.is_difference:
             return f", {apart} (shown: p {'<0.001' if found.p_adjusted < 0.001 else f'{found.p_adjusted:.3f}'})"
         enough = f", about {found.needed:,} queries would be enough" if found.needed else ""
-        if not found.difference:
+        if points(found.difference) == points(0):
             return f", as many as {found.baseline} but not the same; nothing is shown yet{enough}"
         return f", {apart}; not yet shown{enough}"
 
@@ -122,16 +122,17 @@ def percent(share: float, digits: int = 0) -> str:
     Args:
         digits: after the point.
     """
-    shown = f"{100 * share:.{digits}f}".removesuffix(".0")
+    shown, step = f"{100 * share:.{digits}f}", 10.0**-digits
     if share > 0 and not float(shown):
-        return "<1 %"
-    return ">99 %" if share < 1 and float(shown) == 100 else f"{shown} %"
+        return f"<{step:.{digits}f} %"
+    return f">{100 - step:.{digits}f} %" if share < 1 and float(shown) == 100 else f"{shown} %"
 
 
 def points(difference: float) -> str:
     """Return a difference between shares without its sign; a small one has a digit, as shares are rounded."""
-    found = abs(100 * difference)
-    if found < LEAST:
+    # Means over the same values in another order differ by an error of rounding.
+    found = round(abs(100 * difference), 9)
+    if 0 < found < LEAST:
         return "less than 0.1 points"
     shown = f"{found:.0f}" if found >= WHOLE else f"{found:.1f}".removesuffix(".0")
     return "1 point" if shown == "1" else f"{shown} points"

@@ -212,7 +212,7 @@ def _causes(found: Sequence[PublishedFinding]) -> Iterator[str]:
         yield f"Where {framework} is lower in a task than its controlled profile, by any score: {told_of}."
 
 
-LOST = "Where expected calls were lost"
+LOST = "Where calls were lost"
 
 UNCALLED = "unsolved without an expected call"
 
@@ -235,7 +235,7 @@ def _losses(run: RunNumbers, prefix: str) -> Iterator[Table]:
     notes = [
         "Each expected call of each trial is counted once, at the first stage that it did not pass. Every lost call, "
         "with its reason, stands in losses.csv.",
-        *([f"{UNCALLED}: trials of tasks that expect no call, which have none to lose."] if uncalled else []),
+        *([f"{UNCALLED}: unsolved trials of tasks that expect no call, and so have none to lose."] if uncalled else []),
         *(f"{reason}: {n} calls" for reason, n in _reasons(run)),
     ]
     yield Table.of(f"{prefix}{LOST}", ("", "expected", *stages, USED, *([UNCALLED] if uncalled else [])), rows, notes)
@@ -279,7 +279,7 @@ def _spread(framework: PublishedFramework, repeat: int) -> float:
 def _noise_sentence(run: RunNumbers) -> Iterator[str]:
     if run.repeat > 1 and run.frameworks:
         widest = max(_spread(one, run.repeat) for one in run.frameworks)
-        if not widest:
+        if points(widest) == points(0):
             yield "The model's noise moves none of these shares: the repeats of each set-up agree."
             return
         yield (
@@ -294,7 +294,7 @@ def _noise(run: RunNumbers, prefix: str) -> Iterator[Table]:
     rows = []
     for one in run.frameworks:
         shares = [UNKNOWN if share is None else percent(share, 1) for share in by_repeat(one, run.repeat)]
-        rows.append((one.label, *shares, f"{points(_spread(one, run.repeat))}", f"{flips(one)} of {len(one.solved)}"))
+        rows.append((one.label, *shares, points(_spread(one, run.repeat)), f"{flips(one)} of {len(one.solved)}"))
     columns = ("", *(f"repeat {place + 1}" for place in range(run.repeat)), "apart", "tasks that changed")
     yield Table.of(
         f"{prefix}The noise of the model by itself",

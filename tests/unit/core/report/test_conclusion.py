@@ -7,7 +7,7 @@ from typing import Any
 from support.cases import for_each
 
 from trialbed.records import Run, ScoreDescription
-from trialbed.report import Conclusion, ScoreMean, build_report, conclusions, percent
+from trialbed.report import Conclusion, ScoreMean, build_report, conclusions, percent, points
 from trialbed.report.attribution import STAGES, USED, Attribution
 from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
 
@@ -73,6 +73,16 @@ def test_losses_are_counted() -> None:
 def test_a_share_is_0_or_100_only_where_it_is() -> None:
     assert [percent(share) for share in (0.0, 0.001, 0.005, 0.5, 0.99, 0.999, 1.0)] == [
         "0 %", "<1 %", "<1 %", "50 %", "99 %", ">99 %", "100 %",
+    ]  # fmt: skip
+    assert [percent(share, 1) for share in (0.0, 0.0004, 0.0006, 0.367, 0.4, 0.9994, 0.9996, 1.0)] == [
+        "0.0 %", "<0.1 %", "0.1 %", "36.7 %", "40.0 %", "99.9 %", ">99.9 %", "100.0 %",
+    ]  # fmt: skip
+
+
+def test_a_difference_has_a_digit_while_it_is_small_and_is_0_only_where_it_is() -> None:
+    differences = (0.0, 0.1 + 0.2 - 0.3, 0.0004, -0.01, 0.036, 0.094, 0.095, 0.4)
+    assert [points(difference) for difference in differences] == [
+        "0 points", "0 points", "less than 0.1 points", "1 point", "3.6 points", "9.4 points", "10 points", "40 points",
     ]  # fmt: skip
 
 

@@ -136,7 +136,7 @@ def test_noise_is_what_repeats_of_one_set_up_differ_by() -> None:
     assert by_repeat(reference, 2) == [1.0, 0.5]
     table = next(part for part in parts_of(run(), figures_of(run())) if "noise" in part.title)
     assert isinstance(table, Table)
-    assert table.rows[0].cells == ("100 %", "50 %", "50 points", "1 of 2")
+    assert table.rows[0].cells == ("100.0 %", "50.0 %", "50 points", "1 of 2")
 
 
 def test_every_lost_call_is_named_with_its_reason_and_tokens_are_told_for_each_solved_task() -> None:
