@@ -280,13 +280,13 @@ def _print_json(reports: Sequence[Report]) -> None:
         with open_documents(report) as documents:
             for document, entries in documents:
                 stdout.write(before)
-                stdout.writelines(_shown(part) for part in document_parts(document, entries))
+                stdout.writelines(_list_entry(part) for part in document_parts(document, entries))
                 before = b",\n  "
     stdout.write(b"\n]\n")
     stdout.flush()
 
 
-def _shown(part: bytes) -> bytes:
+def _list_entry(part: bytes) -> bytes:
     """Return a part of a document as it is printed within a list."""
     return escape_controls(part.decode()).encode().replace(b"\n", b"\n  ")
 
