@@ -5,9 +5,10 @@ The difference over the trials by which they differ is the cost of a further tri
 Counted is the processor time of the command and of all that it starts, also on the nodes. That of the cluster's own
 programs, which never rest, is measured while nothing runs, and left out.
 
-``--frameworks`` is another measurement: 60 trials of each framework over both nodes, one of which is killed once a
-third of the trials has ended, and another one is started. Every trial must be measured once, and the documents but for
-their times must be those of a run on this machine, which follows. ``--store`` may name a PostgreSQL database.
+``--frameworks`` is another measurement: 60 trials of each framework over both nodes, one of which is killed as soon as
+the run says that a third of the trials has ended, and another one is started. It fails if no node was killed while
+trials were left, if not every trial was measured once, or if the documents differ from those of a run on this machine,
+which follows, in more than times and what a loss changes. ``--store`` may name a PostgreSQL database.
 
     python benchmarks/nodes.py [--rounds 5] [--trials 360]
     python benchmarks/nodes.py --frameworks langgraph,crewai,agno [--store URL]
@@ -28,10 +29,11 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 from growth import save
@@ -46,6 +48,9 @@ FEW = 60
 QUERIES = 12
 IDLE = 10.0
 """Seconds in which the cluster's own use of processors is measured."""
+
+OF_LOSSES = re.compile(r"\[\d+\]\.(metadata\.lost_trials|summary\.totals\.\w+|results\[\d+\]\.attempt): ")
+"""Where documents show that a trial was lost, and ran again."""
 
 
 def main() -> None:
@@ -158,8 +163,13 @@ def on_nodes(cluster: RayCluster) -> list[str]:
     return ["--executor", "ray", "--ray-address", cluster.address, "--executor-option", "memory=512M"]
 
 
-def bench(folder: Path, *arguments: str, at: int = 0, then: Callable[[], object] = int) -> str:
-    """Run the command, and return its standard output; once so many trials have ended, do something."""
+def bench(folder: Path, *arguments: str, at: int = 0, then: Callable[[], None] | None = None) -> str:
+    """Run the command, and return its standard output.
+
+    Args:
+        then: is called while trials are left, once so many have ended.
+        at: that many.
+    """
     command = [sys.executable, "-m", "trialbed", "run", *arguments, "--yes", "--json"]
     with (
         subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process,
@@ -170,12 +180,14 @@ def bench(folder: Path, *arguments: str, at: int = 0, then: Callable[[], object]
         out = reading.submit(process.stdout.read)
         for line in process.stderr:
             sys.stderr.write(line)
-            done = re.match(r"\[(\d+)/", line)
-            if at and done and int(done[1]) >= at:
-                at = 0
+            done = re.match(r"\[(\d+)/(\d+)\]", line)
+            if then and done and at <= int(done[1]) < int(done[2]):
                 then()
+                then = None
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
+    if then:
+        raise SystemExit(f"{' '.join(command)} was never seen with {at} trials ended and some left")
     return out.result()
 
 
@@ -190,19 +202,37 @@ def run_frameworks(cluster: RayCluster, folder: Path, names: list[str], url: str
         cluster.kill()
         cluster.add()
 
-    found = bench(folder, *command, "--store", store, *on_nodes(cluster), at=trials // 3, then=kill)
-    documents = json.loads(found)
+    out = bench(folder, *command, "--store", store, *on_nodes(cluster), at=trials // 3, then=kill)
+    documents = json.loads(out)
     took = time.monotonic() - began
     metadata = documents[0]["metadata"]
     with Store.open(store) as opened:
         attempts = opened.attempts(metadata["run_id"])
-    answered = [attempt for attempt in attempts if attempt.status == "answered"]
-    measured = Counter(attempt.key for attempt in answered)
-    nodes = Counter(attempt.outcome.node for attempt in answered)
-    print(f"{len(measured)} of {trials} trials answered in {took:.0f} s")
-    print(f"by node: {dict(nodes)}; lost: {metadata.get('lost_trials', {})}; twice: {max(measured.values()) > 1}")
+    counted = [attempt for attempt in attempts if attempt.status != "not measured"]
+    measured = Counter(attempt.key for attempt in counted)
+    nodes = Counter(attempt.outcome.node for attempt in counted)
+    lost = metadata.get("lost_trials", {})
+    print(f"{len(measured)} of {trials} trials measured in {took:.0f} s; by node: {dict(nodes)}; lost: {lost}")
     here = json.loads(bench(folder, *command, "--store", str(folder / "here.db")))
-    print("other than on one machine:", [*differences(documents, here)])
+    found = [*differences(documents, here)]
+    print("other than on one machine:", found)
+    if wrong := [*faults(measured, trials, found, losses=bool(lost))]:
+        raise SystemExit("\n".join(wrong))
+
+
+def faults(measured: Mapping[Any, int], trials: int, found: Iterable[str], *, losses: bool) -> Iterator[str]:
+    """Yield all that is not as it must be.
+
+    Args:
+        measured: how many attempts of each trial were measured.
+        trials: how many trials the run has.
+        found: the differences of its documents from those of a run on one machine.
+        losses: whether trials were lost, which is all that documents may differ in.
+    """
+    if len(measured) != trials:
+        yield f"{len(measured)} of {trials} trials were measured"
+    yield from (f"{trial} was measured {times} times" for trial, times in measured.items() if times > 1)
+    yield from (f"the documents differ: {one}" for one in found if not (losses and OF_LOSSES.match(one)))
 
 
 if __name__ == "__main__":
