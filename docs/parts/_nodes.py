@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 from parts._growth import gateway_milliseconds, known_figures
@@ -9,6 +11,8 @@ from parts._markdown import table
 
 REQUESTS = 3
 """Of a trial, in all tables."""
+
+PROCESSES = ("engine", "server", "worker", "supervisor")
 
 MODEL = 2.0
 """Seconds of a request to a model, where one is assumed."""
@@ -22,16 +26,50 @@ MANY = 100_000
 
 def concurrency() -> str:
     """What a trial costs, and what each process holds, where so many trials run at a time."""
+    found = _runs_at_once()
+    rows = [_of_run(str(most), run) for most, run in found.items()]
+    titles = (
+        "trials at a time",
+        "trials",
+        "engine",
+        "server",
+        "a worker, its trials alone",
+        "its supervisor, start and end included",
+        "CPU of a trial, all four",
+    )
+    least, most = min(found), max(found)
+    times = sum(_costs(found[most]).values()) / sum(_costs(found[least]).values())
+    starts = [_start_of_worker(run) for run in found.values()]
+    note = (
+        f"A trial takes {times:.2f} times as much with {most} at a time as with {least}. "
+        f"The start of a worker, {min(starts):.1f} to {max(starts):.1f} s of a processor, is not in these figures. "
+        "In a worker, the time is the median over its trials but the first, as the run stored it; elsewhere it is from "
+        "the first trial to the end of the run, its report included. Memory is the most that one process had."
+    )
+    return f"{table(titles, rows)}\n\n{_about(found)} {note}"
+
+
+def _runs_at_once() -> dict[int, dict[str, Any]]:
+    """The runs that were measured, by the trials at a time."""
     found = {int(most): own["run"] for most, own in known_figures("concurrency").items()}
-    rows = [_of_run(str(most), found[most]) for most in sorted(found)]
-    titles = ("trials at a time", "trials", "engine", "server", "a worker", "CPU of a trial, all")
-    return f"{table(titles, rows)}\n\n{_about(found)}"
+    return dict(sorted(found.items()))
+
+
+def _costs(run: dict[str, Any]) -> dict[str, float]:
+    """The processor's milliseconds of a trial in each kind of process."""
+    return {kind: run["trial"] if kind == "worker" else run[kind]["per trial"] for kind in PROCESSES}
 
 
 def _of_run(name: str, run: dict[str, Any]) -> tuple[str, ...]:
-    costs = {"engine": run["engine"]["per trial"], "server": run["server"]["per trial"], "worker": run["trial"]}
+    costs = _costs(run)
     cells = (f"{cost:.1f} ms, {run[kind]['mib']:.0f} MiB" for kind, cost in costs.items())
     return name, f"{run['trials']:,}", *cells, f"{sum(costs.values()):.0f} ms"
+
+
+def _start_of_worker(run: dict[str, Any]) -> float:
+    """The processor's seconds of a worker beside its trials."""
+    worker = run["worker"]
+    return float(worker["cpu"] - run["trials"] * run["trial"] / 1000) / int(worker["processes"])
 
 
 def costs_of_frameworks() -> str:
@@ -43,13 +81,17 @@ def costs_of_frameworks() -> str:
     ]
     titles = (
         "framework",
-        "CPU of a trial, native",
+        "CPU of a trial in its worker, native",
         "controlled",
-        "memory of a worker",
-        "trials/s of a processor",
-        f"agents at a time where each of {REQUESTS} requests takes {MODEL:g} s",
+        "memory of a worker, the larger of both",
+        "trials/s of a processor, native",
+        f"agents at a time of a processor, native, where each of {REQUESTS} requests takes {MODEL:g} s",
     )
-    return f"{table(titles, rows)}\n\n{_about(found)}"
+    note = (
+        "The time is the median over a run's trials but the first of each worker, as the run stored it; memory is the "
+        "most that a worker had. The last two columns follow from the first, and have no engine and no server in them."
+    )
+    return f"{table(titles, rows)}\n\n{_about(found)} {note}"
 
 
 def _of_framework(name: str, runs: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -62,24 +104,41 @@ def _of_framework(name: str, runs: list[dict[str, Any]]) -> tuple[str, ...]:
 
 def limits_of_vendors() -> str:
     """What a run reaches at a vendor's requests a minute, and what is busy with it then."""
-    costs = [own["run"]["trial"] for own in known_figures("frameworks").values()]
-    server = gateway_milliseconds()
-    rows = [_of_rate(rate, server, min(costs), max(costs)) for rate in RATES]
+    runs = [_costs(run) for run in _runs_at_once().values()]
+    costs = {
+        "engine": [run["engine"] for run in runs],
+        "server": [*(run["server"] for run in runs), gateway_milliseconds()],
+        "agents": [own["run"]["trial"] for own in known_figures("frameworks").values()],
+    }
     titles = (
         "requests a minute",
         "trials/s",
         f"{MANY:,} trials take",
-        "processors that the server takes",
-        "processors that agents take",
+        "processors that the engine takes",
+        "the server",
+        "agents",
+        "runs that are needed, each with a server",
     )
-    return table(titles, rows)
+    engine, server = (f"{min(costs[kind]):.0f} to {max(costs[kind]):.0f} ms" for kind in ("engine", "server"))
+    note = (
+        f"The engine takes {engine} of a trial in the table of [trials at a time](#trials-at-a-time). The server takes "
+        f"{server}: the least is of the same table, with a scripted model, and the most of an endpoint's "
+        "[streamed answers](#a-server). Agents are those of [the table of frameworks](#a-node). An engine and the "
+        "server of its run are a process each, and take one processor at most."
+    )
+    return f"{table(titles, [_of_rate(rate, costs) for rate in RATES])}\n\n{note}"
 
 
-def _of_rate(rate: int, server: float, least: float, most: float) -> tuple[str, ...]:
+def _of_rate(rate: int, costs: dict[str, list[float]]) -> tuple[str, ...]:
     trials = rate / 60 / REQUESTS
-    hours = MANY / trials / 3600
-    agents = " to ".join(f"{trials * cost / 1000:.1f}" for cost in (least, most))
-    return f"{rate:,}", f"{trials:.1f}", f"{hours:.1f} h", f"{trials * server / 1000:.1f}", agents
+    busy = {kind: [trials * cost / 1000 for cost in found] for kind, found in costs.items()}
+    runs = math.ceil(max(*busy["engine"], *busy["server"]))
+    return f"{rate:,}", f"{trials:.1f}", f"{MANY / trials / 3600:.1f} h", *map(_span, busy.values()), str(runs)
+
+
+def _span(values: Iterable[float]) -> str:
+    ordered = sorted(values)
+    return f"{ordered[0]:.2f} to {ordered[-1]:.2f}"
 
 
 def costs_of_nodes() -> str:
@@ -102,7 +161,5 @@ def _about(found: dict[Any, dict[str, Any]]) -> str:
     return (
         f"Measured on {' and '.join(sorted({about['date'] for about in every}))} by `benchmarks/running.py` with "
         f"`scripted:gold`, Python {every[0]['python']}, {every[0]['processors']} processors, under a load of "
-        f"{min(loads):g} to {max(loads):g}. In a worker, the time is the median over its trials but the first, as the "
-        "run stored it; elsewhere it is from the first trial to the end of the run. Memory is the most that a process "
-        "had."
+        f"{min(loads):g} to {max(loads):g}."
     )
