@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from trialbed.contracts import Executor, Node
@@ -23,6 +24,9 @@ MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest")
 
 IN_A_ROW = 3
 """Trials that a node loses one after the other until it gets no further one, where there are other nodes."""
+
+MOST_JOINS = 2
+"""Joins of a node that may fail, while there is no other, until no further one of it is waited for."""
 
 EARLIER = ("before", "now")
 """The names of both sides, where something differs from earlier sessions."""
@@ -76,7 +80,8 @@ class NodeWatch:
         # For their losses, also where they leave with each loss and come back.
         self._given_up: set[Who] = set()
         self._joining: dict[Who, asyncio.Task[None]] = {}
-        self._fleeting: set[str] = set()
+        # Name of a node -> its joins that have failed since a trial could last run.
+        self._failed: Counter[str] = Counter()
         self._none_since: float | None = None
         self._slots: Slots | None = None
         self._most = 0
@@ -189,39 +194,44 @@ class NodeWatch:
         there = {_who(node) for node in nodes}
         self._accepted &= there
         self._refused &= there
-        for node in nodes:
-            if _who(node) not in self._accepted | self._refused | self._given_up | self._joining.keys():
-                self._joining[_who(node)] = asyncio.create_task(self._join(node))
         capacity = sum(node.capacity for node in nodes if _who(node) in self._accepted)
+        self._begin_joins(nodes)
+        if not capacity and not self._may_join() and self._waited() >= self._executor.patience / 2:
+            self._take_back(there & self._given_up)
+            self._begin_joins(nodes)
         slots.most = min(self._most, capacity)
         if capacity:
             for who in (there & self._given_up) - self._refused:
                 self._refuse(who)  # it is back, and the executor may use it
         self._wait(capacity)
-        if not self._may_join() and self._waited() >= self._executor.patience / 2:
-            self._take_back(there & self._given_up)
+
+    def _begin_joins(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            if _who(node) not in self._accepted | self._refused | self._given_up | self._joining.keys():
+                self._joining[_who(node)] = asyncio.create_task(self._join(node))
 
     def _take_back(self, given_up: set[Who]) -> None:
         """Describe and accept nodes again that were given up: they are better than none."""
         for name, _ in sorted(given_up):
             self._say(f"the node {name} gets trials again, as no other is left")
+            del self._failed[name]
         self._given_up -= given_up
         self._refused -= given_up
 
     def _waited(self) -> float:
-        """Seconds for which there has been no node."""
+        """Seconds for which there has been no node, nor one that is waited for while it joins."""
         return 0.0 if self._none_since is None else self._clock() - self._none_since
 
     def _may_join(self) -> bool:
-        """True while a node joins, but for one that was lost while it joined, if no trial could run since."""
-        return any(name not in self._fleeting for name, _ in self._joining)
+        """True while a node joins, but for one whose joins fail again and again."""
+        return any(self._failed[name] < MOST_JOINS for name, _ in self._joining)
 
     def _wait(self, capacity: int) -> None:
         if capacity:
             self._none_since = None
-            self._fleeting.clear()
+            self._failed.clear()
         elif self._may_join():
-            return
+            self._none_since = None  # if it fails, however long that took, the next one has as much time to come
         elif self._none_since is None:
             self._none_since = self._clock()
             self._say(f"no node is left; one is waited for, at most {self._executor.patience:g} s")
@@ -259,7 +269,7 @@ class NodeWatch:
         finally:
             del self._joining[_who(node)]
         if _who(node) not in {_who(one) for one in self._nodes() or ()}:
-            self._fleeting.add(node.name)
+            self._failed[node.name] += 1
             return  # it has left again
         if _who(node) in self._given_up:
             return
@@ -269,6 +279,7 @@ class NodeWatch:
             except Exception as error:  # noqa: BLE001 - as above
                 problem = _text(error)
         if problem:
+            self._failed[node.name] += 1
             self._refused.add(_who(node))
             self._say(f"the node {node.name} is not used: {problem}")
         else:

@@ -328,6 +328,126 @@ async def test_a_node_that_is_lost_whenever_it_joins_is_none_that_has_come() -> 
     assert time.said == ["no node is left; one is waited for, at most 10 s"]
 
 
+class Slow(Cluster):
+    """Nodes other than the first take as long to be described as a test says, and are then refused or lost."""
+
+    def __init__(self, time: Time, took: float, **capacities: int) -> None:
+        super().__init__(**capacities)
+        self.time, self.took = time, took
+        self.begun = 0
+        self.lost = 0
+
+    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
+        if node in ("a", "c"):
+            return await super().describe(framework, node)
+        self.begun += 1
+        end = self.time.now + self.took
+        while self.time.now < end:
+            await asyncio.sleep(0)
+        if self.lost:
+            self.lost -= 1
+            self.identities[node] = f"started {self.begun}"
+        return await super().describe(framework, node)
+
+
+async def test_the_time_in_which_a_node_joins_is_no_waiting() -> None:
+    time, slots = Time(), Slots(8)
+    cluster = Slow(time, 50, a=1)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 1)
+        cluster.broken = {"b"}
+        cluster.capacities.clear()
+        await moved(time, 3)
+        cluster.capacities["b"] = 1
+        async with asyncio.timeout(60):
+            while len(time.said) < 2:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0)
+        await moved(time, 8)
+        assert watch.gone == "", "b was there, and the next one has as much time"
+        cluster.capacities["a"] = 1
+        await until(slots, 1)
+    assert time.said == [
+        "no node is left; one is waited for, at most 10 s",
+        "the node b is not used: the adapter is missing",
+        "no node is left; one is waited for, at most 10 s",
+        "the node a has joined",
+    ]
+
+
+async def test_a_node_that_was_given_up_is_taken_back_where_a_slow_join_fails() -> None:
+    time, slots = Time(), Slots(8)
+    cluster = Slow(time, 50, a=2, c=1)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 3)
+        for second in (1, 2, 3):
+            watch.note(ended("a", second, second))
+        assert slots.most == 1
+        cluster.broken = {"b"}
+        del cluster.capacities["c"]
+        await moved(time, 3)
+        cluster.capacities["b"] = 1
+        await until(slots, 2)
+    assert watch.gone == ""
+    assert time.said[-2:] == ["the node a gets trials again, as no other is left", "the node a has joined"]
+
+
+async def test_a_look_that_comes_late_takes_back_a_node_that_was_given_up() -> None:
+    cluster, time, slots = Cluster(a=2, c=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 3)
+        for second in (1, 2, 3):
+            watch.note(ended("a", second, second))
+        del cluster.capacities["c"]
+        await until(slots, 0)
+        time.now += 60
+        await until(slots, 2)
+    assert watch.gone == ""
+
+
+async def test_a_node_that_was_lost_once_has_the_time_that_it_needs_to_join() -> None:
+    time, slots = Time(), Slots(8)
+    cluster = Slow(time, 50, a=1)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 1)
+        cluster.lost = 1
+        cluster.capacities.clear()
+        cluster.capacities["b"] = 3
+        await until(slots, 3)
+    assert (watch.gone, cluster.begun) == ("", 2)
+
+
+async def test_a_node_that_is_refused_whenever_it_comes_keeps_no_run_waiting() -> None:
+    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 1)
+        cluster.broken = {"b"}
+        cluster.capacities.clear()
+        cluster.capacities["b"] = 1
+        async with asyncio.timeout(60):
+            while not watch.gone:
+                cluster.identities["b"] = f"started at {time.now}"
+                await asyncio.sleep(0)
+    assert time.now < 20
+
+
+async def moved(time: Time, seconds: float) -> None:
+    """Wait until the clock of the test has moved on."""
+    end = time.now + seconds
+    async with asyncio.timeout(60):
+        while time.now < end:  # noqa: ASYNC110 - it moves as others sleep
+            await asyncio.sleep(0)
+
+
 async def test_a_look_that_fails_is_not_the_last() -> None:
     cluster, time, slots = Cluster(a=1), Time(), Slots(8)
     watch = time.watch(cluster)
