@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 
 from trialbed.engine._due_trials import count_trials
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._progress import RunProgress, say_when_long
+from trialbed.own_thread import OwnThread
 from trialbed.records import Run, RunStatus
 from trialbed.store import MadeReport, Store
 
 ReportRun = Callable[[Run], MadeReport | None]
 """Makes the report of a run whose session has ended; None for none that is kept."""
+
+PREPARING = "the run is kept; preparing its figures, so that later commands are fast (Ctrl-C leaves that out)"
 
 
 class RunEnd:
@@ -42,7 +46,7 @@ class RunEnd:
         ended = await asyncio.shield(asyncio.to_thread(self._end_early, void=void))
         if ended is not None:
             keeping = self._keep_report(ended)
-            await say_when_long(self._progress, "keeping the scores of the trials for those who read them", keeping)
+            await say_when_long(self._progress, PREPARING, keeping)
 
     def _end_early(self, *, void: bool) -> Run | None:
         if self._store.has_attempts(self._run_id) and not void:
@@ -61,7 +65,7 @@ class RunEnd:
     async def _keep_report(self, ended: Run) -> None:
         """Keep the report of a run whose end is stored: whatever keeps it from that, its trials are all there."""
         try:
-            report = None if self._report is None else await asyncio.to_thread(self._report, ended)
+            report = None if self._report is None else await _in_own_thread(partial(self._report, ended))
             if report is not None:
                 await asyncio.to_thread(self._store.keep_report, report)
         except Exception as error:  # noqa: BLE001 - plugins take part in it; the run has ended all the same
@@ -70,3 +74,12 @@ class RunEnd:
 
     def _overall_time(self) -> float:
         return self._time_before + time.monotonic() - self._began
+
+
+async def _in_own_thread(make: Callable[[], MadeReport | None]) -> MadeReport | None:
+    """Make a report in a thread that no program waits for, so that a further Ctrl-C ends it."""
+    thread = OwnThread()
+    try:
+        return await thread.do(make)
+    finally:
+        thread.end()

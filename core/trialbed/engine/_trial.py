@@ -51,6 +51,7 @@ from trialbed.scoring import (
     ScoreContext,
     ScoringStopped,
     is_large,
+    is_short,
     is_small,
     judge_label,
     run_checks,
@@ -318,10 +319,9 @@ class TrialRunner:
             ScoringStopped: they are more than can be read within the limits.
         """
         answer, live = outcome.answer or Answer(final_answer=""), self._is_live(key)
-        read = partial(
-            integrity_findings, self.queries[key.query_id], self._tools(key), outcome, wire, outside, in_process=live
-        )
-        if is_small(answer, wire):
+        query, tools = self.queries[key.query_id], self._tools(key)
+        read = partial(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
+        if is_small(answer, wire) and is_short(query, tools):
             return read()  # to wait for a thread takes nearly as long, and both then take turns
         if self.processes is None or not is_large(answer, wire):
             return await asyncio.to_thread(read)

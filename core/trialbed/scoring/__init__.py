@@ -7,6 +7,7 @@ from trialbed.scoring._bounds import (
     SILENT_SECONDS,
     ScoringStopped,
     is_large,
+    is_short,
     is_small,
 )
 from trialbed.scoring._calibration import (
@@ -72,6 +73,7 @@ __all__ = [
     "expectations",
     "first_trials_apart",
     "is_large",
+    "is_short",
     "is_small",
     "judge_apart",
     "judge_here",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from trialbed.identity import once_for
-from trialbed.records import Answer, WireLog
+from trialbed.records import Answer, Query, ToolSpec, WireLog
 
 LONGEST_ANSWER = 500_000
 """Characters of an answer that is judged: about a thousand pages. A trial with a longer one has failed."""
@@ -17,7 +18,10 @@ LARGE_LOG = 1_000_000
 """Characters of a server's log and of the agent's claims, likewise."""
 
 SMALL_LOG = 50_000
-"""Characters of both, and of the answer, that are read word by word in some milliseconds: 40 if all are new."""
+"""Characters of both, and of the answer, that are read word by word in some milliseconds: 65 if all are new."""
+
+SMALL_TASK = 20_000
+"""Characters of a task and of its documentation, likewise: they are read for the first of its trials."""
 
 PROCESSOR_SECONDS = 60
 """Seconds of work for the scores of one plugin on one trial."""
@@ -50,6 +54,23 @@ def is_large(answer: Answer, wire: WireLog) -> bool:
 def is_small(answer: Answer, wire: WireLog) -> bool:
     """Return whether the texts of a trial are so small that reading every word in them holds up nothing."""
     return not _exceeds(answer, wire, SMALL_LOG - len(answer.final_answer))
+
+
+@once_for(128)
+def is_short(query: Query, tools: Sequence[ToolSpec]) -> bool:
+    """Return whether a task and the documentation of its Apis and tools are so small that reading them is, too."""
+    left = SMALL_TASK - len(query.text)
+    for api in query.apis:
+        if left < 0:
+            break
+        parameters = (*api.required_parameters, *api.optional_parameters)
+        values = [[one.description, one.default, *one.enum] for one in parameters]
+        left -= _size([api.description, api.tool_description, values, api.template_response, api.json_schema], left)
+    for tool in tools:
+        if left < 0:
+            break
+        left -= _size([tool.description, tool.parameters], left)
+    return left >= 0
 
 
 def _exceeds(answer: Answer, wire: WireLog, most: int) -> bool:

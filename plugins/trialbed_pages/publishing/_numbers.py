@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from pydantic import SerializerFunctionWrapHandler, model_serializer
+
 from trialbed.records import Json, Query, Record
 from trialbed.report import Report, ScoreMean, Summary, conclusions
 from trialbed.report.comparison import ScoreFinding, difference_text, finding_cells
@@ -94,12 +96,21 @@ class PublishedFinding(Record):
 
 
 class PublishedQuery(Record):
-    """A task: its text, and how many tools it offers and calls it expects."""
+    """A task: its text, how many tools it offers and calls it expects, and whether it states which calls solve it."""
 
     query: str
     text: str
     tools: int
     calls: int
+    states_calls: bool = True
+
+    @model_serializer(mode="wrap")
+    def _leave_out_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # The numbers of tasks that state their calls stay as they were.
+        document: dict[str, Any] = serialize(self)
+        if self.states_calls:
+            document.pop("states_calls", None)
+        return document
 
 
 class RunNumbers(Record):
@@ -149,7 +160,13 @@ def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str,
         margin=report.run.margin,
         settings={key: value for key, value in settings.items() if value not in (None, usual[key], [], "")},
         queries=tuple(
-            PublishedQuery(query=str(one.query_id), text=one.text, tools=len(one.apis), calls=len(one.gold_calls))
+            PublishedQuery(
+                query=str(one.query_id),
+                text=one.text,
+                tools=len(one.apis),
+                calls=len(one.gold_calls),
+                states_calls=one.states_calls,
+            )
             for one in queries.values()
         ),
         frameworks=tuple(_framework(summary, said[summary.framework]) for summary in report.frameworks),

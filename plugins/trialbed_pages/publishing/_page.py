@@ -219,9 +219,9 @@ UNCALLED = "unsolved without an expected call"
 
 def _losses(run: RunNumbers, prefix: str) -> Iterator[Table]:
     stages = [stage for stage in STAGES if any(one.gold_calls.get(stage) for one in run.frameworks)]
-    if not stages:
+    uncalled = {task.query for task in run.queries if task.states_calls and not task.calls}
+    if not stages and not any(_unsolved(one, uncalled) for one in run.frameworks):
         return
-    uncalled = {task.query for task in run.queries if not task.calls}
     rows = [
         (
             one.label,

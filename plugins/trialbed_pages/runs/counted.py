@@ -126,13 +126,13 @@ class CountedTrials:
         """Return the trials of a framework on a query, in the order of their repeats."""
         import numpy as np
 
-        if query not in self._queries:
+        if query not in self._queries or framework not in self._labels:
             return ()
         ordered, queries = self._by_query
         number = self._queries[query]
-        own = ordered[np.searchsorted(queries, number) : np.searchsorted(queries, number, side="right")]
-        trials = (self._table.trial(place) for place in own.tolist())
-        return [trial for trial in trials if trial.key.framework == framework]
+        asked = ordered[np.searchsorted(queries, number) : np.searchsorted(queries, number, side="right")]
+        own = asked[self._array("framework")[asked] == self._labels[framework]]
+        return [self._table.trial(place) for place in own.tolist()]
 
     def place(self, trial: TrialColumns) -> int:
         """Return the place of a trial."""
@@ -146,6 +146,10 @@ class CountedTrials:
     @cached_property
     def _queries(self) -> Mapping[QueryId, int]:
         return {query: number for number, query in enumerate(self._table.query.values)}
+
+    @cached_property
+    def _labels(self) -> Mapping[str, int]:
+        return {label: number for number, label in enumerate(self._table.framework.values)}
 
     @cached_property
     def _by_query(self) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -30,7 +30,7 @@ from trialbed_plugins.executors.sandbox import ServerAddress, launch
 LOG = logging.getLogger("trialbed.executors")
 
 MAX_IDLE = 16
-"""Idle workers that are kept, where there are as many others as trials at once."""
+"""Idle workers that are kept in any case; more are, as long as all workers are no more than these and one a trial."""
 
 MEMORY_VARIABLE = "TRIALBED_MEMORY_LIMIT"
 DEFAULT_MEMORY = 4 << 30
@@ -56,8 +56,9 @@ class LocalExecutor(Executor):
         memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
             ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
         environments: framework -> its own environment; default: this interpreter.
-        most_idle: idle workers that are kept; of more, the least recently used one is ended, unless the trials of a
-            moment may need all workers that there are.
+        most_idle: idle workers that are kept in any case. There are never more workers than these and as many as trials
+            run at once, unless all are at work: the least recently used idle one, of whatever framework, is ended
+            before another is started.
     """
 
     reuses_workers = True
@@ -215,6 +216,8 @@ class LocalExecutor(Executor):
     async def _spawn(self, framework: str) -> Worker:
         if self.sandbox is not None:
             await self._connected.wait()
+        while self._idle and len(self._workers) >= self._most_idle + self.concurrency:
+            await self._discard(self._idle.pop(0))
         for left in reversed(range(STARTS)):
             worker = Worker(framework, self._memory_limit, self.commands.get(framework))
             self._workers.add(worker)

@@ -146,6 +146,34 @@ def test_every_lost_call_is_named_with_its_reason_and_tokens_are_told_for_each_s
     assert [row.cells[-1] for row in table.rows] == ["533", "1,600"]
 
 
+def lost_calls(**changed: object) -> Table | None:
+    """The table of lost calls of a run of which nothing was lost but the second task, if it states its calls."""
+    second = PublishedQuery(query="b", text="Task b?", tools=3, calls=0).model_copy(update=changed)
+    frameworks = [one.model_copy(update={"gold_calls": {"used": 3}, "lost": ()}) for one in run().frameworks]
+    shown = run().model_copy(update={"queries": (run().queries[0], second), "frameworks": tuple(frameworks)})
+    found = (part for part in parts_of(shown, figures_of(shown)) if "expected calls were lost" in part.title)
+    return next((part for part in found if isinstance(part, Table)), None)
+
+
+def test_unsolved_tasks_that_expect_no_call_are_counted_where_no_call_was_lost() -> None:
+    table = lost_calls()
+    assert table is not None
+    assert table.columns[-1] == "unsolved without an expected call"
+    assert [row.cells[-1] for row in table.rows] == ["0", "1"]
+    assert lost_calls(states_calls=False) is None, "a task that does not say which calls solve it expects not none"
+
+
+def test_the_numbers_of_a_task_that_states_its_calls_are_as_ever() -> None:
+    assert PublishedQuery(query="a", text="?", tools=1, calls=0).model_dump().keys() == {
+        "query",
+        "text",
+        "tools",
+        "calls",
+    }
+    other = PublishedQuery(query="a", text="?", tools=1, calls=0, states_calls=False)
+    assert PublishedQuery.model_validate_json(other.model_dump_json()) == other
+
+
 @pytest.mark.parametrize(
     ("other", "why"),
     [

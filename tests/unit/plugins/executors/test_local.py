@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 from support.cases import for_each
 
 from trialbed.errors import SettingsError
 from trialbed.records import Failure, Outcome
-from trialbed_plugins.executors.local import _as_told, configured_memory, configured_trials
+from trialbed_plugins.executors import local
+from trialbed_plugins.executors.local import LocalExecutor, _as_told, configured_memory, configured_trials
 
 
 @pytest.mark.parametrize(
@@ -54,6 +58,54 @@ def test_a_worker_runs_at_least_one(monkeypatch, text):
     monkeypatch.setenv("TRIALBED_WORKER_TRIALS", text)
     with pytest.raises(SettingsError, match="TRIALBED_WORKER_TRIALS"):
         configured_trials()
+
+
+class CountedWorker:
+    """Stands for a worker; counts those that there are."""
+
+    now = most = 0
+    started: ClassVar[list[str]] = []
+    usable = True
+
+    def __init__(self, framework: str, *_: Any) -> None:
+        self.framework, self.fresh = framework, True
+        self.mark = f"w{len(self.started)}"
+        self.started.append(framework)
+        CountedWorker.now += 1
+        CountedWorker.most = max(self.most, self.now)
+
+    async def start(self, *_: Any) -> None:
+        """Be there."""
+
+    async def run(self, *_: Any) -> Outcome:
+        await asyncio.sleep(0)
+        self.fresh = False
+        return Outcome(started_at=datetime.now(UTC), wall_time=1.0)
+
+    async def strays(self) -> int:
+        return 0
+
+    def spent(self, _: Any) -> str:
+        return ""
+
+    async def dismiss(self) -> None:
+        """Be ended next."""
+
+    async def end(self) -> None:
+        await asyncio.sleep(0)
+        CountedWorker.now -= 1
+
+
+async def test_workers_of_one_framework_make_room_for_those_of_another(monkeypatch):
+    monkeypatch.setattr(local, "Worker", CountedWorker)
+    executor = LocalExecutor(most_idle=2)
+    executor.concurrency = 4
+    async with executor:
+        for framework in ("a", "b", "c", "a"):
+            spec = SimpleNamespace(key=SimpleNamespace(framework=framework), fresh=False)
+            await asyncio.gather(*(executor.execute(spec) for _ in range(4)))
+    assert (CountedWorker.most, CountedWorker.now) == (6, 0)
+    assert CountedWorker.started.count("b") == 4
 
 
 @for_each(
