@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -152,6 +152,9 @@ class ReportedTrial:
 
 Part = TypeVar("Part")
 
+SCORE_FIELDS = set(Score.model_fields)
+NO_DETAIL: dict[str, Any] = {}
+
 
 @dataclass
 class Shortener:
@@ -164,7 +167,7 @@ class Shortener:
 
     secrets: Collection[str] = ()
     prices: Prices | None = None
-    _scores: dict[tuple[object, ...], Score] = field(default_factory=dict)
+    _scores: dict[tuple[object, ...], dict[float | None, Score]] = field(default_factory=lambda: defaultdict(dict))
     _parts: dict[object, Any] = field(default_factory=dict)
 
     def __call__(self, result: TrialResult, gold_calls: tuple[AttributedCall, ...] | None = None) -> ReportedTrial:
@@ -219,12 +222,16 @@ class Shortener:
         if score.failure is not None:
             return score.model_copy(update={"detail": {}, "failure": self._failure(score.failure)})
         # The type too: 1, 1.0 and True are equal.
-        parts = (score.name, type(score.value), score.value, score.label, score.bounded, score.quality)
-        found = self._scores.get(parts)
+        values = self._scores[score.name, type(score.value), score.label, score.bounded, score.quality]
+        found = values.get(score.value)
         if found is None:
-            found = score.model_copy(update={"detail": {}}) if score.detail else score
-            self._scores[parts] = found
+            found = values[score.value] = _without_detail(score)
         return found
+
+
+def _without_detail(score: Score) -> Score:
+    """Return the score in short: with a set and a dict that all share, which of its own would be most of its memory."""
+    return Score.model_construct(SCORE_FIELDS, **{**vars(score), "detail": NO_DETAIL})
 
 
 def is_finished(result: TrialResult) -> bool:
