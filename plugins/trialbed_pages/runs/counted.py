@@ -48,7 +48,7 @@ class CountedTrials:
 
     @cached_property
     def answered(self) -> NDArray[Any]:
-        """For each trial, whether it ended with an answer."""
+        """For each trial, whether it ended without failure."""
         return self.known.has("status", "answered")
 
     @cached_property

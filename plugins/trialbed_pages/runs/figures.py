@@ -158,7 +158,7 @@ class RunFigures:
         return figure_mean(self._summary(framework, score))
 
     def median(self, framework: str, score: str) -> float | None:
-        """Return the median of a figure over a framework's trials with an answer, as the run's table has it."""
+        """Return the median of a figure over a framework's trials without failure, as the run's table has it."""
         found = self._summary(framework, score)
         return None if found is None else found.median
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from trialbed.report.inspection import Exchange, ToolExchange, api_name, as_text
+from trialbed.report.inspection import Exchange, ToolExchange, api_name, as_text, end_text
 from trialbed.scoring import JUDGED
 from trialbed.store import StoredTrial
 from trialbed_pages.runs.trial import ShownExchange, TrialPage
@@ -69,7 +69,7 @@ def _end(side: TrialPage) -> str:
         return "solved the task"
     score = side.trial.score(JUDGED)
     if score is None or score.value is None:
-        return "ended with an answer"
+        return end_text(side.result)
     return "left it unsure whether the task is solved" if score.label == "Unsure" else "did not solve the task"
 
 

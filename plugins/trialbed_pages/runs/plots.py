@@ -92,7 +92,7 @@ def latency_plot(figures: RunFigures) -> DistributionPlot:
     """Plot the share of trials that took no longer than a time."""
     curves = [Curve(name, figures.times(name)) for name in figures.run.config.frameworks]
     title = f"Share of trials that took no longer than a time{_on_first_trials(figures)}"
-    return DistributionPlot(title, "wall time of a trial with an answer, in seconds", curves, "share of trials")
+    return DistributionPlot(title, "wall time of a trial without failure, in seconds", curves, "share of trials")
 
 
 def _on_first_trials(figures: RunFigures) -> str:

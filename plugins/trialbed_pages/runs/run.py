@@ -162,7 +162,7 @@ class RunPage:
 
     @property
     def answered_trials(self) -> int:
-        """The trials with an answer."""
+        """The trials without failure."""
         return sum(row.answered for row in self.rows)
 
     @property

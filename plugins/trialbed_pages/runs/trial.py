@@ -9,7 +9,7 @@ from functools import cached_property
 
 from trialbed.records import IN_PROCESS, ModelCall, Query, TrialResult
 from trialbed.report import trial_name
-from trialbed.report.inspection import Exchange, ModelExchange, TrialProblem, api_name, exchanges, problems
+from trialbed.report.inspection import Exchange, ModelExchange, TrialProblem, api_name, end_text, exchanges, problems
 from trialbed.scoring import JUDGED
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.texts import one_line
@@ -90,7 +90,7 @@ class TrialPage:
             ended = "failed" if self.trial.status == "failed" else "was not measured"
             return f"The trial {ended}: {one_line(failure.message, MOST).rstrip('.')}."
         if score is None or score.value is None:
-            return "It ended with an answer, of which there is no verdict."
+            return f"It {end_text(self.result)}; there is no verdict."
         if self.is_solved:
             return "The task is solved."
         reason = one_line(str(score.detail.get("reason") or ""), MOST).rstrip(".")

@@ -213,7 +213,7 @@ def _of_integrity(result: TrialResult) -> Iterator[TrialProblem]:
 def end_text(result: TrialResult) -> str:
     """Return how a trial ended: its status, in words where it ended without failure and without an answer."""
     answer = result.outcome.answer
-    is_empty = result.status == "answered" and answer is not None and not answer.final_answer
+    is_empty = result.status == "answered" and answer is not None and not answer.final_answer.strip()
     return "ended without an answer" if is_empty else result.status
 
 

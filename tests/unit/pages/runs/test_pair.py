@@ -14,7 +14,7 @@ from trialbed_pages.runs import PairPage, TrialPage
 ENDS = {
     ("Unsure", 0.5): "left it unsure whether the task is solved",
     ("Unsolved", 0.0): "did not solve the task",
-    (None, None): "ended with an answer",
+    (None, None): "answered",
 }
 
 

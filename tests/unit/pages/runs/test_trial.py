@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
+import pytest
 from support.stored_runs import NEW, trial
 
-from trialbed.records import Score
+from trialbed.records import Answer, Score
 from trialbed.store import Store, open_store
 from trialbed_pages.runs import TrialPage
 from trialbed_pages.runs.trial import as_command
@@ -32,6 +33,20 @@ def test_the_first_sentence_says_what_most_votes_say(stored: Path) -> None:
         own = {one.key.query_id: TrialPage(run, one, None) for one in run.trials()}
         found = {verdict: own[query] for query, verdict in enumerate(CONCLUSIONS, 100)}
         assert {verdict: (page.is_solved, page.conclusion) for verdict, page in found.items()} == CONCLUSIONS
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("Paris.", "It answered; there is no verdict."), (" \n", "It ended without an answer; there is no verdict.")],
+)
+def test_without_a_verdict_it_says_whether_there_is_an_answer(stored: Path, text: str, said: str) -> None:
+    made = trial("reference", 100, wrong=False)
+    outcome = made.outcome.model_copy(update={"answer": Answer(final_answer=text)})
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        store.add_trial(NEW, made.model_copy(update={"outcome": outcome, "scores": ()}))
+        run = reader.run(NEW)
+        (page,) = (TrialPage(run, one, None) for one in run.trials() if one.key.query_id == 100)
+        assert page.conclusion == said
 
 
 def test_what_comes_from_elsewhere_stays_one_word_of_the_command() -> None:
