@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 
 from trialbed.drivers import GROUPS, driver_info, list_drivers, load_driver
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
@@ -120,9 +121,17 @@ def test_a_driver_without_a_contract_is_told_which_to_state(fake_distribution: F
         load_driver("frameworks", "old", "3")
 
 
-def test_a_missing_driver_is_named_with_a_suggestion_and_what_is_installed() -> None:
-    with pytest.raises(DriverNotFound, match=r"'minni' is not installed; did you mean 'mini'\? Installed: .*mini"):
-        driver_info("datasets", "minni")
+@for_each(
+    ("kind", "name", "said"),
+    [
+        ("datasets", "minni", r"'minni' is not installed; did you mean 'mini'\? Installed: .*mini"),
+        ("selectors", "keywrd", r"'keywrd' is not installed; did you mean 'keyword'\? Installed: .*keyword"),
+        ("executors", "nope", r"'nope' is not installed\. Installed: .*local"),
+    ],
+)
+def test_a_missing_driver_is_named_with_a_suggestion_and_what_is_installed(kind: str, name: str, said: str) -> None:
+    with pytest.raises(DriverNotFound, match=said):
+        driver_info(kind, name)
 
 
 def test_advice_is_given_what_is_known_of_the_missing_driver() -> None:

@@ -101,3 +101,10 @@ def test_json_keeps_letters_and_lines_and_escapes_all_that_controls_a_terminal()
 
 def test_a_number_that_json_lacks_is_null() -> None:
     assert json.loads(json_text([1.5, float("inf"), float("nan")])) == [1.5, None, None]
+
+
+@for_each(("option", "number"), [("--timeout", "inf"), ("--temperature", "nan")])
+def test_a_number_of_an_option_is_finite(option: str, number: str) -> None:
+    result = CliRunner().invoke(cli, ["run", option, number])
+    assert result.exit_code == 2
+    assert f"'{option}': {number} is not a finite number" in result.stderr
