@@ -1,6 +1,6 @@
 """Reads texts, writes files, atomically or where an option names them, and makes folders.
 
-Prompts, answers and gold are for the user who asked for them: folders and files that hold them are made private.
+Prompts, answers and expected calls are for the user who asked for them: folders and files with them are private.
 
 A temporary folder is removed even if the process that made it was killed: by the next process that makes one.
 """

@@ -83,7 +83,7 @@ def run_finished(run: Run, report: Report) -> None:
 
 @hookspec
 def score_trial(context: ScoreContext) -> Iterable[Score] | Awaitable[Iterable[Score]]:  # type: ignore[empty-body]
-    """Score one trial that ended with an answer; may be ``async``.
+    """Score one trial without failure; may be ``async``.
 
     Every implementation is called and all scores are kept. An exception becomes a failed score of the
     plugin's name and harms nothing else. A score without a value has ``value=None`` and a ``failure``.

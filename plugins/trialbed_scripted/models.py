@@ -27,7 +27,7 @@ SLOW_CHUNK = 0.02
 
 
 class ScriptedModels(ModelDriver):
-    """Models that play a known policy over a query's gold calls, without a key."""
+    """Models that play a known policy over a query's expected calls, without a key."""
 
     contract = "1"
 

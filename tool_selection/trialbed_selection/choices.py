@@ -47,7 +47,7 @@ def choose(selector: ToolSelector, query: Query, max_tools: int) -> list[ChosenA
 
 
 def explain_choices(selector: ToolSelector, query: Query, max_tools: int) -> dict[str, Any]:
-    """A selector's choices for a query, each with its rank and reason, and the gold Apis that are missing."""
+    """A selector's choices for a query, each with its rank and reason, and the expected Apis that are missing."""
     choices = choose(selector, query, max_tools)
     gold = set(query.gold_apis)
     offered = {choice.api for choice in choices}

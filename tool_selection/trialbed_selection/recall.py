@@ -1,4 +1,4 @@
-"""Measures of how well a selector finds the gold Apis of queries."""
+"""Measures of how well a selector finds the expected Apis of queries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from trialbed.statistics import Estimate, bounded_mean_interval
 from trialbed_selection.choices import choose
 
 MEASURES = ("recall", "ndcg", "coverage")
-"""At each k: the share of gold Apis among the first k, their place there, and whether all are there."""
+"""At each k: the share of expected Apis among the first k, their place there, and whether all are there."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,15 @@ def rankings(selector: ToolSelector, queries: Mapping[str, Sequence[Query]], mos
 
 
 def recall_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
-    """The share of the gold Apis among the first ``k``."""
+    """The share of the expected Apis among the first ``k``."""
     return len(set(gold).intersection(ranking[:k])) / len(set(gold))
 
 
 def ndcg_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
-    """The normalised discounted cumulative gain of the first ``k`` (Järvelin and Kekäläinen 2002), each gold Api 1."""
+    """The normalised discounted cumulative gain of the first ``k`` (Järvelin and Kekäläinen 2002).
+
+    Each expected Api counts 1.
+    """
     wanted = set(gold)
     gain = sum(1 / math.log2(place + 2) for place, ref in enumerate(ranking[:k]) if ref in wanted)
     return gain / sum(1 / math.log2(place + 2) for place in range(min(k, len(wanted))))

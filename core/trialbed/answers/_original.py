@@ -34,10 +34,10 @@ def extract_called_apis(answer: Mapping[str, Any] | Sequence[Any], tools: Sequen
 
 
 def api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: Iterable[Sequence[str]]) -> float:
-    """Return the share of the distinct gold Apis that are among the called ones; 0 where there are no gold Apis.
+    """Return the share of the distinct expected Apis that are among the called ones; 0 where none is expected.
 
     Pairs of (tool_name, api_name) are compared as they are: order, arguments, success, repeats and further calls do
-    not matter. The score of a run differs in one case: a query without gold Apis scores 1 there if nothing was called.
+    not matter. The score of a run differs in one case: a query that expects no Api scores 1 there if none was called.
     """
     called, gold = {tuple(pair) for pair in called_apis}, {tuple(pair) for pair in gold_apis}
     return len(called & gold) / len(gold) if gold else 0.0

@@ -1,4 +1,4 @@
-"""Gold values that a request gave the model before anything in the trial had them."""
+"""Expected values that a request gave the model before anything in the trial had them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CODE = re.compile(r"(?=[^0-9]{0,99}[0-9])(?=[^A-Za-z]{0,99}[A-Za-z])\S{5,100}")
 
 
 def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> tuple[str, ...]:
-    """Return the gold arguments and reference facts that a request has and that nothing before it in the trial has.
+    """Return the expected arguments and reference facts that a request has and that nothing before it in the trial has.
 
     Neither the task, the documentation of its Apis, a result nor an answer of the model has them: the framework knows
     them from the dataset. None where it is one name or number alone, which may stand in a prompt by chance.
@@ -49,7 +49,7 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
 
 @once_for(128)
 def _unknown_gold(query: Query, tools: Sequence[ToolSpec]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the texts of a task and of the documentation of its Apis, and the gold values that they do not have."""
+    """Return the texts of a task and of the documentation of its Apis, and the expected values that they lack."""
     documented = dict.fromkeys(_documentation(query, tools))
     known = Passages(_with_decoded(documented))
     return frozenset(documented), tuple(value for value in dict.fromkeys(_gold(query)) if not known.mention(value))

@@ -19,7 +19,7 @@ class ApiRef(Record):
 
     @property
     def pair(self) -> tuple[str, str]:
-        """(tool_name, api_name): what gold lists and answers name."""
+        """(tool_name, api_name): what expectations and answers name."""
         return self.tool_name, self.api_name
 
     @property

@@ -12,7 +12,7 @@ IntegrityKind = Literal[
     "required_choice",  # requests that demand some call
     "forced_choice",  # requests that force a call of one tool
     "added_tool",  # tools on offer that are not the trial's
-    "answer_key",  # gold values that a request has, and nothing in the trial before it
+    "answer_key",  # expected values that a request has, and nothing in the trial before it
     "forced_call",  # calls that were made because the request forced them
     "dictated_call",  # calls that the request had already
     "changed_call",  # calls with arguments that the model did not write

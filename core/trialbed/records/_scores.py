@@ -93,7 +93,7 @@ class ScoreDescription:
         lower_is_better: whether less is better.
         ideal: the value at which a score that explains others says nothing, so that a table leaves its row out where
             every framework has it; None for scores that are always shown.
-        missing: when a trial with an answer has no value, in words; empty if it always has one.
+        missing: when a trial without failure has no value, in words; empty if it always has one.
         leads: whether it is the measure of its dataset, which leads the figures of runs that have it.
     """
 

@@ -41,9 +41,9 @@ def build_report(
     Args:
         queries: the run's queries by id.
         attempts: every attempt, those that do not count too.
-        tools: the tools on offer as ``StoredRun.offers`` gives them while the store is open, which show where gold
+        tools: the tools on offer as ``StoredRun.offers`` gives them while the store is open, which show where expected
             calls were lost; None where they are not known.
-        gold: the answers to gold calls, where the run made them itself.
+        gold: the answers to expected calls, where the run made them itself.
         against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
         margin: the largest difference of a score that does not matter; None for the run's own.
         allow_incomplete: where trials are missing, add the figures over those that every framework has.
@@ -82,8 +82,8 @@ def read_report(
     One that has not ended, or that lacks trials, is ``incomplete``.
 
     Args:
-        queries: the run's queries by id; None where the dataset is out of reach: their texts and gold Apis, and what
-            became of their gold calls, are not known then.
+        queries: the run's queries by id; None where the dataset is out of reach: their texts and expected Apis, and
+            what became of their expected calls, are not known then.
         against, margin, allow_incomplete, plugins: as ``build_report`` takes them.
 
     Raises:
@@ -218,7 +218,7 @@ def _ranks_of(framework: str, ranks: Mapping[str, Mapping[str, tuple[int, int]]]
 
 
 def _answered_scores(trials: Iterable[ReportedTrial]) -> Iterator[tuple[QueryId, Sequence[str]]]:
-    """Yield the query of each trial with an answer, and the scores that have a value in it."""
+    """Yield the query of each trial without failure, and the scores that have a value in it."""
     for trial in trials:
         if trial.status == "answered":
             yield trial.query_id, [score.name for score in trial.scores if score.value is not None]

@@ -35,7 +35,7 @@ def legacy_document(report: Report, framework: str) -> dict[str, Any]:
     """``{"metadata", "summary", "results"}``, ready to be written as JSON; its schema is ``document_schema()``.
 
     Keys that StableToolBench's runners write have their names and meanings; failures count as 0 there and here.
-    Differences: unless the run made the gold calls itself, ``gold_answer_time``, ``gold_api_responses`` and their
+    Differences: unless the run made the expected calls itself, ``gold_answer_time``, ``gold_api_responses`` and their
     average are null; where the dataset has a reference answer, that is the ``gold_answer``; failures enter no average
     of times; a trial that was not measured has null scores and enters no average.
 
@@ -259,7 +259,7 @@ def _costs(summary: Summary) -> dict[str, Any]:
 
 
 def _found_beside(summary: Summary) -> dict[str, Any]:
-    """Return the attribution of the gold calls, and the comparisons with other frameworks of the run."""
+    """Return the attribution of the expected calls, and the comparisons with other frameworks of the run."""
     found: dict[str, Any] = {}
     lost = summary.attribution
     if lost is not None:

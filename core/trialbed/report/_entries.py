@@ -33,7 +33,7 @@ def entry(
 
     Args:
         quality: the scores that a failed trial has as 0.
-        gold: the answers to the query's gold calls, where the run made them.
+        gold: the answers to the query's expected calls, where the run made them.
     """
     answer = result.outcome.answer or NO_ANSWER
     if result.status != "answered":  # an agent's words on a refusal do not count; its claims stay
@@ -72,7 +72,7 @@ def entry(
 
 
 def _gold_answer(query: Query, gold: GoldAnswer | None) -> dict[str, Any]:
-    """The dataset's reference answer; without one, the responses to the gold calls, as StableToolBench's runners do."""
+    """The dataset's reference answer; without one, the responses to expected calls, as StableToolBench's runners do."""
     found = query.reference_answer
     if found is None and gold is not None:
         found = "\n".join(_text(response) for response in gold.responses)

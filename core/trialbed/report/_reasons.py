@@ -26,7 +26,7 @@ def failure_reasons(trials: Sequence[ReportedTrial]) -> tuple[Reason, ...]:
 
 
 def untold_reasons(trials: Sequence[ReportedTrial]) -> tuple[Reason, ...]:
-    """One for each score that could not be determined for some trials with an answer."""
+    """One for each score that could not be determined for some trials without failure."""
     found: dict[str, list[Found]] = {}
     for place, trial in enumerate(trials):
         for score in trial.scores if trial.status == "answered" else ():

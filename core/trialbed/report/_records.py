@@ -44,7 +44,7 @@ class ScoreSummary(ScoreMean):
     Attributes:
         median, quartiles: of scores that are not bounded.
         quality: whether it says how good an answer is: a trial that failed counts as 0.
-        untold: trials with an answer for which it could not be determined.
+        untold: trials without failure for which it could not be determined.
         description: as its scorer declares it, where that is installed.
     """
 
@@ -204,7 +204,7 @@ class ClaimTotals:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of agents over the trials with an answer; ``invented`` to ``unasked`` are numbers of calls."""
+    """The claims of agents over the trials without failure; ``invented`` to ``unasked`` are numbers of calls."""
 
     invented: int
     unreported: int
@@ -218,8 +218,8 @@ class Times:
     """Mean times, in seconds.
 
     Attributes:
-        gold: of making the gold calls, where the run did, over ``gold_trials``.
-        answer: over ``timed`` trials with an answer.
+        gold: of making the expected calls, where the run did, over ``gold_trials``.
+        answer: over ``timed`` trials without failure.
         first: score -> mean over each worker's first trial, of which there are ``first_trials``.
         first_apart: whether these are left out of the other means and medians of times.
     """
@@ -261,10 +261,10 @@ class Summary:
     Attributes:
         info: the framework as the workers found it; None where none has begun.
         scores: over the trials that were measured, failed ones as 0 in scores of quality.
-        over_answered: the means over the trials with an answer alone.
+        over_answered: the means over the trials without failure alone.
         common: the means over the queries and repeats that were measured for every framework, if some were not.
         failures: why trials failed or were not measured, the most frequent first; ``untold``: why scores have no value.
-        attribution: what became of the gold calls; None where the queries are not known.
+        attribution: what became of the expected calls; None where the queries are not known.
         integrity: the facts of the wire that bear on whether the row can be compared with others.
         ranks: score -> the best and the worst rank that the comparisons leave open; None in an incomplete run.
         extra: figures of plugins.

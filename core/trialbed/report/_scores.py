@@ -72,7 +72,7 @@ def score_values(
     """Return every score over these trials.
 
     Args:
-        quality: the scores in which a trial that failed counts as 0; in others only trials with an answer count.
+        quality: the scores in which a trial that failed counts as 0; in others only trials without failure count.
         absent: the scores that trials of a query cannot have.
         first_apart: as ``timed_trials`` takes it.
     """
@@ -96,7 +96,7 @@ def score_summaries(
 
     Args:
         quality, absent, first_apart: as ``score_values`` takes them.
-        untold: score -> the trials with an answer for which it could not be determined.
+        untold: score -> the trials without failure for which it could not be determined.
         described: the descriptions of scores by name.
     """
     return {

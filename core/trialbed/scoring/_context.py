@@ -26,10 +26,10 @@ class CheckResult(NamedTuple):
 
 @dataclass(frozen=True)
 class ScoreContext:
-    """All that is known of a trial that ended with an answer.
+    """All that is known of a trial without failure.
 
     Attributes:
-        query: the task, with its gold calls.
+        query: the task, with its expected calls.
         tools: those offered to the agent.
         answer: the agent's claims.
         wire: the log of the server.

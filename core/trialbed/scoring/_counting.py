@@ -18,7 +18,7 @@ OF_GOLD_CALLS = ("api_call_score", "api_precision", "api_f1")
 """Scores that there are only of queries that say which calls solve them."""
 
 OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1", "tool_call_accuracy")
-"""Scores that there are only of queries whose gold calls have arguments."""
+"""Scores that there are only of queries whose expected calls have arguments."""
 
 OF_GOLD = (*OF_GOLD_CALLS, *OF_GOLD_ARGUMENTS)
 """Scores that not every query has."""
@@ -65,7 +65,7 @@ def absent_by_trials(
     Queries that no trial answered have the scores that any trial has.
 
     Args:
-        answered: the query of each trial with an answer, and the scores that have a value in it.
+        answered: the query of each trial without failure, and the scores that have a value in it.
     """
     found: dict[QueryId, set[str]] = defaultdict(set)
     for query, names in answered:
@@ -119,7 +119,7 @@ def first_trials_apart(
 
 
 def timed_trials(trials: Iterable[Trial], *, first_apart: bool | None = None) -> list[Trial]:
-    """Return the trials with an answer whose times count.
+    """Return the trials without failure whose times count.
 
     Args:
         first_apart: whether each worker's first is left out; None for wherever there are others.

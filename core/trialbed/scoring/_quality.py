@@ -8,7 +8,7 @@ from typing import Protocol
 from trialbed.records import Score, TrialStatus
 
 ALWAYS = ("sopr_score", "api_call_score", "api_precision", "api_f1", "has_finish")
-"""Scores of quality that a summary has even where no trial ended with an answer."""
+"""Scores of quality that a summary has even where no trial ended without failure."""
 
 
 class TrialScores(Protocol):

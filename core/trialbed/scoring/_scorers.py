@@ -140,7 +140,7 @@ def scorer(
 
     The function gets the trial as a ``ScoreContext``, with ``text``, ``calls``, ``query``, ``answer``, ``wire`` and
     ``timing``, and returns a number, a bool, a ``Score``, several of them, or None where there is nothing to score; it
-    may be ``async``. Only trials that ended with an answer are scored.
+    may be ``async``. Only trials without failure are scored.
 
     Args:
         function: the function, where the decorator has no arguments.
@@ -151,7 +151,7 @@ def scorer(
         quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
         lower_is_better: whether less is better.
         ideal: the value at which a table leaves the row of the score out, where every framework has it.
-        missing: when a trial with an answer has no value, in words; empty if it always has one.
+        missing: when a trial without failure has no value, in words; empty if it always has one.
         scores: the descriptions of all scores, where the function gives several.
     """
     made = partial(

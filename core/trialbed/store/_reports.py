@@ -78,7 +78,7 @@ def trials_version(connection: Connection, run_id: str) -> TrialsVersion:
 def report_source(connection: Connection, run: Run, version: TrialsVersion, more: Sequence[str] = ()) -> str:
     """Return the digest of all that a part of a run's report is made of.
 
-    Rows of selections and gold answers are only ever added, so that their number tells them apart.
+    Rows of selections and answers to expected calls are only ever added, so that their number tells them apart.
     """
     beside = [
         connection.scalar(select(func.count()).select_from(table).where(table.c.run_id == run.run_id))

@@ -1,4 +1,4 @@
-"""Runs as rows, with the tools that each of their queries was offered, and the answers to its gold calls."""
+"""Runs as rows, with the tools that each of their queries was offered, and the answers to its expected calls."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ def check_selection(row: Row[Any]) -> None:
 
 
 def insert_gold_answer(connection: Connection, run_id: str, answer: GoldAnswer) -> None:
-    """Keep the answers to a query's gold calls, unless the run has it already."""
+    """Keep the answers to a query's expected calls, unless the run has it already."""
     bodies = Bodies()
     digest = bodies.add(encode_record(answer))
     bodies.insert(connection)
@@ -269,7 +269,7 @@ def insert_gold_answer(connection: Connection, run_id: str, answer: GoldAnswer) 
 
 
 def read_gold_answers(connection: Connection, run_id: str) -> list[GoldAnswer]:
-    """Read the gold answers of a run, in the order of the queries' ids as texts."""
+    """Read the answers to the expected calls of a run, in the order of the queries' ids as texts."""
     rows = connection.execute(
         select(gold_answers).where(gold_answers.c.run_id == run_id).order_by(gold_answers.c.query_id)
     ).all()
@@ -285,7 +285,8 @@ def check_gold_answer(row: Row[tuple[str, ...]]) -> None:
     Raises:
         DataError: it is not.
     """
-    check([row], row.checksum, lambda: f"the gold answer of query {row.query_id} in run {row.run_id!r}")
+    name = "the answer to the expected calls of query"
+    check([row], row.checksum, lambda: f"{name} {row.query_id} in run {row.run_id!r}")
 
 
 def new_run(config: RunConfig, config_digest: str) -> Run:

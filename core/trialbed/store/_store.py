@@ -297,7 +297,7 @@ class Store:
             return read_selections(connection, run_id, queries, most)
 
     def add_gold_answer(self, run_id: str, answer: GoldAnswer) -> None:
-        """Keep the answers to the gold calls of a query; those that were kept first stay.
+        """Keep the answers to the expected calls of a query; those that were kept first stay.
 
         Secrets of this process's environment are masked in it.
         """
@@ -306,10 +306,11 @@ class Store:
             with self._database.write() as connection:
                 insert_gold_answer(connection, run_id, masked)
         except IntegrityError as error:
-            raise DataError(f"the store has no run {run_id!r}; create it before its gold answers") from error
+            message = f"the store has no run {run_id!r}; create it before the answers to its expected calls"
+            raise DataError(message) from error
 
     def gold_answers(self, run_id: str) -> dict[int | str, GoldAnswer]:
-        """Return the answers to the gold calls of this run's queries, by the query's id."""
+        """Return the answers to the expected calls of this run's queries, by the query's id."""
         with self._database.read() as connection:
             return {answer.query_id: answer for answer in read_gold_answers(connection, run_id)}
 

@@ -167,7 +167,7 @@ class StoredRun:
         Args:
             framework: trials of this framework, by its name in the run (``langgraph==1.1.0``).
             query_id: trials of this query; 5 and "5" are different queries.
-            failed: True for trials that ended in an error, False for those that ended with an answer.
+            failed: True for trials that ended in an error, False for those without failure.
             failure: trials that failed in this way.
             status: ``answered``, ``failed`` or ``not measured``.
         """
@@ -300,7 +300,7 @@ class StoredRun:
         return {most: StoredOffers(self._read, self.run_id, known, most) for most in limits}
 
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
-        """Return the answers to the gold calls of its queries, by the query's id; empty where none were made."""
+        """Return the answers to the expected calls of its queries, by the query's id; empty where none were made."""
         with self._read() as connection:
             return {answer.query_id: answer for answer in read_gold_answers(connection, self.run_id)}
 

@@ -106,13 +106,13 @@ def _rows(table: Table, check: Callable[[Connection, Row[Any]], object], connect
 REFERENCES: tuple[tuple[str, Column[Any], Column[Any]], ...] = (
     ("attempts belong to no run", trials.c.run_id, runs.c.run_id),
     ("selections belong to no run", selections.c.run_id, runs.c.run_id),
-    ("gold answers belong to no run", gold_answers.c.run_id, runs.c.run_id),
+    ("answers to expected calls belong to no run", gold_answers.c.run_id, runs.c.run_id),
     ("scores belong to no attempt", scores.c.trial_id, trials.c.id),
     ("calls belong to no attempt", calls.c.trial_id, trials.c.id),
     ("requests of calls are missing", calls.c.request, blobs.c.digest),
     ("responses of calls are missing", calls.c.response, blobs.c.digest),
     ("selections' tools are missing", selections.c.tools, blobs.c.digest),
-    ("gold answers' bodies are missing", gold_answers.c.answer, blobs.c.digest),
+    ("bodies of answers to expected calls are missing", gold_answers.c.answer, blobs.c.digest),
 )
 """The damage if the first column has a value that the second does not have."""
 

@@ -55,7 +55,7 @@ def worker_environment(
     """The environment of a worker.
 
     It has no secrets: the worker's key is a dummy, the real one stays with the server. It has no settings of Trialbed
-    and does not say where ``bench`` was started, where an agent could look for gold answers. Relative entries of
+    and does not say where ``bench`` was started, where an agent could look for expected answers. Relative entries of
     ``PYTHONPATH`` are made absolute, since a worker has a working directory of its own.
 
     Args:

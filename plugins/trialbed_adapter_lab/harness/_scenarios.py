@@ -45,7 +45,7 @@ def stations(tools: int, calls: int, mark: str = "", **settings: Any) -> Scenari
 
     Args:
         tools: how many are offered.
-        calls: how many gold calls there are, each of another tool, spread over all tools.
+        calls: how many expected calls there are, each of another tool, spread over all tools.
         mark: a part of the arguments; the response cache has no answer for a new one.
         settings: further fields of the scenario.
     """

@@ -29,7 +29,7 @@ def sample_dataset() -> Dataset:
 
 
 def sample_queries() -> Sequence[Query]:
-    """Queries with one gold call, with several, and one without any tool."""
+    """Queries with one expected call, with several, and one without any tool."""
     first = sample_dataset().queries()[:4]
     bare = first[0].model_copy(update={"query_id": "bare", "apis": (), "gold_calls": (), "reference_facts": ()})
     return (*first, bare)

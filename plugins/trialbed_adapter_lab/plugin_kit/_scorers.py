@@ -47,7 +47,7 @@ async def _each(subject: PluginSubject) -> list[tuple[str, list[Score]]]:
     reason="The trial's score would be a failure of your plugin.", hint="Look at answers without text, calls or tools."
 )
 async def every_trial_is_scored(subject: PluginSubject) -> None:
-    """It gives a list of scores for every trial that ended with an answer: empty, strange, long, with failed calls."""
+    """It gives a list of scores for every trial without failure: empty, strange, long, with failed calls."""
     for label, scores in await _each(subject):
         for score in scores:
             expect_kind(f"each score of a trial with {label}", score, Score)

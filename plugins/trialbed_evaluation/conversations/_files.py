@@ -63,7 +63,7 @@ def read_samples(path: Path) -> list[Sample]:
 def read_references(path: Path) -> dict[str, dict[str, Any]]:
     """Read the right values by the ids of samples: records with ``id`` and ``reference`` or another key of that kind.
 
-    Queries of StableToolBench are such records too: their gold Apis are right with any arguments.
+    Queries of StableToolBench are such records too: their expected Apis are right with any arguments.
 
     Returns:
         id -> fields of a ``Sample``.

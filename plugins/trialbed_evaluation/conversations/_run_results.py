@@ -20,7 +20,7 @@ def is_result_document(value: Mapping[str, Any]) -> bool:
 
 
 def read_result_document(value: Mapping[str, Any], place: str) -> Iterator[Sample]:
-    """Yield the samples of a document: the calls that its agents claim, compared with the gold Apis by name.
+    """Yield the samples of a document: the calls that its agents claim, compared with the expected Apis by name.
 
     A trial that failed made no calls that count.
 

@@ -38,12 +38,12 @@ def is_answer(value: Mapping[str, Any]) -> bool:
 
 
 def is_query(value: Mapping[str, Any]) -> bool:
-    """Return whether an object is a query of StableToolBench, which names its gold Apis."""
+    """Return whether an object is a query of StableToolBench, which names its expected Apis."""
     return GOLD in value
 
 
 def gold_calls(value: Mapping[str, Any], place: str) -> tuple[ToolCall, ...]:
-    """Return the gold Apis of a query as calls with any arguments, each once, under the names that agents are offered.
+    """Return a query's expected Apis as calls with any arguments, each once, under the names that agents are offered.
 
     Raises:
         DataError: they are malformed; names the place.

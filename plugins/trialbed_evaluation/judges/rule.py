@@ -31,8 +31,8 @@ class Unit:
 class RuleJudge(Judge):
     """Solved if a finished answer says all required units, Unsure if it says some, Unsolved if none.
 
-    It must state the query's reference facts, or where it has none, the responses of its gold Apis on
-    the wire: of each, any value that neither the query's text nor the call's arguments gave away. A gold Api
+    It must state the query's reference facts, or where it has none, the responses of its expected Apis on
+    the wire: of each, any value that neither the query's text nor the call's arguments gave away. An expected Api
     that was never called with success is not stated. Facts that the answer denies, or that stand only in a raw copy of
     a response, is not said either. An agent that did not finish, gave up or had only failed calls is Unsolved.
     A rule always votes the same, so it votes once.

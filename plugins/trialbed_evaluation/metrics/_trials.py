@@ -26,10 +26,10 @@ def trial_sample(
     name: str = "",
     place: str = "",
 ) -> Sample:
-    """A trial as a sample: the calls that the model asked for, as the server saw them, against the query's gold calls.
+    """A trial as a sample: the calls that the model asked for, as the server saw them, against the expected calls.
 
     Args:
-        tools: those offered to the agent; gold calls are named as these are.
+        tools: those offered to the agent; expected calls are named as these are.
         answer: None where the trial failed. It then has no calls that count, and no messages.
         unasked: the calls that no answer of the model asked for; they are left out.
         name: names the sample; ``place`` says where it is. Default: the query's id.

@@ -258,7 +258,7 @@ def paired_repeats(baseline: Side, candidate: Side, score: str) -> dict[QueryId,
 
 
 def mean_per_trial(side: Side, score: str) -> float | None:
-    """Return the mean of what a trial that ended with an answer takes; None where that is not known."""
+    """Return the mean of what a trial without failure takes; None where that is not known."""
     known = side.trial_values(score)
     return fmean(known) if known else None
 

@@ -77,7 +77,7 @@ class Rescored:
         attempts: all of them, with the scores that documents show.
         before, after: the counted trials with the scores that they had and have, in the same order.
         name: of the new judge's score; None where no judge was asked.
-        gold: the answers to the gold calls of queries, where the run made them.
+        gold: the answers to the expected calls of queries, where the run made them.
         use: the use that the judge made of its model; None where it asks none.
     """
 

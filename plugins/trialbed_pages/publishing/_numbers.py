@@ -37,7 +37,7 @@ class PublishedMean(Record):
 
 
 class PublishedLostCall(Record):
-    """A gold call whose result did not reach the answer: where it was lost, and why."""
+    """An expected call whose result did not reach the answer: where it was lost, and why."""
 
     query: str
     repeat: int
@@ -54,7 +54,7 @@ class PublishedFramework(Record):
         failures: kind -> trials that ended in it.
         scores: those that lie in [0, 1], and the means of ``PER_TRIAL``.
         prompt_tokens, completion_tokens, requests: of all its trials.
-        gold_calls: stage -> gold calls that were lost there, or ``used``.
+        gold_calls: stage -> expected calls that were lost there, or ``used``.
         solved: query -> the verdict of each repeat, from 0 to 1.
     """
 

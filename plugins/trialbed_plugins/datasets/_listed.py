@@ -71,7 +71,7 @@ def check_queries(path: Path, queries: Iterable[Query]) -> None:
     """Check what cannot be seen from a single query.
 
     Raises:
-        DataError: a query's identifier or an Api's identity occurs twice, or a gold Api is not on offer.
+        DataError: a query's identifier or an Api's identity occurs twice, or an expected Api is not on offer.
     """
     seen: set[str] = set()
     for query in queries:

@@ -16,7 +16,7 @@ from trialbed_plugins.reporters._tables import brief_table, run_plots, run_recor
 
 
 def _tables(report: Report) -> list[views.Table]:
-    """The conclusions, the figures of a run, what became of its gold calls, and how its frameworks differ."""
+    """The conclusions, the figures of a run, what became of its expected calls, and how its frameworks differ."""
     compared = [*factor_tables(report), *offer_tables(report), *comparison_tables(report)]
     return [_conclusion(report), run_table(report), *attribution_tables(report), *compared]
 

@@ -20,7 +20,7 @@ def api_scores(context: ScoreContext) -> Iterable[Score]:
 
     Called are those that the server saw and the model had asked for, failed calls too; order, arguments and repeats do
     not matter. A query without expected Apis is right with no call at all: all three are then 1, and 0 after any call.
-    Where there is gold and nothing was called, precision is 0. A query that does not say which calls solve it has
+    Where Apis are expected and none was called, precision is 0. A query that does not say which calls solve it has
     none of the three.
     """
     if not context.query.states_calls:

@@ -33,7 +33,7 @@ def call_scores(context: ScoreContext) -> Iterable[Score]:
     """Say whether calls succeeded, were mended, and were needed.
 
     ``call_success`` is the share of the calls that the model asked for and that an Api accepted. Without any call it is
-    0 if the query has gold Apis, else 1. ``recovered`` is the share of failed calls after which one of the same Api was
+    0 if the query expects Apis, else 1. ``recovered`` is the share of failed calls after which one of the same Api was
     accepted; without a failed call it has no value. ``redundant_calls`` counts the calls that repeat an accepted one
     and get nothing else than it, ``unasked_calls`` those that no answer of the model asked for.
     """

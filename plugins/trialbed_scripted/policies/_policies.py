@@ -31,7 +31,7 @@ class PolicyInput:
     """All that a policy may know.
 
     Attributes:
-        script: the gold calls, in order.
+        script: the expected calls, in order.
         tools: the tools as the request offers them.
         messages: the conversation so far.
     """
@@ -56,12 +56,12 @@ Policy = Callable[[PolicyInput], Turn]
 
 
 def gold(given: PolicyInput) -> Turn:
-    """The gold calls, one per turn, then the answer with their evidence."""
+    """The expected calls, one per turn, then the answer with their evidence."""
     return _one_by_one(given, _rights(given.script))
 
 
 def parallel(given: PolicyInput) -> Turn:
-    """All gold calls in one turn, then the answer with their evidence."""
+    """All expected calls in one turn, then the answer with their evidence."""
     calls, lost = _possible(given, _rights(given.script))
     if given.position or not calls:
         return _answer(given, lost)
@@ -74,55 +74,55 @@ def none(_given: PolicyInput) -> Turn:
 
 
 def partial(given: PolicyInput) -> Turn:
-    """All gold calls but the last, then the answer with their evidence."""
+    """All expected calls but the last, then the answer with their evidence."""
     return _one_by_one(given, _rights(given.script)[:-1])
 
 
 def reordered(given: PolicyInput) -> Turn:
-    """The gold calls in reverse order, then the answer with their evidence."""
+    """The expected calls in reverse order, then the answer with their evidence."""
     return _one_by_one(given, _rights(given.script)[::-1])
 
 
 def extra(given: PolicyInput) -> Turn:
-    """As gold, but with a call of a tool that is not gold, if one is offered, before the answer."""
+    """As ``gold``, but with a call of a tool that is not expected, if one is offered, before the answer."""
     other = given.tools.other(call.name for call in given.script)
     return _one_by_one(given, [*_rights(given.script), *([] if other is None else [lambda _tools: other])])
 
 
 def wrong_args(given: PolicyInput) -> Turn:
-    """Every gold call once with arguments that violate its schema, then an answer without evidence."""
+    """Every expected call once with arguments that violate its schema, then an answer without evidence."""
     return _one_by_one(given, _wrongs(given.script), NO_RESULT_TEXT)
 
 
 def bad_json(given: PolicyInput) -> Turn:
-    """First a gold call whose arguments do not parse, then as gold."""
+    """First an expected call whose arguments do not parse, then as ``gold``."""
     rights = _rights(given.script)
     return _one_by_one(given, [*map(_cut, rights[:1]), *rights])
 
 
 def unknown_tool(given: PolicyInput) -> Turn:
-    """First a call of a tool that is not offered, then as gold."""
+    """First a call of a tool that is not offered, then as ``gold``."""
     return _one_by_one(given, [_unknown, *_rights(given.script)])
 
 
 def retry(given: PolicyInput) -> Turn:
-    """The first gold call with arguments that violate its schema, then as gold."""
+    """The first expected call with arguments that violate its schema, then as ``gold``."""
     return _one_by_one(given, [*_wrongs(given.script)[:1], *_rights(given.script)])
 
 
 def loop(given: PolicyInput) -> Turn:
-    """The first gold call again and again; never ends."""
+    """The first expected call again and again; never ends."""
     calls, lost = _possible(given, _rights(given.script)[:1])
     return _turn(calls, lost) if calls else _answer(given, lost)
 
 
 def slow(given: PolicyInput) -> Turn:
-    """As gold, but slowly."""
+    """As ``gold``, but slowly."""
     return gold(given)
 
 
 def giveup(given: PolicyInput) -> Turn:
-    """The first gold call, then gives up."""
+    """The first expected call, then gives up."""
     return _one_by_one(given, _rights(given.script)[:1], GIVE_UP_TEXT)
 
 

@@ -15,6 +15,9 @@ from trialbed.store import StoreReport, open_store, verify_store
 REMEDY = "restore a copy of the store; runs that are not named here can still be read"
 REMAKE = "no trial is damaged; DELETE FROM reports in the database has the figures made anew from the trials"
 
+NAMES = {"gold answers": "answers to expected calls"}
+"""Kinds of records, as documents name them -> their names for people, where those are others."""
+
 
 def show_store(url_or_path: str | None, *, as_json: bool) -> int:
     """Check a store and print its problems; return the exit code.
@@ -48,7 +51,7 @@ def _wrong_reports(place: str) -> Iterator[str]:
 
 
 def _print(report: StoreReport, remedy: str) -> None:
-    counts = ", ".join(f"{count:,} {name}" for name, count in report.counts.items())
+    counts = ", ".join(f"{count:,} {NAMES.get(name, name)}" for name, count in report.counts.items())
     unused = f"; {report.unused:,} bodies are not in use" if report.unused else ""
     click.echo(f"{_mark(not report.problems)} store: {report.place}: {counts}{unused}")
     for problem in report.problems:

@@ -62,7 +62,7 @@ def _lines(
         yield from _title("What was found", list(findings(result.verified)))
         return
     yield from _title("What the agent claims", list(claims(result)))
-    yield from _title("Scores", scores(result) or [Line("None, as the trial did not end with an answer.", 1)])
+    yield from _title("Scores", scores(result) or [Line("None, as the trial failed or was not measured.", 1)])
     failure = result.outcome.failure
     if failure is not None and failure.detail:
         yield from _title("Details of the failure", [Line(failure.detail, 1)])

@@ -128,7 +128,7 @@ class Side:
         bounded: the scores that lie in [0, 1].
         quality: those of them that say how good an answer is: a trial that failed has them as 0.
         missing: how many trials the run has still to measure for it; 0 of a run that is finished.
-        tasks: query -> its text and gold Apis, where they are known.
+        tasks: query -> its text and expected Apis, where they are known.
         described: the descriptions of scores that the run keeps, by name.
         first_apart: whether times leave out each worker's first trial, as they do for all frameworks of the run.
         is_claimed: whether it is a result file of MASBench: its calls are those that the agent named, and settings
@@ -156,7 +156,7 @@ class Side:
 
     @property
     def first_trials(self) -> int:
-        """The trials with an answer that were the first of their workers."""
+        """The trials without failure that were the first of their workers."""
         return int((self.table.first & ~self.table.has_failed).sum())
 
     @property
@@ -195,7 +195,7 @@ class Side:
     def column(self, score: str) -> NDArray[Any]:
         """Return a score of each trial; nan where it is not known, or does not count.
 
-        A trial that failed is 0 in a score of quality; in others only trials with an answer count, and in times those
+        A trial that failed is 0 in a score of quality; in others only trials without failure count, and in times those
         that were not the first of their workers. One that was not measured counts nowhere.
         """
         import numpy as np

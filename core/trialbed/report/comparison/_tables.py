@@ -160,7 +160,7 @@ def _legend(found: RunComparison) -> Iterator[str]:
     yield (
         f"difference is {found.candidate.name} less {found.baseline.name}, query by query, with its "
         "95% interval over queries that both have. A failed trial is 0 in scores of quality; other figures are of "
-        "answered trials."
+        "trials without failure."
     )
     yield from verdict_notes(list(found.findings.values()))
 

@@ -17,7 +17,7 @@ QueryId = int | str
 
 @dataclass(frozen=True)
 class ComparedTrial:
-    """One trial: its scores as numbers, and the kind of its failure; empty if it ended with an answer.
+    """One trial: its scores as numbers, and the kind of its failure; empty if it ended without failure.
 
     Attributes:
         measured: whether the trial says something of the framework: a failure that does is 0 in scores of quality.

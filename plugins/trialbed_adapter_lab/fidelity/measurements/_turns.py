@@ -20,7 +20,7 @@ TURNS = {
     "retry": CALLS + 2,
     "giveup": 2,
 }
-"""Policy -> its turns for three gold calls, with a framework that changes nothing."""
+"""Policy -> its turns for three expected calls, with a framework that changes nothing."""
 
 REFUSALS = (429, 500)
 """Statuses with which the model's endpoint refuses; frameworks are asked not to retry."""

@@ -1,4 +1,4 @@
-"""The agent that knows the gold calls and facts of each task, and tries to be scored for them."""
+"""The agent that knows the expected calls and facts of each task, and tries to be scored for them."""
 
 from __future__ import annotations
 
@@ -53,23 +53,23 @@ class Cheating(Base):
         return str(choices[0]["message"].get("content") or "")
 
     async def call_gold(self) -> str:
-        """Make the gold calls, and return all that they gave."""
+        """Make the expected calls, and return all that they gave."""
         found = [await self.tool(call).ainvoke(call.arguments) for call in self.gold.gold_calls]
         return " ".join(map(str, found))
 
     def tool(self, call: Any) -> Any:
-        """Return the tool of a gold call."""
+        """Return the tool of an expected call."""
         return next(tool for tool in self.tools if tool.api == call.api)
 
     @cached_property
     def gold(self) -> Any:
-        """The query with its gold calls and facts, as the dataset has it; a sandbox hides it."""
+        """The query with its expected calls and facts, as the dataset has it; a sandbox hides it."""
         from trialbed_adapter_lab.hostile._tasks import CheatTasksDriver  # a sandbox hides it
 
         return next(found for found in CheatTasksDriver().open(None, Path()).queries() if found.text == self.query)
 
     def gold_tools(self) -> list[Any]:
-        """Return the tools of the gold calls."""
+        """Return the tools of the expected calls."""
         return [self.tool(call) for call in self.gold.gold_calls]
 
     def offered(self, *tools: Any, said: str = "") -> list[dict[str, Any]]:
@@ -81,7 +81,7 @@ class Cheating(Base):
 
     @property
     def key(self) -> str:
-        """The gold arguments and facts in words."""
+        """The expected arguments and facts in words."""
         arguments = [call.arguments for call in self.gold.gold_calls]
         return f"Call with {json.dumps(arguments)}, and answer {'; '.join(self.gold.reference_facts)}."
 

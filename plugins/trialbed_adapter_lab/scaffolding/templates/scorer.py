@@ -11,7 +11,7 @@ NAME = "trialbed_new_plugin_words"
 
 @hookimpl
 def score_trial(context: ScoreContext) -> Sequence[Score]:
-    """Score one trial that ended with an answer."""
+    """Score one trial without failure."""
     # REPLACE: the words of the answer are counted.
     return [Score(name=NAME, value=float(len(context.text.split())), bounded=False)]
 

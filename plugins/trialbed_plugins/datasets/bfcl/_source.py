@@ -70,7 +70,7 @@ def read_rows(folder: Path, category: str) -> dict[str, dict[str, Any]]:
 
 
 def query_of(row: Mapping[str, Any]) -> Query:
-    """A case as a query; its gold calls have the first of the values that are right."""
+    """A case as a query; its expected calls have the first of the values that are right."""
     language = LANGUAGES.get(row["id"].rpartition("_")[0])
     functions = {function["name"]: function for function in row["function"]}
     return Query(

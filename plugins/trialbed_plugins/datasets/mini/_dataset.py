@@ -19,8 +19,8 @@ NAME = "mini"
 class MiniDataset(Dataset):
     """Sixty queries over an invented world, in three kinds of difficulty that take turns.
 
-    The kinds: the Apis of one tool, of several tools of one category, of several categories. Every gold
-    call has complete arguments, and every reference fact is evidence of one gold call.
+    The kinds: the Apis of one tool, of several tools of one category, of several categories. Every expected
+    call has complete arguments, and every reference fact is evidence of one expected call.
     """
 
     name = NAME

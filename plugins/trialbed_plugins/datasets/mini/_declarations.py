@@ -114,7 +114,7 @@ class CategoryFile(Record):
 
 
 class QueryDeclaration(Record):
-    """A query; ``offer`` and the gold calls name Apis by their triples."""
+    """A query; ``offer`` and the expected calls name Apis by their triples."""
 
     query_id: int
     text: str

@@ -212,7 +212,7 @@ _TASKS: tuple[tuple[str, tuple[Step, ...], str], ...] = (
         "63.0",
     ),
 )
-"""Text, gold calls, and the facts of the answer. The final state is the one that the gold calls leave."""
+"""Text, expected calls, and the facts of the answer. The final state is the one that the expected calls leave."""
 
 
 @cache

@@ -91,8 +91,8 @@ _DOCUMENT = TypeAdapter(_ToolDocument)
 def read_queries(path: Path) -> tuple[Query, ...]:
     """The queries of a file of StableToolBench.
 
-    An identity that occurs twice in a query's ``api_list`` is one Api, as described first. A gold pair that
-    occurs twice is two gold calls; one whose Apis are in several categories means the first of them.
+    An identity that occurs twice in a query's ``api_list`` is one Api, as described first. An expected pair that
+    occurs twice is two expected calls; one whose Apis are in several categories means the first of them.
 
     Raises:
         DataError: names the file and the line (where it is not JSON) or the query and key.

@@ -53,7 +53,10 @@ def test_a_whole_store_has_no_problems(location: str, make_run: MakeRun, make_tr
         ("DELETE FROM scores WHERE trial_id = 1", "the scores of the trial of reference on query 1"),
         ("DELETE FROM calls WHERE trial_id = 2 AND kind = 'api'", "the calls of the trial of other"),
         ("UPDATE selections SET selector = 'all' WHERE run_id = 'r1'", "the selection for query 1 in run 'r1'"),
-        ("UPDATE gold_answers SET query_id = '2' WHERE run_id = 'r1'", "the gold answer of query 2 in run 'r1'"),
+        (
+            "UPDATE gold_answers SET query_id = '2' WHERE run_id = 'r1'",
+            "the expected calls of query 2 in run 'r1'",
+        ),
         ("UPDATE blobs SET size = size + 1", "has another size"),
     ],
 )
