@@ -9,7 +9,9 @@ from functools import cached_property
 from typing import Any
 
 from trialbed.engine import SingleTrial
-from trialbed.records import ApiCall, Failure, Json, TrialResult
+from trialbed.errors import UsageError
+from trialbed.records import ApiCall, Failure, Json, TrialResult, score_key, shown_name
+from trialbed.suggestions import closest, did_you_mean
 
 SHOWN = 12
 """Calls that an explanation lists."""
@@ -49,6 +51,7 @@ class CallsMade(Condition):
         self._name = name
         self._wanted = call_text(name, arguments)[:LONGEST]
         self._chained = False
+        trial.check_tool(name)
         self.places = [place for place, call in enumerate(trial.calls) if _is_call(call, name, arguments)]
         verb = f"was called {_times(len(self.places))}" if len(self.places) > 1 else "was called"
         super().__init__(bool(self.places), self._explain(verb) if self.places else self._lacking("was not called"))
@@ -157,8 +160,31 @@ class ObservedTrial:
         return ""
 
     def called(self, tool: str, /, **arguments: Json) -> CallsMade:
-        """Return the calls of a tool, also failed ones, that have these arguments; others they may have as well."""
+        """Return the calls of a tool, also failed ones, that have these arguments; others they may have as well.
+
+        Raises:
+            UsageError: the trial has no such tool, and nothing called one of this name.
+        """
         return CallsMade(self, tool, arguments)
+
+    def check_tool(self, name: str) -> None:
+        """Refuse the name of a tool that the trial cannot have called: that it did not would hold for ever.
+
+        Raises:
+            UsageError: it is no tool of the trial's, and neither the agent nor the model called one of this name.
+        """
+        apis = [*(tool.api for tool in self.single.tools), *(api.ref for api in self.single.query.apis)]
+        known = {word for api in apis for word in (api.api_name, api.title)}
+        if not known or name in known or name in self._called_names():
+            return
+        shown = ", ".join(sorted({api.api_name for api in apis}))
+        raise UsageError(f"the trial has no tool {name!r}{did_you_mean(closest(name, known))} Its tools are {shown}")
+
+    def _called_names(self) -> set[str]:
+        """The names under which tools were called, those that a model made up included."""
+        made = {word for call in self.calls for word in (call.api.api_name, call.api.title)}
+        sent = (call for turn in self.result.wire.model_calls for call in (*turn.tool_calls, *turn.text_calls))
+        return made | {call.name for call in sent if call.problem == "unknown tool"}
 
     def said(self, *texts: str) -> Condition:
         """Return whether the answer says each of these texts."""
@@ -171,9 +197,27 @@ class ObservedTrial:
         )
 
     def score(self, name: str) -> float | None:
-        """Return the value of a score; None where it has none."""
-        score = self.result.score(name)
+        """Return the value of a score, by either of its names; None where it has none.
+
+        Raises:
+            UsageError: there is no such score.
+        """
+        score = self.result.score(score_key(name))
+        if score is None:
+            self._check_score(name)
         return None if score is None else score.value
+
+    def _check_score(self, name: str) -> None:
+        from trialbed.plugins import described_scores
+
+        described, complete = described_scores()
+        known = {*described, *(score.name for score in self.result.scores)}
+        close = closest(name, {*known, *map(shown_name, known)})
+        # A failed trial has no scores, so that those which nothing describes are not known.
+        if score_key(name) in known or not (close or complete or self.failure is None):
+            return
+        shown = ", ".join(sorted(map(shown_name, known)))
+        raise UsageError(f"there is no score {name!r}{did_you_mean(close)} The scores are {shown}")
 
     def timeline(self) -> str:
         """Return the trial as ``bench show`` shows it."""

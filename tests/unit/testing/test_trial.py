@@ -2,36 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from support.cases import for_each
-from support.scoring import NOON, api_call, tool
+from support.scoring import NOON, api_call, model_call, tool
 
 from trialbed.engine import SingleTrial
-from trialbed.records import Answer, Failure, Outcome, Query, Run, Score, Timing, TrialKey, TrialResult, WireLog
+from trialbed.errors import UsageError
+from trialbed.records import (
+    Answer,
+    Failure,
+    Outcome,
+    Query,
+    Run,
+    Score,
+    SentCall,
+    Timing,
+    TrialKey,
+    TrialResult,
+    WireLog,
+)
 from trialbed_testing import ObservedTrial
 
 CALLS = (api_call("a", {"id": 7}), api_call("b", error="gone"), api_call("a", {"id": 8, "all": True}))
 
 
 def trial(
-    calls: Any = CALLS, score: Score | None = None, failure: Failure | None = None, text: str = "It is 12.50."
+    calls: Any = CALLS,
+    score: Score | None = None,
+    failure: Failure | None = None,
+    text: str = "It is 12.50.",
+    asked: Sequence[str] = (),
 ) -> ObservedTrial:
-    """A trial with these calls."""
+    """A trial with these calls, whose model asked for tools of these names, which nobody offered it."""
+    sent = tuple(SentCall(name=name, arguments="{}", problem="unknown tool") for name in asked)
     answer = None if failure else Answer(final_answer=text, finish="give_answer")
+    turns = (model_call(sent=sent),) if sent else ()
     result = TrialResult(
         trial="t",
         key=TrialKey(framework="mine", query_id=1, repeat=0),
         seed=1,
         outcome=Outcome(started_at=datetime(2026, 1, 2, tzinfo=UTC), wall_time=1, answer=answer, failure=failure),
-        wire=WireLog(trial="t", opened_at=NOON, api_calls=tuple(calls)),
+        wire=WireLog(trial="t", opened_at=NOON, api_calls=tuple(calls), model_calls=turns),
         timing=Timing(wall=1, model=0, tool=0, framework=1),
         selected_tools=(),
         scores=() if score is None else (score,),
     )
     query = Query(query_id=1, text="?", apis=())
-    return ObservedTrial(SingleTrial(Run.model_construct(), query, (tool("a"),), result))
+    return ObservedTrial(SingleTrial(Run.model_construct(), query, (tool("a"), tool("b"), tool("c")), result))
 
 
 @for_each(
@@ -66,6 +87,32 @@ def test_a_condition_holds_or_says_why_not(condition: Any, met: bool, says: str)
     found = condition(trial())
     assert bool(found) is met
     assert says in repr(found)
+
+
+@for_each(
+    ("asked", "says"),
+    [
+        (lambda one: one.called("refund"), "the trial has no tool 'refund'. Its tools are a, b, c"),
+        (lambda one: one.called("a").before("t_aa"), "the trial has no tool 't_aa'; did you mean 't_a'?"),
+        (lambda one: one.score("argument_acuracy"), "there is no score 'argument_acuracy'; did you mean 'argument_acc"),
+    ],
+)
+def test_a_misspelt_name_is_refused(asked: Any, says: str) -> None:
+    """That the tool was not called would hold for ever."""
+    with pytest.raises(UsageError) as refusal:
+        asked(trial())
+    assert str(refusal.value).startswith(says)
+
+
+def test_a_tool_that_a_model_or_an_agent_made_up_has_a_name() -> None:
+    one = trial([api_call("made_up")], asked=["other"])
+    assert one.called("made_up")
+    assert not one.called("other")
+
+
+def test_a_score_has_a_value_under_both_of_its_names_and_none_where_it_was_not_given() -> None:
+    one = trial(score=Score(name="sopr_score", value=1.0, label="Solved"))
+    assert (one.score("sopr_score"), one.score("solved"), one.score("argument_accuracy")) == (1.0, 1.0, None)
 
 
 def test_what_an_agent_called_is_shown_in_part_where_it_is_much() -> None:
