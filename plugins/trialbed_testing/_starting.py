@@ -37,6 +37,7 @@ def write_start(framework: str, folder: Path) -> list[Path]:
         folder / "agent.py": _template(f"{framework}.py"),
         folder / "desk.py": _template("desk.py"),
         folder / "test_agent.py": _template("test_agent.py").replace("{{ models }}", _models(framework)),
+        folder / "pytest.ini": _template("pytest.ini"),
         folder / "requirements.txt": "\n".join([*REQUIREMENTS[framework], "trialbed[pytest]"]) + "\n",
         folder / ".github" / "workflows" / "agent.yml": _template("workflow.yml"),
     }

@@ -46,6 +46,8 @@ def test_a_starting_point_runs_as_it_is(tmp_path: Path, framework: str) -> None:
     if framework == "openai":  # all have the same tasks
         checked = bench("tasks", "check", "mine/desk.py")
         assert checked.out == "mine/desk.py: 3 tasks, no findings\n"
+    # Whatever the project in which it lies says to pytest.
+    (tmp_path / "tox.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n")
     done = outcome(folder)
     assert done.returncode == 0, done.stdout
     assert f"{9 if framework == 'openai' else 8} passed" in done.stdout
