@@ -163,7 +163,8 @@ def _check_replaceable(store: Store, targets: Sequence[Target]) -> None:
     for path in there:
         if _sha256(path) not in known:
             raise UsageError(
-                f"{path} holds results that the store does not have; name another file with --output, or replace it "
+                f"{path} holds results that the store does not have; name another file with --output, or another "
+                "folder with --output-dir where --config names the vendors, or replace it "
                 "with --fresh"
             )
 

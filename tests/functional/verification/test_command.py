@@ -302,3 +302,13 @@ async def test_options_that_make_no_sense_are_refused(
 ) -> None:
     done = await bench("verify", file, "--model", "m", "--base-url", nobody(), *arguments, code=2)
     assert message in done.err
+
+
+@pytest.mark.parametrize("option", ["--output", "--summary"])
+async def test_a_file_of_one_endpoint_is_refused_where_there_are_several(
+    option: str, bench: Run, file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "config.yaml").write_text("models: {}\n")
+    done = await bench("verify", file, "--config", tmp_path / "config.yaml", option, tmp_path / "x.json", code=2)
+    assert f"{option} is for the endpoint of --base-url; with --config" in done.err
+    assert "--output-dir" in done.err

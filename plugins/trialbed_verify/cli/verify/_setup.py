@@ -42,6 +42,7 @@ def _targets(given: Given) -> list[Target]:
     if given["config"]:
         if given["model"] or given["base_url"]:
             raise click.UsageError("--config already names models and vendors; leave out --model and --base-url")
+        _check_places()
         settings = _settings(given, "")
         return config_targets(given["config"], settings, given["model_type"], given["output_dir"])
     if not (given["model"] and given["base_url"]):
@@ -54,6 +55,17 @@ def _targets(given: Given) -> list[Target]:
         )
     settings = _settings(given, given["model"])
     return [endpoint_target(given["base_url"], key, settings, given["model_type"], given["output"], given["summary"])]
+
+
+def _check_places() -> None:
+    """Refuse the files of one endpoint where there are several: they would not be written."""
+    context = click.get_current_context()
+    for name in ("output", "summary"):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"--{name} is for the endpoint of --base-url; with --config, results and summaries go into the folder "
+                "of --output-dir"
+            )
 
 
 def _local_key(base_url: str) -> str | None:
