@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from trialbed.errors import DataError, UsageError
+from trialbed.errors import DataError, ServerUnavailable
 from trialbed.store import open_store
 from trialbed.wire.addresses import HostNames, is_loopback
 from trialbed_pages.app import create_app
@@ -37,7 +37,8 @@ def serve(
         allow_hosts: names of this machine under which the pages are asked for, beside loopback's and ``host``.
 
     Raises:
-        UsageError: the address cannot be used, or a file cannot be shown.
+        ServerUnavailable: the address cannot be used.
+        UsageError: a file cannot be shown.
         DataError: there is no store, or it cannot be read.
     """
     FilePages(files).check()
@@ -101,7 +102,7 @@ def _listening_socket(host: str, port: int) -> socket.socket:
             listening.close()
             raise
     except OSError as error:
-        raise UsageError(
+        raise ServerUnavailable(
             f"cannot listen on {host}, port {port}: {error.strerror or error}; choose another with --host or --port"
         ) from error
     return listening

@@ -6,9 +6,11 @@ third parties, is an entry point of the group ``trialbed.commands``: the command
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Collection, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -78,6 +80,15 @@ class LazyGroup(click.Group):
             command: click.Command = import_module(f"trialbed.cli.{cmd_name}").command
             return command
         return self._added_command(cmd_name, _targets())
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that is asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # click would end with 1, which says that a check failed. Nobody reads what is left in the buffer.
+            sys.stdout = io.StringIO()
+            raise click.exceptions.Exit(3) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -10,7 +10,7 @@ import httpx
 import pytest
 import uvicorn
 
-from trialbed.errors import UsageError
+from trialbed.errors import ServerUnavailable
 from trialbed.wire.addresses import HostNames
 from trialbed_pages import create_app
 from trialbed_pages.serving import HostCheck, _listening_socket, serve
@@ -83,7 +83,6 @@ def test_a_port_is_taken_from_the_moment_it_is_said_to_be_served() -> None:
     with _listening_socket("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
-        with pytest.raises(
-            UsageError, match=f"cannot listen on 127.0.0.1, port {port}: .*; choose another with --host or --port"
-        ):
+        refused = f"cannot listen on 127.0.0.1, port {port}: .*; choose another with --host or --port"
+        with pytest.raises(ServerUnavailable, match=refused):
             _listening_socket("127.0.0.1", port)

@@ -47,6 +47,7 @@ def add(monkeypatch: pytest.MonkeyPatch, ends_with: BaseException | int | None) 
         (click.exceptions.Exit(1), 1),
         (KeyboardInterrupt(), 130),
         (click.Abort(), 130),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 3),
         (OSError(errno.ENOSPC, "No space left on device", "out.json"), 3),
     ],
 )
