@@ -99,6 +99,20 @@ def names_file(kind: str, text: str) -> bool:
     return text.endswith(ENDING) if kind == PLUGINS else bool(_split(text)[1])
 
 
+def check_class(kind: str, text: str) -> None:
+    """Refuse a file without the class in it, which would be taken for the name of something installed.
+
+    Raises:
+        UsageError: the text is such a file; names its classes.
+    """
+    # The module of a task file is a dataset.
+    if kind in (PLUGINS, "datasets") or not text.endswith(ENDING):
+        return
+    classes = [node.name for node in _tree(_read(kind, text)).body if isinstance(node, ast.ClassDef)]
+    names = " or ".join(f"{text}:{name}" for name in classes)
+    raise UsageError(f"{text} is a file: {f'name its class, {names}' if classes else 'it has no class'}")
+
+
 def use_file(kind: str, text: str) -> PluginFile:
     """Make a plugin in a file known to this process and to those that it starts.
 

@@ -31,10 +31,13 @@ class DriverOrFile(click.types.StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name that the driver goes by."""
-        from trialbed.plugin_files import names_file, use_file
+        from trialbed.plugin_files import check_class, names_file, use_file
 
         text = super().convert(value, param, ctx)
-        if (ctx is not None and ctx.resilient_parsing) or not names_file(self.kind, text):
+        if ctx is not None and ctx.resilient_parsing:
+            return text
+        if not names_file(self.kind, text):
+            check_class(self.kind, text)
             return text
         file = use_file(self.kind, text)
         return f"{file.name}{file.rest}"

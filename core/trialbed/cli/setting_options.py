@@ -122,7 +122,9 @@ def _type(declared: Declared) -> click.ParamType[Any]:
         return click.INT if declared.minimum is None else click.IntRange(min=int(declared.minimum))
     if declared.kind is float:
         least = declared.above if declared.minimum is None else declared.minimum
-        return FiniteRange(min=least, min_open=declared.above is not None)
+        return FiniteRange(
+            min=least, min_open=declared.above is not None, max=declared.below, max_open=declared.below is not None
+        )
     if declared.kind is Path:
         return FOLDER if declared.setting.folder else click.Path(path_type=Path)
     return click.Choice(declared.setting.choices) if declared.setting.choices else click.STRING

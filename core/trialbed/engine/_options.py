@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from trialbed.agent_programs import AgentCommand, check_names
 from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, Sandbox, Simulator, ToolSelector
-from trialbed.environments import expand_profiles
+from trialbed.environments import check_wanted, expand_profiles
 from trialbed.errors import SettingsError, UsageError
 from trialbed.records import ApiRef, Environment
 from trialbed.settings import SANDBOXES, ConfiguredValue, RunSettings, declared_settings
@@ -135,12 +135,13 @@ def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions
         live: labels of agents of this process, which stay as they are.
 
     Raises:
-        UsageError, DriverNotFound: as ``expand_profiles`` says.
+        UsageError, DriverNotFound: as ``expand_profiles`` and ``check_wanted`` say.
     """
     labels: dict[str, str] = {}
     for asked in options.frameworks:
         own = {asked: asked} if asked in live else expand_profiles((asked,), options.profiles, options.environments)
         labels = labels | {label: asked for label in own if label not in labels}
+    check_wanted(labels, options.profiles)
     environments = {
         label: options.environments[asked] for label, asked in labels.items() if asked in options.environments
     }

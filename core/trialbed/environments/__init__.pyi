@@ -14,6 +14,7 @@ from ._installed import InstalledEnvironment as InstalledEnvironment
 from ._installed import lock_digest as lock_digest
 from ._installed import lock_text as lock_text
 from ._installed import read_lock as read_lock
+from ._profiles import check_wanted as check_wanted
 from ._profiles import expand_profiles as expand_profiles
 from ._profiles import known_profiles as known_profiles
 from ._profiles import profiles_of as profiles_of

@@ -164,7 +164,8 @@ def adapter_info(name: str) -> DriverInfo:
     profiles = [driver for driver in drivers if driver.startswith(f"{name}{PROFILE}")]
     profiles.sort(key=lambda driver: driver != f"{name}{PROFILE}{NATIVE}")
     driver = profiles[0] if profiles and name not in drivers else name
-    return driver_info("frameworks", driver, known=FIRST_PARTY, advice=_how_to_install)
+    known = {*FIRST_PARTY, *map(framework_name, drivers)}
+    return driver_info("frameworks", driver, known=known, advice=_how_to_install)
 
 
 def check_name(spec: FrameworkSpec) -> None:
@@ -211,7 +212,7 @@ def install_command(name: str, *pins: str) -> str:
 
 def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> str:
     """Advice that follows the message that an adapter is not installed."""
-    if close in installed:
+    if close is not None and close in map(framework_name, installed):
         return (
             f" If {name} is another framework, say where its adapter is: `bench env add {name} --adapter REQUIREMENT`."
         )

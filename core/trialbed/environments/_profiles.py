@@ -5,8 +5,9 @@ An adapter with profiles has one entry point per profile, ``NAME:PROFILE``; any 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import distributions
+from itertools import chain
 
 from trialbed.drivers import GROUPS, list_drivers
 from trialbed.environments._frameworks import FIRST_PARTY, adapter_info
@@ -67,6 +68,26 @@ def expand_profiles(
         for label in _labels(asked, wanted, environments.get(asked)):
             labels.setdefault(label, asked)
     return labels
+
+
+def check_wanted(labels: Iterable[str], wanted: Sequence[str]) -> None:
+    """Refuse a profile that no framework of the run has, and no other that is known here.
+
+    Frameworks without profiles keep their names whatever profiles are wanted, so that nothing else refuses it.
+
+    Args:
+        labels: of the run's frameworks.
+
+    Raises:
+        UsageError: there is no such profile; suggests one.
+    """
+    entries = (*labels, *_entry_names(None))
+    known = {profile for entry in entries if (profile := framework_profile(entry)) is not None}
+    known |= {CONTROLLED, NATIVE, *chain.from_iterable(PUBLISHED.values())}
+    for profile in wanted:
+        if profile not in known:
+            close, names = did_you_mean(closest(profile, known)), ", ".join(sorted(known))
+            raise UsageError(f"--profile: unknown profile {profile!r}{close} The profiles are {names}")
 
 
 def _labels(asked: str, wanted: Sequence[str], environment: Environment | None) -> list[str]:

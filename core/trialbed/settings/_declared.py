@@ -8,7 +8,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 
 from trialbed.settings._identity import IdentitySettings, Setting
 from trialbed.settings._run import RunSettings
@@ -25,6 +25,7 @@ class Declared:
         repeatable: whether it is a tuple of such values.
         minimum: the least value; None for no bound.
         above: the value that it must exceed; None for no bound.
+        below: the value that it must fall short of; None for no bound.
         default: None also where it is only known when a run is asked for, such as a folder's.
         identity: whether it is part of a run's identity.
     """
@@ -36,6 +37,7 @@ class Declared:
     repeatable: bool
     minimum: float | None
     above: float | None
+    below: float | None
     default: Any
     identity: bool
 
@@ -80,4 +82,5 @@ def _declared(name: str, hint: Any, default: Any, identity: bool) -> Declared:
     kind = next(part for part in get_args(inner) if part is not NoneType) if optional or repeatable else inner
     minimum: Any = next((mark.ge for mark in marks if isinstance(mark, Ge)), None)
     above: Any = next((mark.gt for mark in marks if isinstance(mark, Gt)), None)
-    return Declared(name, setting, kind, optional, repeatable, minimum, above, default, identity)
+    below: Any = next((mark.lt for mark in marks if isinstance(mark, Lt)), None)
+    return Declared(name, setting, kind, optional, repeatable, minimum, above, below, default, identity)

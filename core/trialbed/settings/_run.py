@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 
 from trialbed.settings._folders import completion_cache, data_dir, response_cache, store_file
 from trialbed.settings._identity import IdentitySettings, Setting
@@ -116,6 +116,7 @@ class RunSettings(IdentitySettings):
     margin: Annotated[
         float,
         Gt(0),
+        Lt(1),
         Setting(("--margin",), "Largest difference of a score between frameworks that does not matter."),
     ] = MARGIN
     model_retries: Annotated[

@@ -15,7 +15,7 @@ from trialbed.drivers import driver_info, load_driver
 from trialbed.environments import adapter_digest
 from trialbed.errors import UsageError
 from trialbed.installed import offers
-from trialbed.plugin_files import given_files, names_file, use_file
+from trialbed.plugin_files import check_class, given_files, names_file, use_file
 from trialbed.plugins import plugin_manager
 
 JUDGE = """\
@@ -183,3 +183,20 @@ def test_a_missing_file_names_a_close_one(write: WriteFile, tmp_path: Path) -> N
         UsageError, match=r"jugde\.py cannot be read: No such file or directory; did you mean 'judge\.py'"
     ):
         use_file("judges", f"{tmp_path / 'jugde.py'}:Mine")
+
+
+@for_each(
+    ("text", "expected"),
+    [
+        ("class Short: ...\nclass Long: ...\n", "{path} is a file: name its class, {path}:Short or {path}:Long"),
+        ("SHORT = 1\n", "{path} is a file: it has no class"),
+    ],
+)
+def test_a_file_without_its_class_is_no_model(tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "judge.py"
+    path.write_text(text)
+    with pytest.raises(UsageError) as refused:
+        check_class("judges", str(path))
+    assert str(refused.value) == expected.format(path=path)
+    check_class("datasets", "tasks.py")
+    check_class("judges", "gpt-4o")

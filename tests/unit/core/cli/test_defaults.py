@@ -77,6 +77,8 @@ def test_one_value_of_a_repeatable_option_needs_no_list(asked: Any) -> None:
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
 def test_every_setting_of_a_run_has_its_key(asked: Any, setting: Declared) -> None:
     values: dict[type, Any] = {str: "other", int: 7, float: 7.5, Path: "other", bool: True}
+    if setting.below is not None:
+        values[float] = setting.below / 2
     value = "reference" if setting.name == "frameworks" else [values[setting.kind], *setting.setting.choices][-1]
     needs = 'model = "other"\n' if setting.name == "base_url" else ""
     found = getattr(asked(toml=f"[run]\n{needs}{setting.key} = {json.dumps(value)}\n"), setting.name)
@@ -100,6 +102,7 @@ def test_several_values_in_one_variable(asked: Any, monkeypatch: pytest.MonkeyPa
         ("[rum]\nseed = 1\n", "[rum] is not a command"),
         ('[run]\nlimit = "many"\n', "[run] limit: 'many' is not a valid integer"),
         ("[run]\nlimit = 0\n", "[run] limit: 0 is not in the range"),
+        ("[run]\nmargin = 7\n", "[run] margin: 7.0 is not in the range 0<x<1"),
         ("[run]\nlimit = [1]\n", "[run] limit: "),
         ("[serve]\nport = 70000\n", "[serve] port: "),
     ],

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 from support.cases import for_each
 
-from trialbed.environments import FIRST_PARTY, adapter_info, expand_profiles, known_profiles, profiles_of, runs_here
+from trialbed.environments import (
+    FIRST_PARTY,
+    adapter_info,
+    check_wanted,
+    expand_profiles,
+    known_profiles,
+    profiles_of,
+    runs_here,
+)
 from trialbed.errors import DriverNotFound, UsageError
 from trialbed.records import Environment
 
@@ -84,6 +92,20 @@ def test_a_profile_that_an_adapter_does_not_have_is_refused(asked: str, wanted: 
 def test_a_framework_that_is_not_installed_is_not_found() -> None:
     with pytest.raises(DriverNotFound):
         expand_profiles(["nowhere"], [], {})
+
+
+def test_a_misspelt_framework_with_profiles_is_suggested_and_nothing_to_install() -> None:
+    with pytest.raises(DriverNotFound) as refusal:
+        adapter_info("acmee")
+    assert "`bench env add acmee --adapter REQUIREMENT`" in str(refusal.value)
+    assert "pip install" not in str(refusal.value)
+
+
+def test_a_profile_that_no_framework_of_the_run_has_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown profile 'nativ'; did you mean 'native'"):
+        check_wanted(["plain"], ["native", "nativ"])
+    check_wanted(["plain"], ["native"])
+    check_wanted(["plain", "other:quick"], ["quick"])
 
 
 def test_the_profiles_of_an_environment_are_read_there(tmp_path: Path) -> None:
