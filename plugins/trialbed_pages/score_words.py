@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from trialbed.records import shown_name
 
 WORDS = {
@@ -31,18 +29,12 @@ WORDS = {
     "tool_time": "time of the tools, s",
     "framework_time": "time of the framework, s",
 }
-NAMES = re.compile(rf"\b(?:{'|'.join(name for name in WORDS if '_' in name)})\b(?![@=])")
 
 
 def score_words(score: str) -> str:
     """Return the name of a score in words; that of an unknown one as it is."""
     name, at, judge = score.partition("@")
     return f"{WORDS[name]}{at}{judge}" if name in WORDS else shown_name(score)
-
-
-def names_in_words(text: str) -> str:
-    """Return a sentence with the names of scores in words."""
-    return NAMES.sub(lambda found: WORDS[found[0]], text)
 
 
 def score_heading(score: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, islice, repeat
 
 from trialbed.views._figures import UNKNOWN
@@ -126,7 +127,7 @@ class Table:
         rows = [replace(row, cells=tuple(row.cells[place - 1] for place in places[1:])) for row in self.rows]
         return replace(self, columns=tuple(self.heads[place] for place in places), rows=rows)
 
-    @property
+    @cached_property
     def of_text(self) -> frozenset[int]:
         """The columns of words, which begin at their left edge; those of numbers end at their right one."""
         columns = enumerate(zip(*self.lines, strict=True)) if self.rows else ()
@@ -137,14 +138,14 @@ class Table:
         """About how wide a page shows it, where a column of words breaks its lines and one of numbers does not."""
         return sum(self._widths)
 
-    @property
+    @cached_property
     def _widths(self) -> list[int]:
         columns = enumerate(zip(self.heads, *self.lines, strict=True)) if self.rows else ()
         words = self.of_text
         found = [_characters(texts, breaks=place in words) for place, texts in columns]
         return [GAP + CHARACTER * count for count in (*(min(count, LONG) for count in found[:1]), *found[1:])]
 
-    @property
+    @cached_property
     def _widths_on_paper(self) -> list[int]:
         columns = zip(self.heads, *self.lines, strict=True) if self.rows else ()
         longest = (max((len(word) for text in texts for word in text.split()), default=0) for texts in columns)
@@ -155,12 +156,12 @@ class Table:
         """Whether a word of a label is so long that it may be broken."""
         return any(len(word) > LONG for row in self.rows for word in row.label.split())
 
-    @property
+    @cached_property
     def heads(self) -> tuple[str, ...]:
         """The heading of each cell of a row, the label's first; empty where there is none."""
         return tuple(islice(chain(self.columns, repeat("")), len(self.lines[0]) if self.rows else 0))
 
-    @property
+    @cached_property
     def lines(self) -> list[tuple[str, ...]]:
         """The texts of each row, the label first."""
         return [(row.label, *row.cells) for row in self.rows]

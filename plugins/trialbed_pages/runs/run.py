@@ -28,7 +28,7 @@ from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
 from trialbed_pages.runs.headlines import FigureMean
 from trialbed_pages.runs.plots import cost_plot, rank_plot, time_plot
-from trialbed_pages.score_words import names_in_words
+from trialbed_pages.score_words import score_words
 
 WORST = 5
 """Queries that are named as the worst."""
@@ -219,8 +219,8 @@ class Differences:
     @property
     def notes(self) -> list[str]:
         """Sentences on p-values and verdicts."""
-        found = (*finding_notes(self.findings), *rank_notes(self.ranks, drawn=self._scores_with_order[:1]))
-        return list(map(names_in_words, found))
+        ranks = rank_notes(self.ranks, self._scores_with_order[:1], named=score_words)
+        return [*finding_notes(self.findings, named=score_words), *ranks]
 
     @property
     def rank_plots(self) -> list[IntervalPlot]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
@@ -119,15 +119,19 @@ class ScoreFinding:
         }
 
 
-def explanations(findings: Iterable[ScoreFinding]) -> Iterator[str]:
-    """Yield the sentences that explain verdicts, each with the findings that it is about."""
+def explanations(findings: Iterable[ScoreFinding], named: Callable[[str], str] = shown_name) -> Iterator[str]:
+    """Yield the sentences that explain verdicts, each with the findings that it is about.
+
+    Args:
+        named: names a score.
+    """
     texts: dict[tuple[str, str, str], list[str]] = {}
     for finding in findings:
         if finding.explanation:
             key = finding.candidate, finding.baseline, finding.explanation
             texts.setdefault(key, []).append(finding.score)
     for (candidate, baseline, text), scores in texts.items():
-        yield f"{candidate} against {baseline}, {' and '.join(map(shown_name, scores))}: {text}."
+        yield f"{candidate} against {baseline}, {' and '.join(map(named, scores))}: {text}."
 
 
 def paired_findings(

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from trialbed.views import IntervalPlot, PlotPoint, Table, TableRow, html_page
+from trialbed.views import IntervalPlot, PlotPoint, Table, TableRow, _table, html_page
 
 EVIL = '<script>alert("x")</script>&\x1b[2J'
 TABLE = Table(
@@ -166,6 +166,22 @@ def test_a_table_wider_than_paper_stands_in_blocks_with_the_labels_in_each() -> 
         1,
     ]
     assert page.tags.count("h2") == 1
+
+
+def test_each_cell_of_a_wide_table_is_looked_at_a_few_times_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+
+    def is_text(text: str) -> bool:
+        looked.append(text)
+        return False
+
+    monkeypatch.setattr(_table, "is_text", is_text)
+    rows, columns = 50, 40
+    cells = [f"0.{number:02}" for number in range(columns)]
+    html_page("t", [Table.of("wide", ("", *cells), [(f"query {row}", *cells) for row in range(rows)])])
+    assert rows * columns <= len(looked) <= 3 * rows * columns
 
 
 def test_a_table_with_fewer_headings_than_cells_has_all_its_cells_in_blocks() -> None:

@@ -25,6 +25,12 @@ def test_only_differences_that_are_shown_part_ranks(write: Any) -> None:
     assert open_ranks(sides[:2], 0.05) == {}
 
 
+def test_names_of_scores_in_words_leave_names_that_hold_one_as_they_are() -> None:
+    ranks = {"cost": {"my-cost-agent": (1, 1), "b": (2, 2), "c": (3, 3)}}
+    note, _ = rank_notes(ranks, named=lambda score: {"cost": "cost, USD"}[score])
+    assert note == "ranks by cost, USD: 1 my-cost-agent; 2 b; 3 c."
+
+
 def test_what_ranks_mean_is_said_where_a_drawing_shows_them() -> None:
     (meaning,) = rank_notes({"sopr_score": {"a": (1, 1), "b": (2, 3), "c": (2, 3)}}, drawn=["sopr_score"])
     assert meaning.startswith(
