@@ -63,4 +63,6 @@ def test_it_makes_a_page_and_tests(tmp_path: Path) -> None:
     outcomes = {test.name: test.outcome for test in found.tests}
     assert outcomes["decision"] == outcomes["verdict"] == "failure"
     assert outcomes["availability"] == "passed"
+    assert "breaking" in outcomes
+    assert "any" not in outcomes
     assert {test.classname for test in found.tests} == {"acme against base"}
