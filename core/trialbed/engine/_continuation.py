@@ -109,13 +109,16 @@ def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
 
 
 def _changed_since(there: RunConfig, here: RunConfig) -> str | None:
-    """Return the part that keeps a run of the same settings from being continued: adapters, or Trialbed."""
-    other = (*CODE, FILES, "trialbed_version")
+    """Return the part that keeps a run of the same settings from being continued: Trialbed, adapters, files, tasks."""
+    edited = there.dataset_digest != here.dataset_digest
+    # Tasks that are added or renamed are chosen by other ids.
+    other = (*CODE, FILES, "trialbed_version", *(("dataset_digest", "query_ids") if edited else ()))
     if _values(there, without=other) != _values(here, without=other):
         return None
     if there.trialbed_version != here.trialbed_version:
         return "Trialbed"
-    return _changed_adapters(there, here) or _changed_files(there, here)
+    tasks = f"the tasks of {here.dataset}" if edited else None
+    return _changed_adapters(there, here) or _changed_files(there, here) or tasks
 
 
 def _changed_files(there: RunConfig, here: RunConfig) -> str | None:

@@ -49,7 +49,7 @@ class TestSet:
     Attributes:
         path: the file.
         digest: SHA-256 of the file's bytes, hex.
-        bad_lines: lines that are not JSON objects; they are not cases.
+        bad_lines: lines that are not chat completion requests; they are not cases.
     """
 
     __test__ = False
@@ -141,8 +141,8 @@ class TestSet:
         except ValueError as error:
             self.bad_lines.append(BadLine(index, f"not JSON: {error}"))
             return
-        if not isinstance(body, dict):
-            self.bad_lines.append(BadLine(index, "not a JSON object"))
+        if fault := _request_fault(body):
+            self.bad_lines.append(BadLine(index, fault))
             return
         if "suite" in body:
             from trialbed_verify.suites import suite_fault
@@ -157,6 +157,16 @@ class TestSet:
         self._indices.append(index)
         self._identities.append(identity)
         self._repeats.append(seen[identity])
+
+
+def _request_fault(body: object) -> str:
+    """Return why a line is no chat completion request; empty if it is one. An endpoint may answer it all the same."""
+    if not isinstance(body, dict):
+        return "not a JSON object"
+    if not isinstance(body.get("messages"), list):
+        return "messages is not a list" if "messages" in body else "not a request: it has no messages"
+    tools = body.get("tools")
+    return "" if tools is None or isinstance(tools, list) else "tools is not a list"
 
 
 class _Floats:

@@ -88,6 +88,18 @@ def test_a_run_of_another_adapter_is_not_continued_and_the_user_is_told(
     assert list(remarks(store, prepared(changed(**code), fresh=True))) == []
 
 
+@for_each("query_ids", [CONFIG.query_ids, (*CONFIG.query_ids, 77)])
+def test_a_run_of_tasks_that_were_edited_is_not_continued_and_says_why(
+    store: Store, add_run: AddRun, query_ids: tuple[int, ...]
+) -> None:
+    if not store.runs():
+        add_run("old", "interrupted")
+    asked = prepared(changed(dataset_digest="edited", query_ids=query_ids))
+    assert find_run(store, asked) is None
+    said = f"the tasks of {CONFIG.dataset} changed since run old began: a new run is started"
+    assert list(remarks(store, asked)) == [said]
+
+
 def test_nothing_is_said_of_finished_runs_of_another_adapter(store: Store, add_run: AddRun) -> None:
     add_run("old")
     assert list(remarks(store, prepared(changed(**OTHER_CODE)))) == []

@@ -28,17 +28,22 @@ def test_a_case_is_known_by_its_line_and_its_content(tmp_path: Path) -> None:
 
 
 def test_lines_that_are_no_requests_are_named_and_are_no_cases(tmp_path: Path) -> None:
-    cases = TestSet(written(tmp_path / "s.jsonl", {"messages": []}, "{oops", "[1]", {"messages": [2]}))
+    odd = {"foo": 1}, {"messages": "hi"}, {"messages": [], "tools": "no"}
+    cases = TestSet(written(tmp_path / "s.jsonl", {"messages": []}, "{oops", "[1]", {"messages": [2]}, *odd))
     assert len(cases) == 2
     assert [(line.index, line.reason.partition(":")[0]) for line in cases.bad_lines] == [
         (2, "not JSON"),
         (3, "not a JSON object"),
+        (5, "not a request"),
+        (6, "messages is not a list"),
+        (7, "tools is not a list"),
     ]
 
 
 def test_schemas_that_cannot_be_used_are_found_once(tmp_path: Path) -> None:
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "int"}}}
-    cases = TestSet(written(tmp_path / "s.jsonl", {"tools": []}, {"tools": [tool]}, {"tools": [tool], "x": 1}))
+    lines = {"tools": []}, {"tools": [tool]}, {"tools": [tool], "x": 1}
+    cases = TestSet(written(tmp_path / "s.jsonl", *({"messages": [], **more} for more in lines)))
     ((index, name, fault),) = cases.faults()
     assert (index, name) == (2, "f")
     assert "int" in fault
