@@ -49,6 +49,7 @@ class Listeners:
     def __init__(self, manager: pluggy.PluginManager, objects: Collection[str] = ()) -> None:
         self.elsewhere: Elsewhere | None = None
         self.failed: set[str] = set()
+        self._outside: set[str] = set()
         self._objects = {name: OwnLoop() for name in objects}
         self._manager = manager
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
@@ -64,6 +65,8 @@ class Listeners:
     async def score(self, context: ScoreContext) -> tuple[Score, ...]:
         """The scores of every plugin; a plugin that fails gives one failed score under its name.
 
+        The first value of a score that lies outside of its bounds is logged, with its task.
+
         Raises:
             ScoringStopped: the texts of the trial are more than Trialbed's own scorers can read within their limits.
         """
@@ -73,7 +76,18 @@ class Listeners:
                 if score.name in scores:
                     score = _failed(plugin, f"the score {score.name!r} is already given by another plugin")
                 scores[score.name] = score
+                self._check_bounds(plugin, score, context)
         return tuple(scores.values())
+
+    def _check_bounds(self, plugin: str, score: Score, context: ScoreContext) -> None:
+        if not score.bounded or score.value is None or 0 <= score.value <= 1 or score.name in self._outside:
+            return
+        self._outside.add(score.name)
+        log.warning(
+            "plugin %r: the score %r of query %s is %g, not from 0 to 1: its mean and interval mean nothing; give it "
+            "bounded=False",
+            *(plugin, score.name, context.query.query_id, score.value),
+        )
 
     async def score_by(self, plugin: str, context: ScoreContext) -> list[Score]:
         """Return the scores that one plugin gives; whatever it raises is raised."""

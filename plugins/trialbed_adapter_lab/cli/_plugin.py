@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trialbed.cli.completion import completes
 from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
+
+if TYPE_CHECKING:
+    from trialbed_adapter_lab import ConformanceReport
 
 KINDS = ("scorer", "judge", "selector", "dataset", "simulator", "model", "executor")
 
@@ -99,10 +103,22 @@ def check(name: str, kind: str | None, checks: tuple[str, ...], as_json: bool) -
     else:
         report = check_plugin(subject, _known(checks, subject.kind), progress=print_finding)
     if as_json:
-        print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
+        print_json(_document(report))
     else:
         show_report(report)
     return 0 if report.ok else 1
+
+
+def _document(report: ConformanceReport) -> dict[str, Any]:
+    """Return the report as it is printed: a plugin is neither a framework nor an adapter."""
+    return {
+        "plugin": report.framework,
+        "version": report.version,
+        "distribution": report.adapter,
+        "findings": [finding.model_dump(mode="json") for finding in report.findings],
+        "badge": report.badge,
+        "conformant": report.ok,
+    }
 
 
 def _known(names: tuple[str, ...], kind: str) -> tuple[str, ...]:

@@ -130,6 +130,19 @@ async def test_an_object_that_does_not_return_costs_its_own_score_only(
     assert failure.message.startswith("endless: StuckCode: did not return within 0.1 s (File ")
 
 
+async def test_a_score_beyond_its_bounds_is_named_once(caplog: pytest.LogCaptureFixture) -> None:
+    class Wide:
+        @hookimpl
+        def score_trial(self, context: ScoreContext) -> Iterable[Score]:
+            return [Score(name="tall", value=7.0), Score(name="long", value=7.0, bounded=False)]
+
+    heard = listeners(wide=Wide(), good=Good())
+    for _ in range(2):
+        assert {score.name: score.value for score in await heard.score(context())}["tall"] == 7.0
+    (said,) = caplog.messages
+    assert said.startswith("plugin 'wide': the score 'tall' of query 1 is 7, not from 0 to 1")
+
+
 async def test_a_score_given_twice_is_a_failure_of_the_second_plugin() -> None:
     scores = {score.name: score for score in await listeners(a=Good(), b=Good()).score(context())}
     assert scores["length"].value == 3.0

@@ -52,7 +52,8 @@ def test_a_defect_exits_with_1_and_says_what_was_expected_and_seen(
         "expected the value 1 for a right answer, the mean of its votes; seen: 0.4"
     )
     assert report["conformant"] is False
-    assert report["framework"] == "judge.Mine"
+    assert (report["plugin"], report["distribution"]) == ("judge.Mine", "judge.py-Mine")
+    assert not {"framework", "adapter", "adapter_version"} & report.keys()
 
 
 @for_each(
