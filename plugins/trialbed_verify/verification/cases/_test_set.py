@@ -159,14 +159,14 @@ class TestSet:
         self._repeats.append(seen[identity])
 
 
-def _request_fault(body: object) -> str:
-    """Return why a line is no chat completion request; empty if it is one. An endpoint may answer it all the same."""
+def _request_fault(body: object) -> str | None:
+    """Return why a line is no chat completion request; None if it is one. An endpoint may answer it all the same."""
     if not isinstance(body, dict):
         return "not a JSON object"
     if not isinstance(body.get("messages"), list):
         return "messages is not a list" if "messages" in body else "not a request: it has no messages"
     tools = body.get("tools")
-    return "" if tools is None or isinstance(tools, list) else "tools is not a list"
+    return None if tools is None or isinstance(tools, list) else "tools is not a list"
 
 
 class _Floats:
