@@ -110,9 +110,24 @@ def _conclusions(comparisons: Sequence[RunComparison]) -> Table:
         finding = one.findings.get(score)
         if finding is not None:
             mean = ScoreMean(finding.candidate_mean, None, finding.n)
-            found = Conclusion(one.candidate.name, score, mean, _common(finding.n), finding=finding)
+            candidate, baseline = _unsure(one) if score == "sopr_score" else (0, 0)
+            found = Conclusion(
+                one.candidate.name,
+                score,
+                mean,
+                _common(finding.n),
+                unsure=candidate,
+                baseline_unsure=baseline,
+                finding=finding,
+            )
             sentences.append(str(found))
     return Table("", notes=sentences)
+
+
+def _unsure(found: RunComparison) -> tuple[int, int]:
+    """Return how many trials of the candidate and of the baseline count half."""
+    common = set(found.baseline.queries) & set(found.candidate.queries)
+    return found.candidate.unsure(common), found.baseline.unsure(common)
 
 
 def _common(queries: int) -> str:

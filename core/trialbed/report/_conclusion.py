@@ -36,6 +36,7 @@ class Conclusion:
         mean: of that measure; None where there is none.
         over: the queries or trials that the mean is over, in words.
         unsure: trials that count half in ``sopr_score``.
+        baseline_unsure: the same of the baseline, where no conclusion of its own says it.
         finding: on this measure, against the run's baseline; None for the baseline itself.
         lost: what became of the expected calls, where that is known.
         missing: trials that were not measured.
@@ -47,6 +48,7 @@ class Conclusion:
     mean: ScoreMean | None
     over: str
     unsure: int = 0
+    baseline_unsure: int = 0
     finding: ScoreFinding | None = None
     lost: Attribution | None = None
     missing: int = 0
@@ -67,23 +69,23 @@ class Conclusion:
             share += f" [{percent(mean.interval[0])}, {percent(mean.interval[1])}]"
         if self.score != JUDGED:
             return f"{self.framework} reaches {share} in {shown_name(self.score)} over {self.over}"
-        half = f" (with {self.unsure} unsure as half)" if self.unsure else ""
-        return f"{self.framework} solves {share} of {self.over}{half}"
+        return f"{self.framework} solves {share} of {self.over}{_as_half(self.unsure)}"
 
     def _difference(self) -> str:
         found = self.finding
         if found is None:
             return ""
+        baseline = f"{found.baseline}{_as_half(self.baseline_unsure)}"
         if found.verdict == "identical":
-            return f", the same as {found.baseline} on every query"
+            return f", the same as {baseline} on every query"
         if found.verdict == "equivalent":
-            return f", shown to be within {100 * found.margin:g} points of {found.baseline}"
-        apart = f"{points(found.difference)} {'more' if found.difference > 0 else 'less'} than {found.baseline}"
+            return f", shown to be within {100 * found.margin:g} points of {baseline}"
+        apart = f"{points(found.difference)} {'more' if found.difference > 0 else 'less'} than {baseline}"
         if found.is_difference:
             return f", {apart} (shown: p {'<0.001' if found.p_adjusted < 0.001 else f'{found.p_adjusted:.3f}'})"
         enough = f", about {found.needed:,} queries would be enough" if found.needed else ""
         if points(found.difference) == points(0):
-            return f", as many as {found.baseline} but not the same; nothing is shown yet{enough}"
+            return f", as many as {baseline} but not the same; nothing is shown yet{enough}"
         return f", {apart}; not yet shown{enough}"
 
     def _loss(self) -> str:
@@ -136,6 +138,10 @@ def points(difference: float) -> str:
         return "less than 0.1 points"
     shown = f"{found:.0f}" if found >= WHOLE else f"{found:.1f}".removesuffix(".0")
     return "1 point" if shown == "1" else f"{shown} points"
+
+
+def _as_half(unsure: int) -> str:
+    return f" (with {unsure:,} unsure as half)" if unsure else ""
 
 
 def _conclusion(report: Report, summary: Summary) -> Conclusion:

@@ -58,6 +58,9 @@ def test_a_verdict_is_said_as_it_is(found: ScoreFinding, words: str) -> None:
 def test_one_framework_has_its_interval() -> None:
     assert conclusion(0.62) == "mine solves 62 % [31 %, 86 %] of 10 queries."
     assert conclusion(0.62, unsure=2) == "mine solves 62 % [31 %, 86 %] of 10 queries (with 2 unsure as half)."
+    assert ", 100 points more than reference (with 3 unsure as half) (shown:" in conclusion(
+        1.0, finding=finding([1.0] * 12, [0.0] * 12), baseline_unsure=3
+    )
     assert conclusion(None, missing=3) == "mine has no result yet: 3 trials were not measured."
     assert conclusion(0.62, missing=1).endswith("; the run is incomplete, 1 trial was not measured.")
 

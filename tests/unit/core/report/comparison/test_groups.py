@@ -154,6 +154,15 @@ def test_each_setting_of_a_run_is_compared_and_one_that_a_version_lacked_has_its
     assert 'simulator model: null and "gpt-4o-mini", which are not the same.' in text(found)
 
 
+def test_trials_that_count_half_are_said_of_both(write) -> None:
+    unsure = write("a", {number: scores(0.5) for number in range(20)})
+    solved = write("b", {number: scores(1.0) for number in range(10, 40)})
+    (more,) = compared(unsure, solved).tables[0].notes
+    assert "b solves 100 % of 10 common queries, 50 points more than a (with 10 unsure as half)" in more
+    (less,) = compared(solved, unsure).tables[0].notes
+    assert "a solves 50 % of 10 common queries (with 10 unsure as half), 50 points less than b (" in less
+
+
 def test_frameworks_of_one_name_are_told_apart_by_their_runs(write) -> None:
     runs = [write("a", {1: scores(1.0)}, run_id=f"20260101T00000{n}-aaaaaa") for n in (1, 2)]
     found = compared(*runs)
