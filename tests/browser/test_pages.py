@@ -179,6 +179,17 @@ def test_no_table_is_cut_off_in_print(page: Page, address: str, name: str) -> No
     assert page.locator("table:visible").evaluate_all(wide) == []
 
 
+@pytest.mark.parametrize("width", [1200, 1280, 1366])
+def test_the_verdicts_of_a_run_are_whole_at_every_width(page: Page, address: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(address + PATHS["run"])
+    page.wait_for_load_state("networkidle")
+    cut = "parts => parts.filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"
+    found = page.locator(".wide:visible")
+    assert found.count()
+    assert found.evaluate_all(cut) == []
+
+
 def test_the_first_page_is_small(page: Page, address: str) -> None:
     sizes: list[int] = []
     page.on("response", lambda response: sizes.append(len(response.body())))

@@ -274,10 +274,11 @@ class StoredRun:
         """
         for trial in self._counted_trials(self.attempts(framework=framework, query_id=query_id, repeat=repeat)):
             return trial
+        repeats = "1 trial" if self.config.repeat == 1 else f"{self.config.repeat} trials"
         raise DataError(
             f"run {self.run_id!r} has no trial of {framework} on query {query_id!r}, repeat {repeat}; it has "
             f"{', '.join(self.config.frameworks)} on {len(self.config.query_ids)} queries, "
-            f"{self.config.repeat} trials each, and is {self.status}"
+            f"{repeats} each, and is {self.status}"
         )
 
     def tools(self, query_id: int | str, framework: str = "") -> tuple[ToolSpec, ...]:

@@ -57,7 +57,8 @@ def verify_store(url_or_path: str) -> StoreReport:
     """
     database = open_database(url_or_path, read_only=True)
     try:
-        problems = tuple(_problems(database))
+        # What damages the whole file is found by each look that meets it.
+        problems = tuple(dict.fromkeys(_problems(database)))
         return StoreReport(database.where, _counts(database), _count_unused(database), problems)
     finally:
         database.engine.dispose()

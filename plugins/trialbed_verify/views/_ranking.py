@@ -35,6 +35,14 @@ EXPLAINED = (
 )
 
 
+SEVERAL = {
+    "its decisions are": "their decisions are",
+    "of its answers": "of their answers",
+    "it differs in": "they differ in",
+}
+"""Words about one vendor, and those about several."""
+
+
 def rank_sentence(model: str, found: Standings) -> str:
     """Say who leads, whether that is shown, and who is placed last or not ranked, in one sentence."""
     said = []
@@ -129,7 +137,15 @@ def _by_text(found: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str, str]]
     for name, text in found:
         texts.setdefault(text, []).append(name)
     for text, names in texts.items():
-        yield " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])), "is" if len(names) == 1 else "are", text
+        listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        yield (listed, "is", text) if len(names) == 1 else (listed, "are", _of_several(text))
+
+
+def _of_several(text: str) -> str:
+    """Return a text about one vendor as one about several."""
+    for one, several in SEVERAL.items():
+        text = text.replace(one, several)
+    return text
 
 
 def _ties(ranked: Sequence[Placing], *, of_all: bool) -> Iterator[str]:

@@ -10,7 +10,7 @@ from support.bench import Bench
 
 def test_the_printed_command_shows_which_call_went_wrong_and_why(bench: Bench, tmp_path: Path) -> None:
     run = bench("run", "--model", "scripted:wrong-args", "--limit", 1, "--store", tmp_path / "my runs.db")
-    (line,) = (line for line in run.out.splitlines() if line.startswith("what went wrong"))
+    (line,) = (line for line in run.out.splitlines() if line.startswith("What went wrong"))
     command = shlex.split(line.partition(": ")[2])
     assert command[:2] == ["bench", "show"]
     shown = bench(*command[1:]).out
@@ -23,4 +23,4 @@ def test_the_printed_command_shows_which_call_went_wrong_and_why(bench: Bench, t
 
 
 def test_a_run_in_which_nothing_went_wrong_prints_no_such_command(bench: Bench) -> None:
-    assert "what went wrong" not in bench("run", "--limit", 1).out
+    assert "What went wrong" not in bench("run", "--limit", 1).out

@@ -12,7 +12,7 @@ from trialbed.cli.options import print_json
 from trialbed.settings import data_dir, store_file
 from trialbed.store import StoreReport, open_store, verify_store
 
-REMEDY = "restore a copy of the store; runs that are not named here can still be read"
+REMEDY = "restore a copy of the store; runs that are not named here may still be readable"
 REMAKE = "no trial is damaged; DELETE FROM reports in the database has the figures made anew from the trials"
 
 NAMES = {"gold answers": "answers to expected calls"}

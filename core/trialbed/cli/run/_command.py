@@ -312,7 +312,7 @@ def _closer(report: Report, options: RunOptions) -> Iterator[str]:
     for query in worst_queries(report, most=1):
         key = query.worst.key
         command = show_command(report.run.run_id, trial_name(key.framework, key.query_id, key.repeat), store)
-        yield f"what went wrong, in the worst trial: {command}"
+        yield f"What went wrong in the worst trial: {command}"
 
 
 def _print_problems(reports: Sequence[Report], *, silent: bool) -> None:

@@ -178,7 +178,7 @@ def check_complete(sides: Sequence[Side], *, allowed: bool) -> None:
     for side in sides:
         if side.missing and not allowed:
             raise UsageError(
-                f"{incomplete_note(side)}, so its scores would be over other queries than those of the finished run; "
+                f"{incomplete_note(side)}, so that its scores would be over a part of the queries only; "
                 "run the same `bench run` again to finish it, or give --allow-incomplete to compare what both have "
                 "measured"
             )
