@@ -85,8 +85,11 @@ class LazyGroup(click.Group):
         """Run the command that is asked for."""
         try:
             return super().invoke(ctx)
-        except BrokenPipeError:
-            # click would end with 1, which says that a check failed. Nobody reads what is left in the buffer.
+        except (BrokenPipeError, SystemExit) as error:
+            # rich ends the program itself where a table cannot be written.
+            if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+                raise
+            # click would end with 1, as rich does, which says that a check failed. Nobody reads the rest.
             sys.stdout = io.StringIO()
             raise click.exceptions.Exit(3) from None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,18 @@ def add(monkeypatch: pytest.MonkeyPatch, ends_with: BaseException | int | None) 
 def test_exit_codes(monkeypatch: pytest.MonkeyPatch, ends_with: BaseException | int | None, code: int) -> None:
     add(monkeypatch, ends_with)
     assert main(["probe"]) == code
+
+
+@pytest.mark.parametrize("arguments", [("models",), ("runs", "--help")])
+def test_output_that_nobody_reads_ends_with_3_and_without_a_word(arguments: tuple[str, ...]) -> None:
+    """As ``bench models | head -0`` does: tables are written by rich, all else by click."""
+    unread, written = os.pipe()
+    os.close(unread)
+    done = subprocess.run(
+        [sys.executable, "-m", "trialbed", *arguments], stdout=written, stderr=subprocess.PIPE, check=False
+    )
+    os.close(written)
+    assert (done.returncode, done.stderr) == (3, b"")
 
 
 def test_an_error_is_said_as_it_is_on_stderr(
