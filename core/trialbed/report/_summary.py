@@ -14,6 +14,7 @@ from trialbed.report._records import (
     Claims,
     ClaimTotals,
     Counts,
+    Figures,
     Repeated,
     ScoreSummary,
     Summary,
@@ -70,7 +71,9 @@ def summarise(
         counts=_counts(run, trials, measured),
         scores=_scores(measured, answered, quality, absent, first_apart, described or {}),
         over_answered=figures(answered, first_apart=first_apart),
-        common=None if shared is None else figures(shared, quality, absent, first_apart=first_apart),
+        common=None
+        if shared is None
+        else Figures(len(shared), score_summaries(shared, quality, absent, first_apart=first_apart)),
         failures=failure_reasons(trials),
         untold=untold_reasons(trials),
         tokens=_tokens([*trials, *earlier]),

@@ -197,8 +197,10 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
         notes = [
             f"difference: the mean over tasks, with its 95 % interval. changed: tasks on which the two differ. p is "
             f"adjusted over all comparisons that are made at once. equivalent: within {run.margin:g}. identical: the "
-            "same on every task asked; its interval is about tasks that were not asked. too few: too few tasks to "
-            "tell; the number in brackets says about how many would be enough.",
+            "same on every task asked. Tasks that were not asked may differ; as no difference was seen, the interval "
+            "takes each of them to be as large as it can be. Where differences were seen, it takes others to be as "
+            "large as the largest of them: a small one, as in one of two repeats, makes it narrower. too few: too few "
+            "tasks to tell; the number in brackets says about how many would be enough.",
             *_causes(found),
         ]
         title = f"{prefix}Paired comparison, {words.format(found[0].against)}"

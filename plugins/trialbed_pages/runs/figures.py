@@ -20,6 +20,7 @@ from trialbed.report import (
     Tokens,
     conclusions,
     framework_integrity,
+    worst_queries,
 )
 from trialbed.report.comparison import TrialTable
 from trialbed.report.kept import FrameworkHeadline, headlines, stored_report
@@ -203,6 +204,11 @@ class RunFigures:
     def conclusions(self) -> list[str]:
         """The result of each framework in a sentence, as every output of the run begins."""
         return list(map(str, conclusions(self._report)))
+
+    @property
+    def worst_first(self) -> list[QueryId]:
+        """The queries that ``bench show`` names as the worst, the worst first."""
+        return [query.query_id for query in worst_queries(self._report)]
 
     @property
     def costs(self) -> list[str]:

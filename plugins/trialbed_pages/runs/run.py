@@ -20,7 +20,7 @@ from trialbed.report.comparison import (
     rank_notes,
     run_pairs,
 )
-from trialbed.scoring import TIMES
+from trialbed.scoring import JUDGED, TIMES
 from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialColumns
 from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
@@ -151,11 +151,16 @@ class RunPage:
 
     @cached_property
     def worst(self) -> list[WorstQueryRow]:
-        """The queries with the lowest means, the lowest first; none that all frameworks have right."""
+        """The queries with the lowest means, the lowest first; none that all frameworks have right.
+
+        By the judge's score, those that ``bench show`` names come first, in its order.
+        """
         found: list[WorstQueryRow] = []
-        for value, query_id in self.figures.worst(self.score):
-            if value >= 1 or len(found) == WORST:
-                break
+        queries = [item for item in self.figures.worst(self.score) if item[0] < 1]
+        if self.score == JUDGED and self.is_inline:
+            places = {query_id: place for place, query_id in enumerate(self.figures.worst_first)}
+            queries.sort(key=lambda item: (places.get(item[1], len(places)), item[0]))
+        for value, query_id in queries[:WORST]:
             trials = [trial for name in self.run.config.frameworks for trial in self.figures.cell(name, query_id)]
             found.append(WorstQueryRow(query_id, self.figures.text(query_id), value, min(trials, key=self._worth)))
         return found

@@ -67,6 +67,8 @@ def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSum
             name=name,
             bounded=summary.scores[name].bounded,
             quality=summary.scores[name].quality,
+            median=mean.median if isinstance(mean, ScoreSummary) else None,
+            quartiles=mean.quartiles if isinstance(mean, ScoreSummary) else None,
             description=summary.scores[name].description,
         )
         for name, mean in (common.scores if common else {}).items()

@@ -11,7 +11,7 @@ from support.trials import run_config
 
 from trialbed.engine import config_digest
 from trialbed.records import Answer, Outcome, Query, Run, Score, Timing, TrialKey, TrialResult, WireLog
-from trialbed.report import Report, build_report
+from trialbed.report import Report, ScoreSummary, build_report
 from trialbed.store import new_run
 from trialbed_plugins.reporters import MarkdownReporter
 
@@ -81,3 +81,16 @@ def test_an_incomplete_run_is_compared_only_where_that_is_accepted() -> None:
     assert [one.against for one in accepted.comparisons] == ["reference"]
     assert accepted.common is not None
     assert accepted.common.trials == 2
+
+
+def test_figures_over_common_trials_have_the_statistics_of_a_finished_run() -> None:
+    trials = [trial(name, query, 1.0, first=False) for name in ("reference", "acme") for query in (1, 2)]
+    run, queries = run_of(trials)
+    finished = build_report(run, queries, trials)["acme"].scores["wall_time"]
+    incomplete = run.model_copy(update={"status": "incomplete"})
+    common = build_report(incomplete, queries, trials, allow_incomplete=True)["acme"].common
+    assert common is not None
+    found = common.scores["wall_time"]
+    assert isinstance(found, ScoreSummary)
+    assert finished.median is not None
+    assert (found.median, found.quartiles) == (finished.median, finished.quartiles)

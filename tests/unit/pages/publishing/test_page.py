@@ -151,7 +151,7 @@ def lost_calls(**changed: object) -> Table | None:
     second = PublishedQuery(query="b", text="Task b?", tools=3, calls=0).model_copy(update=changed)
     frameworks = [one.model_copy(update={"gold_calls": {"used": 3}, "lost": ()}) for one in run().frameworks]
     shown = run().model_copy(update={"queries": (run().queries[0], second), "frameworks": tuple(frameworks)})
-    found = (part for part in parts_of(shown, figures_of(shown)) if "expected calls were lost" in part.title)
+    found = (part for part in parts_of(shown, figures_of(shown)) if "calls were lost" in part.title)
     return next((part for part in found if isinstance(part, Table)), None)
 
 

@@ -12,10 +12,10 @@ from support.stored_runs import NEW, trial
 from support.stored_runs import run as stored_run
 
 from trialbed.records import ScoreDescription
-from trialbed.report import read_report
+from trialbed.report import read_report, worst_queries
 from trialbed.report.kept import make_report
 from trialbed.store import Store, StoredRun, column_table, open_store
-from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
+from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page, run_page
 from trialbed_pages.runs import figure_cache as module
 from trialbed_pages.runs.headlines import Headline
 
@@ -32,6 +32,14 @@ def test_means_are_those_of_the_report(stored: Path) -> None:
                 mean, reported = figures.mean(summary.framework, score), summary.scores[score]
                 assert (mean.value, mean.n) == (reported.value, reported.denominator)
                 assert (mean.interval[:2] if mean.interval else None) == reported.interval
+
+
+def test_the_worst_queries_stand_in_the_order_of_the_report(stored: Path) -> None:
+    with open_store(str(stored)) as reader:
+        run = reader.run(NEW)
+        page = run_page(FigureCache(stored.parent).of(run), "sopr_score")
+        assert page.worst
+        assert [row.query for row in page.worst] == [query.query_id for query in worst_queries(read_report(run))]
 
 
 def test_comparisons_are_those_of_the_report(stored: Path) -> None:
