@@ -54,7 +54,7 @@ def test_a_faithful_framework_does_what_the_model_says(measured: Measured, frame
     found = behaviour(measured, framework)
     for one in (*found.turns, *found.refusals):
         assert one.requests is not None
-        assert one.requests.is_explained, one.policy
+        assert (one.requests.seen, one.requests.extra) == (one.requests.expected, 0), one.policy
         assert one.calls_made == one.calls_sent, one.policy
     assert all(one.ended == "" for one in found.turns)
     assert found.parallel.manner == "parallel"

@@ -5,25 +5,37 @@ from __future__ import annotations
 import asyncio
 import json
 import resource
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.bench import bench_in, own_environment
+from support.bench import own_environment
 
 from trialbed.records import Outcome, TrialSpec
 from trialbed_adapter_lab.hostile import ATTACKS, AttackResult
 from trialbed_plugins.executors.local import LocalExecutor
+
+BENCH = Path(sys.executable).with_name("bench")
 
 
 @pytest.mark.slow(75)
 def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(
     tmp_path: Path, make_spec: Callable[..., TrialSpec], request: pytest.FixtureRequest
 ) -> None:
-    bench = bench_in(tmp_path, own_environment(), timeout=900)
-    done = bench("adapter", "check", "reference", "--hostile", "--sandbox", "none", "--json")
-    (report,) = json.loads(done.out)
+    # Executed, not forked from a process of the tests: its workers would begin with the memory of that process.
+    done = subprocess.run(
+        [BENCH, "adapter", "check", "reference", "--hostile", "--sandbox", "none", "--json"],
+        cwd=tmp_path,
+        env=own_environment(),
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (report,) = json.loads(done.stdout)
     results = [AttackResult(**result) for result in report["results"]]
     assert [result for result in results if not result.held] == []
     assert len(results) == len(ATTACKS)
