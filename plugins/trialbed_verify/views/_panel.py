@@ -95,7 +95,9 @@ LEGEND = (
     "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
     "share of each. excess: the second less the first; distance: between both distributions. Both are 0 for an "
     "identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which decide. breaking: "
-    "answers that would break a caller, and that the other trials of the baseline never give."
+    "answers that would break a caller, and that the other trials of the baseline never give. At "
+    "most so many of 1,000 answers break a caller: the upper bound of its excess, and beyond it those that are too "
+    "rare to have been seen."
 )
 
 
