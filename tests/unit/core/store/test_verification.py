@@ -44,6 +44,14 @@ def test_a_whole_store_has_no_problems(location: str, make_run: MakeRun, make_tr
     assert {name: report.counts[name] for name in counted} == counted
 
 
+def test_a_trial_that_is_not_there_is_said_with_what_is(
+    location: str, make_run: MakeRun, make_trial: MakeTrial
+) -> None:
+    fill(location, make_run, make_trial)
+    with open_store(location) as reader, pytest.raises(DataError, match=r"(1 trial|[2-9] trials) each, and is"):
+        reader.run("r1").trial("reference", 99)
+
+
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
@@ -123,6 +131,7 @@ def test_a_flipped_bit_is_noticed_or_harmless(path: Path, make_run: MakeRun, mak
             noticed += 1
             continue
         assert problems or read == written, f"bit {place}"
+        assert len(set(problems)) == len(problems), f"bit {place}"
         # Also without that look, nothing is read that was not written: records may only be missing.
         assert all(record in written or record == () for record in read), f"bit {place}"
         noticed += bool(problems)
