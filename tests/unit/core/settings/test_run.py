@@ -34,6 +34,8 @@ def other_value(setting: Declared) -> Any:
     """A value that is not the default."""
     if setting.setting.choices:
         return next(choice for choice in setting.setting.choices if choice != setting.default)
+    if setting.below is not None:
+        return setting.below / 2
     value: Any = {str: "other", int: 7, float: 7.5, Path: Path("other"), bool: True}[setting.kind]
     return (value,) if setting.repeatable else value
 
