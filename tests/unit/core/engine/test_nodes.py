@@ -4,65 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from support.node_stand_ins import Cluster, Fleeting, Here, Slow, ended
 
-from trialbed.contracts import Executor, Node
+from trialbed.contracts import Executor
 from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._slots import Slots
 from trialbed.errors import DriverError, NothingMeasured
-from trialbed.records import Failure, FrameworkInfo, Outcome, TrialKey, TrialResult, WireLog
-from trialbed.wire_log import compute_timing
-
-
-class Cluster(Executor):
-    """Nodes that come and go as a test says."""
-
-    patience = 10.0
-
-    def __init__(self, **capacities: int) -> None:
-        super().__init__()
-        self.capacities = capacities
-        self.packages: dict[str, tuple[str, ...]] = {}
-        self.accepted: list[str] = []
-        self.broken: set[str] = set()
-        self.identities: dict[str, str] = {}
-        self.mute = 0
-        self.refusing: set[str] = set()
-        self.refused: list[str] = []
-        self.deaf = False
-
-    async def __aexit__(self, *_: Any) -> None:
-        """Nothing to end."""
-
-    def nodes(self) -> tuple[Node, ...]:
-        if self.mute:
-            self.mute -= 1
-            raise ConnectionError("no answer of the head")
-        return tuple(Node(name, room, self.identities.get(name, "")) for name, room in self.capacities.items())
-
-    def accept(self, node: str) -> None:
-        if node in self.refusing:
-            raise ConnectionError("it does not answer")
-        self.accepted.append(node)
-
-    def refuse(self, node: str) -> None:
-        if self.deaf:
-            raise ConnectionError("it does not answer")
-        self.refused.append(node)
-
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
-        if node in self.broken:
-            raise DriverError("the adapter is missing")
-        packages = self.packages.get(node, ("openai==1", "pydantic==2"))
-        return FrameworkInfo(
-            name=framework, version="1", adapter="a", adapter_version="1", python="3", packages=packages
-        )
-
-    async def execute(self, spec: Any) -> Any:
-        raise NotImplementedError
+from trialbed.records import FrameworkInfo
 
 
 class Time:
@@ -160,13 +111,6 @@ async def test_a_run_goes_on_with_what_it_began_with() -> None:
         await time.watch(cluster, began.model_copy(update={"version": "0"})).describe()
     with pytest.raises(DriverError, match=f"{text}packages openai==0 before, openai==1 now"):
         await time.watch(cluster, began.model_copy(update={"packages": ("openai==0",)})).describe()
-
-
-class Here(Cluster):
-    """One machine."""
-
-    def nodes(self) -> Any:
-        return None
 
 
 async def test_a_run_that_leaves_its_nodes_goes_on_with_what_they_measured() -> None:
@@ -270,18 +214,6 @@ async def test_an_executor_that_cannot_refuse_a_node_costs_no_trial() -> None:
     assert time.said[-1] == "the executor cannot refuse the node a: it does not answer"
 
 
-def ended(node: str, query: int, second: float, *, began: float | None = None, lost: bool = True) -> TrialResult:
-    """A trial that took until this second."""
-    failure = Failure(kind="lost", message="its plug was pulled") if lost else None
-    started, took = (second - 0.1, 0.1) if began is None else (began, second - began)
-    start = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=started)
-    outcome = Outcome(started_at=start, wall_time=took, failure=failure, node=node)
-    wire = WireLog(trial="t", opened_at=start)
-    timing = compute_timing(took, wire)
-    key = TrialKey(framework="f", query_id=query)
-    return TrialResult(trial="t", key=key, seed=1, outcome=outcome, wire=wire, timing=timing, selected_tools=())
-
-
 async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
     cluster, time, slots = Cluster(a=1), Time(), Slots(8)
     watch = time.watch(cluster)
@@ -297,23 +229,6 @@ async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
     assert time.said == ["no node is left; one is waited for, at most 10 s"]
 
 
-class Fleeting(Cluster):
-    """One node that is lost while it is described, and back at once, again and again; for a while, another is there."""
-
-    def __init__(self) -> None:
-        super().__init__(a=1)
-        self.starts = 0
-
-    def nodes(self) -> tuple[Node, ...]:
-        return super().nodes() or (Node("b", 2, str(self.starts)),)
-
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
-        if node == "b":
-            self.starts += 1
-            raise DriverError("it was lost")
-        return await super().describe(framework, node)
-
-
 async def test_a_node_that_is_lost_whenever_it_joins_is_none_that_has_come() -> None:
     cluster, time, slots = Fleeting(), Time(), Slots(8)
     watch = time.watch(cluster)
@@ -326,28 +241,6 @@ async def test_a_node_that_is_lost_whenever_it_joins_is_none_that_has_come() -> 
                 await asyncio.sleep(0)
     assert cluster.starts > 1
     assert time.said == ["no node is left; one is waited for, at most 10 s"]
-
-
-class Slow(Cluster):
-    """Nodes other than the first take as long to be described as a test says, and are then refused or lost."""
-
-    def __init__(self, time: Time, took: float, **capacities: int) -> None:
-        super().__init__(**capacities)
-        self.time, self.took = time, took
-        self.begun = 0
-        self.lost = 0
-
-    async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
-        if node in ("a", "c"):
-            return await super().describe(framework, node)
-        self.begun += 1
-        end = self.time.now + self.took
-        while self.time.now < end:  # noqa: ASYNC110 - it moves as others sleep
-            await asyncio.sleep(0)
-        if self.lost:
-            self.lost -= 1
-            self.identities[node] = f"started {self.begun}"
-        return await super().describe(framework, node)
 
 
 async def test_the_time_in_which_a_node_joins_is_no_waiting() -> None:
