@@ -15,7 +15,7 @@ from trialbed.records import TrialKey, TrialResult
 from trialbed.report._entries import entry
 from trialbed.report._files import json_bytes, open_scratch_file, unwritable
 from trialbed.report._metadata import metadata
-from trialbed.report._records import LEVEL, ClaimTotals, Figures, Reason, ScoreMean, Summary, WireTally
+from trialbed.report._records import LEVEL, ClaimTotals, CommonFigures, Figures, Reason, ScoreMean, Summary, WireTally
 from trialbed.report._report import Report
 from trialbed.report._trials import ReportedTrial
 from trialbed.report.attribution import AttributedCall
@@ -321,7 +321,7 @@ def _percentage(count: int, total: int) -> float | None:
     return 100 * count / total if total else None
 
 
-def _figures(found: Figures) -> dict[str, Any]:
+def _figures(found: Figures | CommonFigures) -> dict[str, Any]:
     return {
         "trials": found.trials,
         "averages": {name: mean.value for name, mean in found.scores.items()},

@@ -76,6 +76,14 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
+class CommonFigures:
+    """The scores over the queries and repeats that were measured for every framework, and how many trials these are."""
+
+    trials: int
+    scores: Mapping[str, ScoreSummary]
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """The ends of the trials of a framework.
 
@@ -262,7 +270,7 @@ class Summary:
         info: the framework as the workers found it; None where none has begun.
         scores: over the trials that were measured, failed ones as 0 in scores of quality.
         over_answered: the means over the trials without failure alone.
-        common: the means over the queries and repeats that were measured for every framework, if some were not.
+        common: the scores over the queries and repeats that were measured for every framework, if some were not.
         failures: why trials failed or were not measured, the most frequent first; ``untold``: why scores have no value.
         attribution: what became of the expected calls; None where the queries are not known.
         integrity: the facts of the wire that bear on whether the row can be compared with others.
@@ -278,7 +286,7 @@ class Summary:
     counts: Counts
     scores: Mapping[str, ScoreSummary]
     over_answered: Figures
-    common: Figures | None
+    common: CommonFigures | None
     failures: tuple[Reason, ...]
     untold: tuple[Reason, ...]
     tokens: Tokens

@@ -13,8 +13,8 @@ from trialbed.report._reasons import failure_reasons, untold_reasons
 from trialbed.report._records import (
     Claims,
     ClaimTotals,
+    CommonFigures,
     Counts,
-    Figures,
     Repeated,
     ScoreSummary,
     Summary,
@@ -73,7 +73,7 @@ def summarise(
         over_answered=figures(answered, first_apart=first_apart),
         common=None
         if shared is None
-        else Figures(len(shared), score_summaries(shared, quality, absent, first_apart=first_apart)),
+        else CommonFigures(len(shared), score_summaries(shared, quality, absent, first_apart=first_apart)),
         failures=failure_reasons(trials),
         untold=untold_reasons(trials),
         tokens=_tokens([*trials, *earlier]),

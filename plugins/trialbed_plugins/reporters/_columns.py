@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trialbed.records import ScoreDescription
-from trialbed.report import Figures, Report, ScoreSummary, Summary
+from trialbed.report import CommonFigures, Report, ScoreSummary, Summary
 from trialbed.report.comparison import leading_scores
 
 SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
@@ -58,7 +58,7 @@ def _table_scores(summary: Summary, *, whole: bool) -> Mapping[str, ScoreSummary
     return summary.scores if whole else _over_common(summary, summary.common)
 
 
-def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSummary]:
+def _over_common(summary: Summary, common: CommonFigures | None) -> dict[str, ScoreSummary]:
     return {
         name: ScoreSummary(
             mean.value,
@@ -67,8 +67,8 @@ def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSum
             name=name,
             bounded=summary.scores[name].bounded,
             quality=summary.scores[name].quality,
-            median=mean.median if isinstance(mean, ScoreSummary) else None,
-            quartiles=mean.quartiles if isinstance(mean, ScoreSummary) else None,
+            median=mean.median,
+            quartiles=mean.quartiles,
             description=summary.scores[name].description,
         )
         for name, mean in (common.scores if common else {}).items()
