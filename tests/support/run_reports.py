@@ -30,6 +30,7 @@ from trialbed.records import (
 from trialbed.report import (
     Claims,
     ClaimTotals,
+    CommonFigures,
     Counts,
     Figures,
     Reason,
@@ -152,7 +153,7 @@ def summary(document: Mapping[str, Any]) -> Summary:
         counts=_counts(found),
         scores=_scores(found),
         over_answered=_figures(found.get("over_answered") or {}),
-        common=_figures(found["common"]) if found.get("common") else None,
+        common=_common(found["common"]) if found.get("common") else None,
         failures=tuple(Reason(**one) for one in found.get("failures", ())),
         untold=tuple(Reason(**one) for one in found.get("untold_reasons", ())),
         tokens=_tokens(found.get("totals", {})),
@@ -248,6 +249,17 @@ def _figures(found: Mapping[str, Any]) -> Figures:
         for name, value in found.get("averages", {}).items()
     }
     return Figures(found.get("trials", 0), means)
+
+
+def _common(found: Mapping[str, Any]) -> CommonFigures:
+    figures = _figures(found)
+    return CommonFigures(
+        figures.trials,
+        {
+            name: ScoreSummary(mean.value, mean.interval, mean.denominator, name=name, bounded=True, quality=False)
+            for name, mean in figures.scores.items()
+        },
+    )
 
 
 def _mean(found: Mapping[str, Any]) -> ScoreMean:
