@@ -34,6 +34,8 @@ FEWER = (11, 12, 13)
 AT_A_TIME = 4
 
 LABELS = labels()
+MOST_IDLE = AT_A_TIME * len(LABELS)
+"""All are kept: every profile has its own."""
 ASKED = {label: FEWER if label.endswith(":controlled") or in_another_dialect(label) else QUERIES for label in LABELS}
 
 Documents = dict[str, dict[str, dict[str, Any]]]
@@ -51,9 +53,6 @@ class KeptWorkers(LocalExecutor):
 
     def _is_trusted(self, outcome: Outcome) -> bool:
         return outcome.failure is None or outcome.failure.kind in ("agent", "limit")
-
-    async def _bound_idle(self) -> None:
-        """Keep them all: every profile has its own."""
 
 
 class WorkersOfMany(Executor):
@@ -83,7 +82,7 @@ def documents(
     folder = tmp_path_factory.mktemp("runs")
 
     async def run_all() -> Documents:
-        async with KeptWorkers(environments=environments) as workers:
+        async with KeptWorkers(environments=environments, most_idle=MOST_IDLE) as workers:
             return {policy: await played(policy, WorkersOfMany(workers)) for policy in POLICIES}
 
     async def played(policy: str, workers: Executor) -> dict[str, dict[str, Any]]:
