@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import stat
 import tempfile
@@ -149,7 +148,7 @@ def give_second_name(path: Path, second: Path) -> None:
         OSError: it cannot be written; the file that had the name is still there.
     """
     target = Path(os.path.realpath(second))
-    made = target.with_name(f".{target.name[:MAX_PREFIX]}.{secrets.token_hex(8)}.tmp")
+    made = target.with_name(f".{target.name[:MAX_PREFIX]}.{os.urandom(8).hex()}.tmp")
     try:
         os.link(path, made)
         with contextlib.suppress(FileNotFoundError):

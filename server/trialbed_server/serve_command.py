@@ -23,7 +23,6 @@ from trialbed.cli.setting_options import (
     setting_option,
 )
 from trialbed.errors import UsageError
-from trialbed.files import read_bytes
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 MEBIBYTE = 2**20
@@ -287,6 +286,8 @@ def _serve_faults(script: str, host: str, port: int) -> None:
 
 def is_fault_plan(text: str) -> bool:
     """Return whether a file, or JSON, is meant as a plan: it has the key ``tools`` or ``model``."""
+    from trialbed.files import read_bytes
+
     try:
         content = text if text.lstrip().startswith("{") else read_bytes(Path(text)).decode()
         found = json.loads(content)

@@ -19,42 +19,56 @@ from trialbed.installed import load_target, offers
 if TYPE_CHECKING:
     from trialbed.drivers import DriverInfo
 
-COMMANDS = {
-    "compare": "Compare runs, or result files of vendors, with intervals.",
-    "doctor": "Check the installation, and show how to get missing parts.",
-    "env": "Build, list, lock and remove environments of frameworks.",
-    "help": "Explain a topic, such as the fields of records, or a command.",
-    "models": "List the models that bench run --model takes.",
-    "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
-    "run": "Run trials and report how well frameworks use tools.",
-    "runs": "List the runs in the store, newest first.",
-    "show": "Show a run, or one of its trials as the wire saw it.",
-}
-"""Core's commands with their descriptions, for ``bench --help``."""
+COMMANDS = frozenset(("compare", "doctor", "env", "help", "models", "plugins", "run", "runs", "show"))
+"""Core's own commands: modules of this package."""
 
 SECTIONS = {
-    "Run and compare": ("run", "show", "compare", "view", "runs", "plan"),
-    "Frameworks": ("adapter", "env", "fidelity", "releases"),
-    "Vendors": ("verify", "rank", "history", "plan-verify"),
-    "Data, scores and judges": (
-        "data",
-        "init",
-        "tools",
-        "tasks",
-        "adopt",
-        "score",
-        "judge",
-        "select",
-        "record",
-        "replay",
-        "export",
-        "figure",
-        "publish",
-        "reproduce",
-    ),
-    "The installation": ("doctor", "help", "models", "plugin", "plugins", "serve"),
+    "Run and compare": {
+        "run": "Run trials and report how well frameworks use tools.",
+        "show": "Show a run, or one of its trials as the wire saw it.",
+        "compare": "Compare runs, or result files of vendors, with intervals.",
+        "view": "Look at runs in a browser, down to each trial.",
+        "runs": "List the runs in the store, newest first.",
+        "plan": "Say how many queries a difference needs, before money is spent.",
+    },
+    "Frameworks": {
+        "adapter": "Start, check and list adapters of frameworks.",
+        "env": "Build, list, lock and remove environments of frameworks.",
+        "fidelity": "Measure what frameworks do to the traffic between model and tools.",
+        "releases": "Show how a framework changes over its releases.",
+    },
+    "Vendors": {
+        "verify": "Verify how well vendors' endpoints call tools.",
+        "rank": "Rank vendors by Inverse Rank Fusion over six metrics.",
+        "history": "Say whether a vendor's answers changed, and since when.",
+        "plan-verify": "Say how many cases and trials a verdict on a vendor needs, before money is spent.",
+    },
+    "Data, scores and judges": {
+        "data": "List, import and show datasets, and export runs over them.",
+        "init": "Write an agent with tools, tasks, tests and a CI job, to start from.",
+        "tools": "Make files of tools of the definitions that an API, a server or a program has.",
+        "tasks": "Check and draft files of tasks, and print their schema for editors.",
+        "adopt": "Run what was made for another benchmark, unaltered, beside what that published.",
+        "score": "Score recorded conversations, or a stored run again.",
+        "judge": "Calibrate judges against labelled cases.",
+        "select": "Measure how many of the right Apis a selector finds, before any agent runs.",
+        "record": "Write the answers of a run's model to a file.",
+        "replay": "Say which trials follow a recording, and where the others leave it.",
+        "export": "Write the trials of a run for other programs.",
+        "figure": "Draw a figure of a run for print.",
+        "publish": "Write finished runs as a folder that others can read and check.",
+        "reproduce": "Make every number, table and figure of published results again.",
+    },
+    "The installation": {
+        "doctor": "Check the installation, and show how to get missing parts.",
+        "help": "Explain a topic, such as the fields of records, or a command.",
+        "models": "List the models that bench run --model takes.",
+        "plugin": "Start plugins, and check them against their contracts.",
+        "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",
+        "serve": "Run the virtual API and the gateway alone.",
+    },
 }
-"""The commands in the order of the help, those that most people need first. Others are of plugins."""
+"""The commands that come with Trialbed, with their descriptions, in the order of the help. Others are of plugins."""
 
 GROUP = "trialbed.commands"
 """The entry-point group of all other commands."""
@@ -108,16 +122,16 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close[0]!r}?", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click gives it
-        """Write the list of commands without importing core's own."""
+        """Write the list of commands, of which only those of others' plugins are imported."""
         # Once for all of them: to look through all installed packages takes longer than the rest of the help.
         targets = _targets()
         left = dict.fromkeys(self._names(targets))
-        sections = {title: [name for name in names if name in left] for title, names in SECTIONS.items()}
+        sections = {title: {name: names[name] for name in names if name in left} for title, names in SECTIONS.items()}
         listed = {name for names in sections.values() for name in names}
-        sections["Commands of plugins"] = [name for name in left if name not in listed]
+        sections["Commands of plugins"] = {name: self._summary(name, targets) for name in left if name not in listed}
         width = max(map(len, left))
         for title, names in sections.items():
-            rows = [(f"{name:<{width}}", COMMANDS.get(name) or self._summary(name, targets)) for name in names]
+            rows = [(f"{name:<{width}}", summary) for name, summary in names.items()]
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)

@@ -108,20 +108,22 @@ def all_commands() -> list[str]:
 
 
 def test_the_group_describes_a_command_as_the_command_does() -> None:
-    assert {name: command(name).get_short_help_str(90) for name in COMMANDS} == COMMANDS
+    elsewhere = () if find_spec("trialbed_masbench") else ("adopt",)
+    described = {name: text for names in SECTIONS.values() for name, text in names.items() if name not in elsewhere}
+    assert {name: command(name).get_short_help_str(90) for name in described} == described
 
 
 def test_every_module_and_package_of_a_command_is_listed() -> None:
     modules = {file.stem for file in FOLDER.glob("*.py") if not file.stem.startswith("_")} - SHARED
     packages = {file.parent.name for file in FOLDER.glob("*/__init__.py")}
-    assert modules | packages == set(COMMANDS)
+    assert modules | packages == COMMANDS
     assert not modules & packages
 
 
 def test_the_list_is_sorted_and_whole() -> None:
     listed = cli.list_commands(click.Context(cli))
     assert listed == sorted(listed)
-    assert set(COMMANDS) <= set(listed)
+    assert set(listed) >= COMMANDS
 
 
 def test_the_list_of_a_group_shows_whole_descriptions() -> None:
