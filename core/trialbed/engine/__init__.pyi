@@ -24,6 +24,8 @@ from ._progress import say_when_long as say_when_long
 from ._queries import choose_queries as choose_queries
 from ._run import prepare as prepare
 from ._run import run as run
+from ._server import START_TIMEOUT as START_TIMEOUT
+from ._server import ServerStart as ServerStart
 from ._server import answers as answers
 from ._server import server as server
 from ._server import server_root as server_root

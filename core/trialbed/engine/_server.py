@@ -50,6 +50,8 @@ Upstreams = Mapping[str, str | None]
 """The endpoints that the server's gateway forwards to, each with its key."""
 
 START_TIMEOUT = 60.0
+"""Seconds in which a server says its address."""
+
 STOP_TIMEOUT = 10.0
 UPSTREAM_TIMEOUT = 300.0
 """Seconds of silence that a request may take at least."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -26,8 +26,7 @@ from trialbed.engine._models import run_model
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, run_sandbox
 from trialbed.engine._prepared import Prepared
 from trialbed.engine._run import prepare
-from trialbed.engine._server import server, server_start
-from trialbed.engine._shared_server import CAN_SHARE, shared_server
+from trialbed.engine._server import ServerStart, server, server_start
 from trialbed.engine._slots import Slots
 from trialbed.engine._tools import prepared_selector, select_for
 from trialbed.engine._trial import TrialRunner
@@ -40,6 +39,9 @@ from trialbed.settings import env_dir
 from trialbed.store import Store, new_run, new_run_id
 from trialbed.tasks import write_queries
 from trialbed.wire import ModelRequest
+
+OpenServer = Callable[[ServerStart], AbstractAsyncContextManager[ControlClient]]
+"""Opens a server that is started so, unless it runs already."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,11 @@ class SingleTrials:
     """An async context manager that runs single trials, at a server which stays for all of them, as workers do.
 
     Args:
-        shared: the folder where processes find the servers that they share; None for servers of one's own.
+        shared: opens a server that other processes use, too; None for servers of one's own.
     """
 
-    def __init__(self, shared: Path | None = None) -> None:
-        self._shared = shared if CAN_SHARE else None
+    def __init__(self, shared: OpenServer | None = None) -> None:
+        self._shared = shared
         self._workers: dict[str, tuple[Executor, FrameworkInfo]] = {}
         self._stack = AsyncExitStack()
         self._callbacks = CallbackServer(NO_OBJECTS, stays=True)
@@ -195,7 +197,7 @@ class SingleTrials:
                 # Models that are objects of this process have an endpoint of its own.
                 shared = None if isinstance(prepared.objects.model, ObjectModel) else self._shared
                 opened = (
-                    shared_server(shared, start)
+                    shared(start)
                     if shared is not None
                     else server(options, calls_back=True, models=[model], cache=cache)
                 )

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from filelock import AsyncFileLock
 
-from trialbed.engine._control import ControlClient
-from trialbed.engine._server import START_TIMEOUT, ServerStart
+from trialbed.engine import START_TIMEOUT, ControlClient, ServerStart
 from trialbed.errors import NothingMeasured, ServerUnavailable
 
 POLL = 0.02
