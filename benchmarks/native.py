@@ -31,8 +31,8 @@ import httpx
 import psutil
 
 from trialbed import SYSTEM_PROMPT
+from trialbed.catalogs import open_dataset
 from trialbed.cli.environments import chosen_environments
-from trialbed.engine import open_dataset
 from trialbed.engine._gold import gold_script
 from trialbed.records import Environment, Limits, ModelEndpoint, TrialKey, TrialRegistration, TrialSpec
 from trialbed_plugins.executors.local import LocalExecutor

@@ -27,7 +27,7 @@ from typing import Any
 
 import httpx
 
-from trialbed.engine import open_dataset
+from trialbed.catalogs import open_dataset
 from trialbed.engine._gold import gold_script
 from trialbed.records import Limits, ModelEndpoint, Query, ToolSpec, TrialRegistration
 from trialbed_plugins.frameworks.reference import ReferenceAgent

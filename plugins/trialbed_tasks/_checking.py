@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trialbed.api import evaluate
+from trialbed.catalogs import open_dataset
 from trialbed.contracts import AnswerStatus, Dataset, Judge, Verdict
 from trialbed.drivers import load_driver
-from trialbed.engine import open_dataset
 from trialbed.evidence import carries_fact
 from trialbed.files import temporary_folder
 from trialbed.records import Answer, GoldCall, Query, TrialResult, WireLog

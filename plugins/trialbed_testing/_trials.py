@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trialbed.engine import RunObjects, RunOptions, SingleTrial, SingleTrials, judge_drivers, read_keywords
+from trialbed.engine import RunObjects, RunOptions, SingleTrial, SingleTrials, read_keywords
 from trialbed.errors import DataError, NothingMeasured, UsageError
 from trialbed.files import temporary_folder
-from trialbed.models import ObjectModel, find_model
+from trialbed.models import ObjectModel, find_model, judge_drivers
 from trialbed.records import NOT_MEASURED, ApiCall, WireLog
 from trialbed.scoring import Scorer, as_judge
 from trialbed.store import open_run

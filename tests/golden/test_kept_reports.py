@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from golden.loading import load_runs
 
+from trialbed.catalogs import known_queries
 from trialbed.cli.stored import run_reporter
-from trialbed.engine import known_queries
 from trialbed.report import Report, legacy_documents, legacy_summary, read_report, worst_queries
 from trialbed.report.kept import difference_of_kept, headlines, make_report, stored_report
 from trialbed.store import Store, StoredRun, open_store

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from support.scoring import NOON, SOLVED, api_call, model_call
 
-from trialbed.engine import open_dataset
+from trialbed.catalogs import open_dataset
 from trialbed.records import (
     Answer,
     ApiCall,

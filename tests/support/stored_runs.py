@@ -11,7 +11,7 @@ from typing import Any
 
 from support.trials import run_config
 
-from trialbed.engine import open_dataset
+from trialbed.catalogs import open_dataset
 from trialbed.prices import read_prices
 from trialbed.records import (
     Answer,

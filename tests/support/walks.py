@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from trialbed.catalogs import known_queries
 from trialbed.contracts import Reporter
-from trialbed.engine import known_queries
 from trialbed.report import Report, legacy_documents, read_report
 from trialbed.report.comparison import ComparisonOptions, RunComparison, compare_groups, read_sides
 from trialbed.store import StoredRun

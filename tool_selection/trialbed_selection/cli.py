@@ -110,7 +110,7 @@ def _read(
     names: Sequence[str], limit: int | None, query_ids: Sequence[str], more: Sequence[str], data_dir: Path
 ) -> tuple[dict[str, list[Query]], ApiCatalog]:
     """The queries of each test set, and the Apis of all and of the catalogs that are named."""
-    from trialbed.engine import open_catalog, open_dataset
+    from trialbed.catalogs import open_catalog, open_dataset
     from trialbed.errors import UsageError
 
     found: dict[str, list[Query]] = {}

@@ -49,7 +49,7 @@ def frameworks() -> Iterable[str]:
 
 def datasets() -> Iterable[str]:
     """Yield the datasets, and their test sets as ``NAME:TEST_SET``."""
-    from trialbed.engine import dataset_driver
+    from trialbed.catalogs import dataset_driver
     from trialbed.settings import data_dir
 
     for name in _drivers("datasets"):
@@ -67,7 +67,7 @@ def models() -> Iterable[str]:
 
 def judges() -> Iterable[str]:
     """Return the judges other than models."""
-    from trialbed.engine import judge_drivers
+    from trialbed.models import judge_drivers
 
     return judge_drivers()
 

@@ -1,17 +1,11 @@
 from ._configuration import config_digest as config_digest
 from ._control import ControlClient as ControlClient
-from ._datasets import dataset_driver as dataset_driver
-from ._datasets import known_queries as known_queries
-from ._datasets import open_catalog as open_catalog
-from ._datasets import open_dataset as open_dataset
-from ._datasets import run_queries as run_queries
 from ._due_trials import new_trial_token as new_trial_token
 from ._due_trials import trial_seed as trial_seed
 from ._judge import identity_of as identity_of
 from ._judge import judge_order as judge_order
 from ._judge import judge_report as judge_report
 from ._judge import standing_judge as standing_judge
-from ._models import judge_drivers as judge_drivers
 from ._options import NO_OBJECTS as NO_OBJECTS
 from ._options import RunObjects as RunObjects
 from ._options import RunOptions as RunOptions
@@ -21,7 +15,6 @@ from ._prepared import Prepared as Prepared
 from ._progress import NoProgress as NoProgress
 from ._progress import RunProgress as RunProgress
 from ._progress import say_when_long as say_when_long
-from ._queries import choose_queries as choose_queries
 from ._run import prepare as prepare
 from ._run import run as run
 from ._server import START_TIMEOUT as START_TIMEOUT

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
-from trialbed.engine._models import key_hint
 from trialbed.errors import NothingMeasured, TrialbedError
+from trialbed.models import key_hint
 from trialbed.records import (
     Cause,
     EndpointStatus,

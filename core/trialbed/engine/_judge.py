@@ -12,10 +12,10 @@ from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient
 from trialbed.engine._due_trials import new_trial_token
-from trialbed.engine._helpers import HelperModels, direct_endpoint
-from trialbed.engine._models import check_standing, is_at_endpoint, judge_choice, judge_endpoint, with_endpoint
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured, UsageError
+from trialbed.model_access import HelperModels, direct_endpoint
+from trialbed.models import check_standing, is_at_endpoint, judge_choice, judge_endpoint, with_endpoint
 from trialbed.plugins import PROJECT_DISTRIBUTION
 from trialbed.records import Json, ModelEndpoint, Query, Run, TrialRegistration
 from trialbed.scoring import (

@@ -10,17 +10,14 @@ from functools import partial
 from pathlib import Path
 
 from trialbed.agent_programs import AgentCommand, agent_commands
-from trialbed.catalogs import ApiCatalog
+from trialbed.catalogs import ApiCatalog, absent_ends, choose_queries, open_catalog, open_dataset
 from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
 from trialbed.engine._configuration import config_digest, run_config
 from trialbed.engine._continuation import find_run, remarks
-from trialbed.engine._datasets import open_catalog, open_dataset
 from trialbed.engine._end import ReportRun
 from trialbed.engine._judge import check_criteria
 from trialbed.engine._live import LiveExecutor
-from trialbed.engine._model_cache import choose_cache
-from trialbed.engine._models import model_info, with_endpoint
 from trialbed.engine._options import (
     NO_OBJECTS,
     RunObjects,
@@ -33,13 +30,13 @@ from trialbed.engine._options import (
 from trialbed.engine._prepared import Prepared
 from trialbed.engine._prices import check_prices, prices_of
 from trialbed.engine._progress import NoProgress, RunProgress
-from trialbed.engine._queries import absent_ends, choose_queries
 from trialbed.engine._recorded import recorded_queries
 from trialbed.engine._session import RunSession
 from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
 from trialbed.errors import DataError, UsageError
 from trialbed.installed import own_version
+from trialbed.models import choose_cache, model_info, with_endpoint
 from trialbed.plugin_files import given_files
 from trialbed.prices import read_amount
 from trialbed.records import Run

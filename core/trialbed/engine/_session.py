@@ -18,13 +18,11 @@ from trialbed.engine._end import ReportRun, RunEnd
 from trialbed.engine._failures import EndpointWatch, Outage
 from trialbed.engine._flights import FlightWatch, ModelFlight, describe_flights
 from trialbed.engine._gold import GoldCalls
-from trialbed.engine._helpers import HelperModels
 from trialbed.engine._idle import idle_settings
 from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._lanes import Lanes
 from trialbed.engine._live import LiveExecutor
 from trialbed.engine._lost import LostTrials
-from trialbed.engine._models import run_model
 from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._prepared import Prepared
 from trialbed.engine._progress import RunProgress, say_when_long
@@ -37,6 +35,8 @@ from trialbed.engine._trial_ends import TrialEnds
 from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners
+from trialbed.model_access import HelperModels
+from trialbed.models import run_model
 from trialbed.records import (
     Budget,
     FrameworkInfo,

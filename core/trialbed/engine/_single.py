@@ -19,10 +19,8 @@ from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._configuration import config_digest
 from trialbed.engine._control import ControlClient
 from trialbed.engine._due_trials import trial_keys
-from trialbed.engine._helpers import HelperModels
 from trialbed.engine._judge import judge_of
 from trialbed.engine._live import LiveExecutor
-from trialbed.engine._models import run_model
 from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, run_sandbox
 from trialbed.engine._prepared import Prepared
 from trialbed.engine._run import prepare
@@ -33,7 +31,8 @@ from trialbed.engine._trial import TrialRunner
 from trialbed.engine._workers import worker_executor
 from trialbed.environments import EnvironmentStore, needed_environments
 from trialbed.listeners import Listeners, installed_listeners
-from trialbed.models import FoundModel, ObjectModel
+from trialbed.model_access import HelperModels
+from trialbed.models import FoundModel, ObjectModel, run_model
 from trialbed.records import FrameworkInfo, Query, Run, RunConfig, ToolSpec, TrialResult
 from trialbed.settings import env_dir
 from trialbed.store import Store, new_run, new_run_id

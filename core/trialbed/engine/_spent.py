@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from trialbed.engine._helpers import HelperModels, helpers_of
 from trialbed.errors import UsageError
+from trialbed.model_access import HelperModels, helpers_of
 from trialbed.prices import read_budget
 from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate
 from trialbed.settings import RunSettings

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from trialbed.contracts import SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
-from trialbed.engine._helpers import HelperModels
-from trialbed.engine._models import with_endpoint
 from trialbed.engine._offers import RunTools
 from trialbed.errors import UsageError
+from trialbed.model_access import HelperModels
+from trialbed.models import with_endpoint
 from trialbed.records import (
     Api,
     Query,

@@ -1,5 +1,6 @@
-"""The models of a run: found by name, or objects of the calling program, and opened."""
+"""The models of a run: named by its settings or objects of the calling program; found, checked, kept and opened."""
 
+from trialbed.models._cache import CacheChoice, choose_cache
 from trialbed.models._find import (
     FoundModel,
     close_scheme,
@@ -10,14 +11,36 @@ from trialbed.models._find import (
     unknown_model,
 )
 from trialbed.models._objects import ObjectModel
+from trialbed.models._settings import (
+    check_standing,
+    is_at_endpoint,
+    judge_choice,
+    judge_drivers,
+    judge_endpoint,
+    key_hint,
+    model_info,
+    run_model,
+    with_endpoint,
+)
 
 __all__ = [
+    "CacheChoice",
     "FoundModel",
     "ObjectModel",
+    "check_standing",
+    "choose_cache",
     "close_scheme",
     "find_model",
     "installed_model",
+    "is_at_endpoint",
+    "judge_choice",
+    "judge_drivers",
+    "judge_endpoint",
+    "key_hint",
     "list_models",
     "listing_advice",
+    "model_info",
+    "run_model",
     "unknown_model",
+    "with_endpoint",
 ]

@@ -132,7 +132,7 @@ def _pairs(sides: Sequence[Side]) -> list[tuple[Framework, Framework]]:
 
 
 def _common_queries(baseline: StoredRun, candidate: StoredRun, data_dir: Path, *, force: bool) -> dict[int | str, Any]:
-    from trialbed.engine import run_queries
+    from trialbed.catalogs import run_queries
 
     one, other = baseline.config, candidate.config
     different = one.dataset_digest != other.dataset_digest or set(one.query_ids) != set(other.query_ids)

@@ -80,7 +80,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 
 
 async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Report]:
-    from trialbed.engine import run_queries
+    from trialbed.catalogs import run_queries
     from trialbed.report import build_report
     from trialbed.settings import RunSettings, store_file
     from trialbed.store import Store, open_store, require_frameworks

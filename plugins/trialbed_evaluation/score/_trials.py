@@ -49,7 +49,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 
 def _samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, list[Sample]]]:
     """Return the run's id, and the samples of each framework."""
-    from trialbed.engine import run_queries
+    from trialbed.catalogs import run_queries
     from trialbed.settings import RunSettings, store_file
     from trialbed.store import open_store, require_frameworks
     from trialbed.tool_calls import unasked_calls

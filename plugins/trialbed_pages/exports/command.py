@@ -77,7 +77,7 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
 
 
 def _values(run: StoredRun, form: str, data_dir: Path | None) -> Iterator[dict[str, Any]]:
-    from trialbed.engine import known_queries
+    from trialbed.catalogs import known_queries
     from trialbed.settings import data_dir as default_folder
     from trialbed_pages.exports._lines import trial_lines
     from trialbed_pages.exports._spans import trial_spans

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trialbed.engine import run_queries
+from trialbed.catalogs import run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.report import read_report
 from trialbed.settings import is_secret

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, cast
 
 from markupsafe import Markup
 
+from trialbed.catalogs import run_queries
 from trialbed.drivers import load_driver
-from trialbed.engine import run_queries
 from trialbed.errors import TrialbedError
 from trialbed.records import Query, Run
 from trialbed.scoring import TIMES

@@ -157,7 +157,7 @@ def export(
         _export_responses(response_cache, output or Path("tool_response_cache"), provenances, as_json=as_json)
         return
     output = output or Path("predictions")
-    from trialbed.engine import run_queries
+    from trialbed.catalogs import run_queries
     from trialbed.store import open_store
     from trialbed_plugins.data._stabletoolbench import export_stabletoolbench
 
@@ -216,7 +216,7 @@ def _default_cache() -> Path:
 @json_option
 def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: bool) -> None:
     """Show a dataset, or one query of it."""
-    from trialbed.engine import choose_queries, open_dataset
+    from trialbed.catalogs import choose_queries, open_dataset
 
     opened = open_dataset(dataset, _folder(data_dir))
     if query_id is not None:
@@ -297,8 +297,8 @@ def _figures(dataset: Any) -> dict[str, Any]:
 
 
 def _drivers() -> list[tuple[str, Any]]:
+    from trialbed.catalogs import dataset_driver
     from trialbed.drivers import list_drivers
-    from trialbed.engine import dataset_driver
 
     return [(info.name, dataset_driver(info.name)) for info in list_drivers("datasets")]
 

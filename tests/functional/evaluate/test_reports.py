@@ -82,7 +82,7 @@ def test_documents_are_written_where_they_are_asked_for() -> None:
 
 
 def test_the_tasks_are_found_again_when_the_run_is_looked_at() -> None:
-    from trialbed.engine import known_queries
+    from trialbed.catalogs import known_queries
 
     evaluate(counting, [about("Paris", id="paris")])
     with open_store() as store:

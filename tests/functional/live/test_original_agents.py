@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trialbed import BaseAgent, run_benchmark
-from trialbed.engine import open_dataset
+from trialbed.catalogs import open_dataset
 
 
 class FrameworkAgent(BaseAgent):

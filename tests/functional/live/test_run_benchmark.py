@@ -13,7 +13,7 @@ import pytest
 from openai import OpenAI
 
 from trialbed import Query, arun_benchmark, run_benchmark
-from trialbed.engine import open_dataset
+from trialbed.catalogs import open_dataset
 from trialbed.errors import UsageError
 
 

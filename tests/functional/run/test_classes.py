@@ -45,7 +45,7 @@ def written(name: str = "reference") -> Document:
 
 def is_about(request: ReceivedRequest, place: int) -> bool:
     """Whether a request is about the query at this place of the embedded dataset."""
-    from trialbed.engine import open_dataset
+    from trialbed.catalogs import open_dataset
 
     query = list(open_dataset("mini", Path()).queries())[place]
     return any(message["content"] == query.text for message in request.document["messages"])

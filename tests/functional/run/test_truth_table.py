@@ -16,8 +16,9 @@ from support.trust import one_certificate
 from support.truth import DECLARED, MAX_STEPS, POLICIES, expected, in_another_dialect, known_scores, labels
 from support.warm import warm_programs
 
+from trialbed.catalogs import open_dataset
 from trialbed.contracts import Executor
-from trialbed.engine import RunOptions, open_dataset
+from trialbed.engine import RunOptions
 from trialbed.records import FrameworkInfo, Outcome, Query, TrialSpec, framework_name
 from trialbed.report import legacy_documents
 from trialbed.run_report import run_and_report

@@ -254,7 +254,7 @@ def test_a_stored_run_is_scored_by_metrics(bench: Run, monkeypatch: pytest.Monke
     names: tuple[int | str, ...] = (1, "a/b")
     gold = (GoldCall(api=ApiRef(category="C", tool_name="Weather", api_name="now"), arguments={"city": "Ulm"}),)
     queries = {name: Query(query_id=name, text="?", apis=(), gold_calls=gold) for name in names}
-    monkeypatch.setattr("trialbed.engine.run_queries", lambda config, folder: queries)
+    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
     result = bench("score", "latest", "--metric", "tool_call_accuracy", "--json")
     assert result.exception is None, repr(result.exception)
     documents = json.loads(result.output)
@@ -283,7 +283,7 @@ def test_a_judge_in_a_file_judges_a_stored_run(
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     monkeypatch.setattr(sys, "path", [*sys.path])
     queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
-    monkeypatch.setattr("trialbed.engine.run_queries", lambda config, folder: queries)
+    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
     Path("mine.py").write_text(JUDGE)
     result = bench("score", "latest", "--judge", "./mine.py:Mine", "--json")
     assert result.exception is None, repr(result.exception)
@@ -298,7 +298,7 @@ def test_documents_of_new_verdicts_say_where_calls_were_lost(
 ) -> None:
     gold = (GoldCall(api=ApiRef(category="C", tool_name="Weather", api_name="now"), arguments={"city": "Ulm"}),)
     queries = {name: Query(query_id=name, text="?", apis=(), gold_calls=gold) for name in (1, "a/b")}
-    monkeypatch.setattr("trialbed.engine.run_queries", lambda config, folder: queries)
+    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
     result = bench("score", "latest", "--judge", "rule", "--output", tmp_path / "rejudged")
     assert result.exception is None, repr(result.exception)
     documents = [json.loads(path.read_text()) for path in sorted((tmp_path / "rejudged").glob("*_mini.json"))]
@@ -310,7 +310,7 @@ def test_documents_of_new_verdicts_say_where_calls_were_lost(
 
 def test_answers_without_a_verdict_are_no_success(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = {name: Query(query_id=name, text=f"{name}?", apis=(), gold_calls=()) for name in (1, "a/b")}
-    monkeypatch.setattr("trialbed.engine.run_queries", lambda config, folder: queries)
+    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
 
     def refuses_one(request: ReceivedRequest) -> Turn:
         refused = "a/b?" in json.dumps(request.document["messages"])

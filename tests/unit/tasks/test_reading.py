@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from support.cases import for_each
 from support.examples import examples
 
+from trialbed.catalogs import open_dataset, run_queries
 from trialbed.contracts import Dataset
-from trialbed.engine import RunOptions, open_dataset, prepare, run_queries
+from trialbed.engine import RunOptions, prepare
 from trialbed.errors import DataError, UsageError
 from trialbed.records import GoldCall, Query
 from trialbed_tasks._reading import read_tasks

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from support.cases import for_each
 from support.live_tools import ADD, FAIL, IMAGE, KEY, LIST, SERVER, VARIABLE, Trial, starts, written
 
+from trialbed.catalogs import open_dataset
 from trialbed.contracts import ApiRefused, Dataset
-from trialbed.engine import open_dataset
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.redaction import Redaction

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from support.cases import for_each
 from support.examples import examples
 
+from trialbed.catalogs import open_dataset
 from trialbed.cli import main
-from trialbed.engine import open_dataset
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Api
 from trialbed.wire.json_schemas import JsonSchema

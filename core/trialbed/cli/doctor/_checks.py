@@ -11,11 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from trialbed.catalogs import dataset_driver
 from trialbed.cli._group import COMMANDS
 from trialbed.cli._inventory import inventory
 from trialbed.contracts import Executor, Sandbox
 from trialbed.drivers import load_driver
-from trialbed.engine import dataset_driver
 from trialbed.environments import (
     FIRST_PARTY,
     BuildRequest,

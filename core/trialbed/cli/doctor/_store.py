@@ -39,7 +39,7 @@ def show_store(url_or_path: str | None, *, as_json: bool) -> int:
 
 def _wrong_reports(place: str) -> Iterator[str]:
     """Yield the runs whose report is not what their trials give."""
-    from trialbed.engine import known_queries
+    from trialbed.catalogs import known_queries
     from trialbed.report.kept import difference_of_kept
 
     with open_store(place) as reader:

@@ -64,8 +64,8 @@ def command(
     FRAMEWORK/QUERY or FRAMEWORK/QUERY/REPEAT, such as langgraph/17: then everything that the server saw of the trial is
     shown, with what went wrong first, and every score with its reason.
     """
+    from trialbed.catalogs import known_queries
     from trialbed.cli.show._naming import named_attempt
-    from trialbed.engine import known_queries
     from trialbed.settings import data_dir as default_folder
 
     form = chosen_format(form, as_json=as_json)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from trialbed.engine import RunOptions, config_digest, open_catalog, open_dataset, prepare
+from trialbed.catalogs import open_catalog, open_dataset
+from trialbed.engine import RunOptions, config_digest, prepare
 from trialbed.errors import UsageError
 from trialbed.report import document_schema
 

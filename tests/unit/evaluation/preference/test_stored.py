@@ -11,7 +11,8 @@ import pytest
 from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown
 from support.trials import NOW, run_config
 
-from trialbed.engine import config_digest, open_dataset
+from trialbed.catalogs import open_dataset
+from trialbed.engine import config_digest
 from trialbed.errors import UsageError
 from trialbed.records import (
     Answer,

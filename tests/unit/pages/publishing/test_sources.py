@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from trialbed.engine import NO_OBJECTS, open_dataset
+from trialbed.catalogs import open_dataset
+from trialbed.engine import NO_OBJECTS
 from trialbed.errors import UsageError
 from trialbed.records import Run, RunConfig, Variation
 from trialbed.store import StoredRun

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.engine import choose_queries, open_dataset
-from trialbed.engine._queries import absent_ends
+from trialbed.catalogs import absent_ends, choose_queries, open_dataset
 from trialbed.errors import UsageError
 from trialbed.records import Api, GoldCall, Query
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from trialbed.contracts import ModelDriver, ModelInfo
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
-from trialbed.models import FoundModel, close_scheme, find_model
+from trialbed.models._find import FoundModel, close_scheme, find_model
 from trialbed.settings import RunSettings, is_secret, key_variable
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback, split_address

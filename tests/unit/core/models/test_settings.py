@@ -6,9 +6,9 @@ import pytest
 from support.cases import for_each
 
 from trialbed.engine import RunOptions
-from trialbed.engine._helpers import helper_endpoint, helpers_of
-from trialbed.engine._models import OPENAI_URL, judge_choice, judge_endpoint, key_hint, with_endpoint
 from trialbed.errors import UsageError
+from trialbed.model_access import helper_endpoint, helpers_of
+from trialbed.models._settings import OPENAI_URL, judge_choice, judge_endpoint, key_hint, with_endpoint
 from trialbed.settings import RunSettings
 
 LOCAL = "http://127.0.0.1:8000/v1"

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from trialbed.catalogs import StoredQueries, ids_of, pick_queries
+from trialbed.catalogs._queries import StoredQueries, ids_of, pick_queries
 from trialbed.contracts import Dataset
 from trialbed.errors import UsageError
 from trialbed.records import Query

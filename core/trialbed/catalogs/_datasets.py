@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from trialbed.catalogs import ApiCatalog, open_documents, queries_by_id
+from trialbed.catalogs._catalog import ApiCatalog
+from trialbed.catalogs._folders import open_documents
+from trialbed.catalogs._queries import queries_by_id
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import broken_message, driver_info, list_drivers, load_driver
 from trialbed.errors import DataError, DriverBroken, TrialbedError, UsageError

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from trialbed.contracts import ModelInfo
-from trialbed.engine._model_cache import choose_cache
 from trialbed.errors import UsageError
+from trialbed.models import choose_cache
 from trialbed.settings import RunSettings
 
 URL = "http://127.0.0.1:8000/v1"

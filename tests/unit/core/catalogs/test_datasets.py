@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.distributions import FakeDistribution
 
-from trialbed.engine import open_dataset
+from trialbed.catalogs import open_dataset
 from trialbed.errors import DataError, DriverBroken
 
 BAD = """\
