@@ -17,7 +17,6 @@ from trialbed.engine._configuration import config_digest, run_config
 from trialbed.engine._continuation import find_run, remarks
 from trialbed.engine._end import ReportRun
 from trialbed.engine._judge import check_criteria
-from trialbed.engine._live import LiveExecutor
 from trialbed.engine._options import (
     NO_OBJECTS,
     RunObjects,
@@ -36,6 +35,7 @@ from trialbed.engine._tools import selector_driver
 from trialbed.engine._variations import with_endpoints, with_factors
 from trialbed.errors import DataError, UsageError
 from trialbed.installed import own_version
+from trialbed.live import LiveExecutor
 from trialbed.models import choose_cache, model_info, with_endpoint
 from trialbed.plugin_files import given_files
 from trialbed.prices import read_amount

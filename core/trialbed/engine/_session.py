@@ -11,7 +11,6 @@ from functools import partial
 from trialbed.catalogs import expecting_queries, queries_by_id
 from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
-from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._due_trials import count_trials
 from trialbed.engine._end import ReportRun, RunEnd
@@ -21,7 +20,6 @@ from trialbed.engine._gold import GoldCalls
 from trialbed.engine._idle import idle_settings
 from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._lanes import Lanes
-from trialbed.engine._live import LiveExecutor
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._prepared import Prepared
@@ -35,6 +33,7 @@ from trialbed.engine._trial_ends import TrialEnds
 from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners
+from trialbed.live import CallbackServer, LiveExecutor
 from trialbed.model_access import HelperModels
 from trialbed.models import run_model
 from trialbed.records import (
@@ -200,7 +199,7 @@ class RunSession:
         }
         helpers = HelperModels(options, self._run)
         # Workers import their frameworks while the tools are selected and the server starts.
-        calls = CallbackServer(objects, self._run.config.limits.timeout)
+        calls = CallbackServer(objects.bodies, objects.simulator, seconds=self._run.config.limits.timeout)
         slots = Slots(self._at_once(models))
         apart = tuple(label for label in self._own_labels(executors) if executors[label] is workers)
         nodes = NodeWatch(workers, apart, self._progress.note, earlier=self._earlier, moved=self._run.on_nodes)

@@ -15,13 +15,11 @@ from typing import Any, Self
 
 from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, OpenedModel
-from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._configuration import config_digest
 from trialbed.engine._control import ControlClient
 from trialbed.engine._due_trials import trial_keys
 from trialbed.engine._judge import judge_of
-from trialbed.engine._live import LiveExecutor
-from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions, run_sandbox
+from trialbed.engine._options import RunObjects, RunOptions, run_sandbox
 from trialbed.engine._prepared import Prepared
 from trialbed.engine._run import prepare
 from trialbed.engine._server import ServerStart, server, server_start
@@ -31,6 +29,7 @@ from trialbed.engine._trial import TrialRunner
 from trialbed.engine._workers import worker_executor
 from trialbed.environments import EnvironmentStore, needed_environments
 from trialbed.listeners import Listeners, installed_listeners
+from trialbed.live import CallbackServer, LiveExecutor
 from trialbed.model_access import HelperModels
 from trialbed.models import FoundModel, ObjectModel, run_model
 from trialbed.records import FrameworkInfo, Query, Run, RunConfig, ToolSpec, TrialResult
@@ -82,7 +81,7 @@ class SingleTrials:
         self._shared = shared
         self._workers: dict[str, tuple[Executor, FrameworkInfo]] = {}
         self._stack = AsyncExitStack()
-        self._callbacks = CallbackServer(NO_OBJECTS, stays=True)
+        self._callbacks = CallbackServer(stays=True)
         self._servers: dict[str, ControlClient] = {}
         self._models: dict[str, OpenedModel] = {}
         self._objects: dict[str, Callable[[ModelRequest], Any]] = {}
@@ -133,7 +132,7 @@ class SingleTrials:
                     control=control,
                     executors={key.framework: executor},
                     live=frozenset(objects.agents),
-                    callbacks=self._callbacks.of(objects, seconds),
+                    callbacks=self._callbacks.of(objects.bodies, objects.simulator, seconds),
                     listeners=listeners,
                     judge=judge,
                     models={prepared.config.model: model},

@@ -13,17 +13,16 @@ from functools import cached_property, partial
 
 from trialbed.answers import look_up_claims
 from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, OpenedModel
-from trialbed.engine._callbacks import CallbackServer
 from trialbed.engine._control import ControlClient
 from trialbed.engine._due_trials import new_trial_token, trial_seed
 from trialbed.engine._failures import classify
 from trialbed.engine._gold import gold_script
 from trialbed.engine._offers import ToolsByMost
-from trialbed.engine._options import NO_OBJECTS
 from trialbed.engine._slots import Slots
 from trialbed.errors import NothingMeasured
 from trialbed.integrity import integrity_findings, outside_clock, with_outside_time
 from trialbed.listeners import Listeners
+from trialbed.live import CallbackServer
 from trialbed.records import (
     NOT_MEASURED,
     Answer,
@@ -102,7 +101,7 @@ class TrialRunner:
     models: Mapping[str, OpenedModel]
     slots: Slots
     live: frozenset[str] = frozenset()
-    callbacks: CallbackServer = field(default_factory=lambda: CallbackServer(NO_OBJECTS))
+    callbacks: CallbackServer = field(default_factory=CallbackServer)
     ambient: bool = False
     cached_as: Mapping[str, str] = field(default_factory=dict)
     processes: ScoringProcesses | None = None

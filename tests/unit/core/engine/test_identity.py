@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.trials import run_config
 
-from trialbed.engine import config_digest, new_trial_token, trial_seed
+from trialbed.engine import RunObjects, config_digest, new_trial_token, trial_seed
 from trialbed.records import RunConfig, TrialKey
+from trialbed.tasks import Task, compile_tasks
 
 CONFIG = run_config()
 
@@ -42,3 +43,31 @@ def test_tokens_never_repeat_and_fit_a_path() -> None:
     tokens = {new_trial_token() for _ in range(1000)}
     assert len(tokens) == 1000
     assert all(8 <= len(token) <= 64 and token.replace("-", "").replace("_", "").isalnum() for token in tokens)
+
+
+def double(number: int) -> int:
+    """Twice a number."""
+    return 2 * number
+
+
+def test_code_is_told_from_its_other_versions() -> None:
+    _, bodies, _ = compile_tasks([Task("?", tools=[double])])
+
+    def other(number: int) -> int:
+        """Another function."""
+        return number
+
+    digests = {
+        objects.code_digest()
+        for objects in (
+            RunObjects(),
+            RunObjects(bodies=bodies),
+            RunObjects(agents={"a": double}),
+            RunObjects(agents={"b": double}),
+            RunObjects(agents={"a": other}),
+            RunObjects(simulator="template"),
+        )
+    }
+    assert len(digests) == 6
+    assert RunObjects().code_digest() is None
+    assert RunObjects(agents={"a": double}).code_digest() == RunObjects(agents={"a": double}).code_digest()

@@ -129,3 +129,9 @@ async def test_a_server_that_lets_workers_control_trials_is_refused(
                 await closed_trial()
         else:
             assert await closed_trial() == ("trial-000001" if token else "closed: 200")
+
+
+async def test_a_server_that_runs_already_cannot_ask_this_process() -> None:
+    with pytest.raises(UsageError, match="leave out server_url"):
+        async with server(RunOptions(server_url="http://127.0.0.1:9"), calls_back=True):
+            pass

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from support.cases import for_each
 
-from trialbed.engine._live import LiveExecutor
 from trialbed.errors import NothingMeasured, ServerUnavailable, UsageError
+from trialbed.live import LiveExecutor
 from trialbed.records import ApiRef, Failure, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
 
 REF = ApiRef(category="Data", tool_name="Stars", api_name="by_id")
@@ -236,7 +236,7 @@ async def test_an_answer_stays_however_its_agent_closes(
         (Holding, 0.1, f'close() did not return within 0.1 s (File "{__file__}", line '),
     ):
         caplog.clear()
-        monkeypatch.setattr("trialbed.engine._agent_code.CLOSING_SECONDS", seconds)
+        monkeypatch.setattr("trialbed.live._code.CLOSING_SECONDS", seconds)
         async with LiveExecutor({"mine": agent}) as executor:
             outcome = await executor.execute(spec())
         assert outcome.answer is not None, agent

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent, Executor
-from trialbed.engine._agent_code import AgentCode
 from trialbed.errors import AnswerError, NothingMeasured, UsageError
 from trialbed.installed import own_version
+from trialbed.live._code import AgentCode
 from trialbed.own_thread import OwnLoop, StuckCode
 from trialbed.records import IN_PROCESS, Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 from trialbed.wire.addresses import mcp_url

@@ -13,9 +13,7 @@ import httpx
 import pytest
 
 from trialbed.contracts import ApiRefused, Simulation, Simulator
-from trialbed.engine import RunObjects
-from trialbed.engine._callbacks import CallbackServer
-from trialbed.errors import UsageError
+from trialbed.live import CallbackServer
 from trialbed.records import Api, Json
 from trialbed.tasks import Task, compile_tasks
 
@@ -41,7 +39,6 @@ class Memory:
 
 
 QUERIES, BODIES, _ = compile_tasks([Task("?", tools=[double, Memory], state=["a"])])
-OBJECTS = RunObjects(bodies=BODIES)
 
 
 async def ask(callbacks: CallbackServer, name: str, trial: str = "one", **arguments: Any) -> Any:
@@ -53,7 +50,7 @@ async def ask(callbacks: CallbackServer, name: str, trial: str = "one", **argume
 
 
 async def test_functions_answer_and_what_they_leave_is_the_trials_own() -> None:
-    async with CallbackServer(OBJECTS) as callbacks:
+    async with CallbackServer(BODIES) as callbacks:
         for trial in ("one", "two"):
             callbacks.open(trial, QUERIES[0])
         assert await ask(callbacks, "double", number=1) == {"error": "", "response": 2, "provenance": "function"}
@@ -66,7 +63,7 @@ async def test_functions_answer_and_what_they_leave_is_the_trials_own() -> None:
 
 
 async def test_what_does_not_fit_or_is_refused_is_an_error_of_the_api() -> None:
-    async with CallbackServer(OBJECTS) as callbacks:
+    async with CallbackServer(BODIES) as callbacks:
         callbacks.open("one", QUERIES[0])
         assert (await ask(callbacks, "double", number="1"))["error"].startswith(
             "Invalid arguments for double: number: "
@@ -77,7 +74,7 @@ async def test_what_does_not_fit_or_is_refused_is_an_error_of_the_api() -> None:
 
 
 async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() -> None:
-    async with CallbackServer(OBJECTS) as callbacks:
+    async with CallbackServer(BODIES) as callbacks:
         callbacks.open("one", QUERIES[0])
         for number in (5, 6):
             await ask(callbacks, "double", number=number)
@@ -89,7 +86,7 @@ async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() ->
 
 
 async def test_nothing_is_served_where_nothing_is_to_be_answered() -> None:
-    async with CallbackServer(RunObjects()) as callbacks:
+    async with CallbackServer() as callbacks:
         assert callbacks.url is None
         assert callbacks.apis(QUERIES[0]) == ()
         callbacks.open("one", QUERIES[0])
@@ -105,7 +102,7 @@ async def test_tools_that_cannot_be_made_are_the_trials_failure() -> None:
             """Use it."""
 
     queries, bodies, _ = compile_tasks([Task("?", tools=Broken)])
-    async with CallbackServer(RunObjects(bodies=bodies)) as callbacks:
+    async with CallbackServer(bodies) as callbacks:
         callbacks.open("one", queries[0])
         _, failure = await callbacks.close("one")
     assert failure is not None
@@ -122,7 +119,7 @@ class Picky(Simulator):
 
 
 async def test_a_simulator_that_fails_on_arguments_that_do_not_fit_is_not_at_fault() -> None:
-    async with CallbackServer(RunObjects(simulator=Picky())) as callbacks:
+    async with CallbackServer(simulator=Picky()) as callbacks:
         callbacks.open("one", QUERIES[0])
         assert (await ask(callbacks, "double", number=1))["response"] == "one"
         assert "Invalid arguments for double: " in (await ask(callbacks, "double"))["error"]
@@ -163,7 +160,7 @@ def waiting(let_go: threading.Event, at: str) -> type:
 @pytest.mark.parametrize("at", ["making the tools", "use", "state()"])
 async def test_objects_that_do_not_return_cost_their_trial_alone(let_go: threading.Event, at: str) -> None:
     queries, bodies, _ = compile_tasks([Task("?", tools=[waiting(let_go, at), double])])
-    async with CallbackServer(RunObjects(bodies=bodies), 0.2) as callbacks:
+    async with CallbackServer(bodies, seconds=0.2) as callbacks:
         (use,) = (ref for ref in callbacks.apis(queries[0]) if ref.api_name == "use")
         for trial in ("one", "two"):
             callbacks.open(trial, queries[0])
@@ -188,7 +185,7 @@ async def test_a_function_that_never_returns_is_ended_and_others_answer(monkeypa
             ended.set()
 
     queries, bodies, _ = compile_tasks([Task("?", tools=[endless, double])])
-    async with CallbackServer(RunObjects(bodies=bodies), 0.5) as callbacks, httpx.AsyncClient() as client:
+    async with CallbackServer(bodies, seconds=0.5) as callbacks, httpx.AsyncClient() as client:
         callbacks.open("one", queries[0])
         refs = {ref.api_name: ref.model_dump() for ref in callbacks.apis(queries[0])}
 
@@ -211,7 +208,7 @@ async def test_an_async_function_that_is_late_has_raised_nothing() -> None:
         await asyncio.Event().wait()
 
     queries, bodies, _ = compile_tasks([Task("?", tools=[wait])])
-    async with CallbackServer(RunObjects(bodies=bodies), 0.05) as callbacks, httpx.AsyncClient() as client:
+    async with CallbackServer(bodies, seconds=0.05) as callbacks, httpx.AsyncClient() as client:
         callbacks.open("one", queries[0])
         (api,) = callbacks.apis(queries[0])
         await client.post(callbacks.url or "", json={"trial": "one", "api": api.model_dump(), "arguments": {}})
@@ -255,8 +252,8 @@ async def test_a_trial_that_is_not_closed_in_full_is_ended_with_the_run(
         reading.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("trialbed.engine._callbacks._CalledTrial._read_state", read_state)
-    async with CallbackServer(RunObjects(bodies=dict.fromkeys(BODIES, held))) as callbacks:
+    monkeypatch.setattr("trialbed.live._callbacks._CalledTrial._read_state", read_state)
+    async with CallbackServer(dict.fromkeys(BODIES, held)) as callbacks:
         callbacks.open("one", QUERIES[0])
         assert (await ask(callbacks, "double", number=1))["response"] == '["a"]'
         if closes:
@@ -267,33 +264,3 @@ async def test_a_trial_that_is_not_closed_in_full_is_ended_with_the_run(
             assert held.ended == ['["a"]']
     assert held.ended[:1] == ['["a"]']
     assert held.ended[-1] == "run"
-
-
-def test_code_is_told_from_its_other_versions() -> None:
-    def other(number: int) -> int:
-        """Another function."""
-        return number
-
-    digests = {
-        objects.code_digest()
-        for objects in (
-            RunObjects(),
-            OBJECTS,
-            RunObjects(agents={"a": double}),
-            RunObjects(agents={"b": double}),
-            RunObjects(agents={"a": other}),
-            RunObjects(simulator="template"),
-        )
-    }
-    assert len(digests) == 6
-    assert RunObjects().code_digest() is None
-    assert RunObjects(agents={"a": double}).code_digest() == RunObjects(agents={"a": double}).code_digest()
-
-
-@pytest.mark.parametrize("url", ["http://127.0.0.1:9"])
-async def test_a_server_that_runs_already_cannot_ask(url: str) -> None:
-    from trialbed.engine import RunOptions, server
-
-    with pytest.raises(UsageError, match="leave out server_url"):
-        async with server(RunOptions(server_url=url), calls_back=True):
-            pass

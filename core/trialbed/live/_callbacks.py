@@ -13,11 +13,11 @@ import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from trialbed.conformity import made_world
 from trialbed.contracts import ApiRefused, Simulator, World
-from trialbed.engine._options import RunObjects
 from trialbed.errors import SimulationError
 from trialbed.own_thread import OwnLoop, OwnThread, StuckCode, do_alone
 from trialbed.records import Api, ApiRef, Failure, Json, Query
@@ -45,6 +45,8 @@ class CallbackServer:
     whatever it does.
 
     Args:
+        bodies: the Apis whose calls functions of the calling program answer.
+        simulator: answers for all other Apis, if it is an object.
         seconds: that one call may take.
         stays: whether it answers also where nothing of this process does so yet.
 
@@ -52,11 +54,18 @@ class CallbackServer:
         url: the address that the server asks; None where nothing of this process answers calls.
     """
 
-    def __init__(self, objects: RunObjects, seconds: float = math.inf, *, stays: bool = False) -> None:
+    def __init__(
+        self,
+        bodies: Mapping[ApiRef, ApiBody] = MappingProxyType({}),
+        simulator: object = None,
+        *,
+        seconds: float = math.inf,
+        stays: bool = False,
+    ) -> None:
         self._stays = stays
         self._seconds = seconds
-        self._bodies = objects.bodies
-        self._simulator = objects.simulator if isinstance(objects.simulator, Simulator) else None
+        self._bodies = bodies
+        self._simulator = simulator if isinstance(simulator, Simulator) else None
         self._trials: dict[str, _CalledTrial] = {}
         self._not_ended: dict[str, _CalledTrial] = {}
         self._to_end: dict[Any, ApiBody] = {}
@@ -92,9 +101,9 @@ class CallbackServer:
             finally:
                 self._loop.end()
 
-    def of(self, objects: RunObjects, seconds: float) -> CallbackServer:
+    def of(self, bodies: Mapping[ApiRef, ApiBody], simulator: object, seconds: float) -> CallbackServer:
         """Return one for the trials of other objects that answers at the same address, as long as this one is open."""
-        other = CallbackServer(objects, seconds)
+        other = CallbackServer(bodies, simulator, seconds=seconds)
         other._trials, other._loop, other.url = self._trials, self._loop, self.url
         other._not_ended, other._to_end = self._not_ended, self._to_end
         return other
