@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from trialbed.evidence._tokens import LONGEST_NUMBER, Token, spelled_number, spelled_time
 
 _DIGIT = re.compile("[0-9]")
 """Stands in every number that is read here: most texts have none, and are read no further."""
+
+_PARTED = re.compile("[0-9][ .,][0-9]")
+"""Stands in every number that has another reading by its separators."""
 
 _START = r"(?<![\w.,:/-])(?P<sign>-?)"
 _END = r"(?!\w|[.,:/][0-9])"
@@ -52,6 +55,9 @@ _SCALED = re.compile(
     r"(?:(?P<thousand>thousand)|(?P<million>million(?:en)?|millions(?= d[e'])|millones|milioni)"
     r"|(?P<billion>billion)|(?P<trillion>trillion))\b"
 )
+_NAMED_SCALES = ("thousand", "mil", "billion", "trillion")
+"""One of them stands in every text that has a number with a scale: to look for them first takes less time."""
+
 _SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 
 _TIMES = re.compile(
@@ -65,6 +71,10 @@ _TIMES = re.compile(
     r"(?:[ ]o'clock(?:[ ](?:in[ ]the|at)[ ](?P<part>\w+))?"
     r"|[ ](?:in[ ]the|at)[ ](?P<day>morning|afternoon|evening|night))\b"
 )
+
+_HOUR = re.compile(r"[0-9](?:[ ]?h|\.[0-5])")
+_OF_TIMES = ("uhr", "noon", "night", "morning", "evening", "o'clock")
+"""An hour with these signs, or one of these words, stands in every text that has a time of the day like the above."""
 
 
 def scaled(text: str) -> list[Token]:
@@ -109,21 +119,25 @@ def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
 
 def _readings(text: str) -> Iterator[Token]:
     if _DIGIT.search(text):
-        forms = (*_NUMBERS, *_CONTINENTAL) if _is_continental(text) else _NUMBERS
-        for form in forms:
+        for form in _forms(text) if _PARTED.search(text) else ():
             found = form.finditer(text)
             yield from (Token(_number(match), *match.span()) for match in found if _is_whole(match))
         yield from _scale(text)
-    for match in _TIMES.finditer(text):
-        yield Token(_time(match), *match.span())
+    if _HOUR.search(text) or any(word in text for word in _OF_TIMES):
+        for match in _TIMES.finditer(text):
+            yield Token(_time(match), *match.span())
 
 
 def _scale(text: str) -> Iterator[Token]:
-    for match in _SCALED.finditer(text):
+    for match in _SCALED.finditer(text) if any(name in text for name in _NAMED_SCALES) else ():
         number = match["whole"] + (f".{match['fraction']}" if match["fraction"] else "")
         if len(number) <= LONGEST_NUMBER and match.lastgroup:
             value = Decimal(match["sign"] + number).scaleb(_SCALES[match.lastgroup])
             yield Token(spelled_number(format(value, "f")), *match.span())
+
+
+def _forms(text: str) -> Sequence[re.Pattern[str]]:
+    return (*_NUMBERS, *_CONTINENTAL) if _is_continental(text) else _NUMBERS
 
 
 def _is_continental(text: str) -> bool:

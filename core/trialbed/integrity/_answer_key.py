@@ -33,7 +33,11 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
     documented, left = _unknown_gold(query, tools)
     found: list[str] = []
     seen, before_it, sources = set(documented), dict[str, Json](), _Sources(wire)
-    for turn in sorted(wire.model_calls, key=lambda turn: turn.started) if left else ():
+    for turn in sorted(wire.model_calls, key=lambda turn: turn.started):
+        # First by what is quickly read: mostly, a request is left with nothing that is worth a search in it.
+        left = sources.without_known(left, turn.started)
+        if not left:
+            break
         request = recorded_request(turn)
         if request is None or failed(turn):
             continue
@@ -42,7 +46,7 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
         before_it = dict(request.document)
         shown = Passages(_with_decoded(new))
         if given := [value for value in left if shown.mention(value)]:
-            found += [value for value in given if not sources.mention(value, turn.started)]
+            found += [value for value in given if not sources.returned(value, turn.started)]
             left = tuple(value for value in left if value not in given)
     return tuple(found) if len(found) > 1 or any(CODE.fullmatch(value) for value in found) else ()
 
@@ -82,16 +86,24 @@ class _Sources:
     """All that the model wrote and that Apis returned, each read when a value is first looked for in it."""
 
     def __init__(self, wire: WireLog) -> None:
-        # What is read quickly comes first: the rest is mostly not needed.
-        self._sources = [
-            *(_PossibleSource(turn, model_words) for turn in wire.model_calls),
-            *(_PossibleSource(call, _result_values) for call in wire.api_calls),
-            *(_PossibleSource(call, _result_texts) for call in wire.api_calls),
-        ]
+        words = (_PossibleSource(turn, model_words) for turn in wire.model_calls)
+        values = (_PossibleSource(call, _result_values) for call in wire.api_calls)
+        self._unread = sorted([*words, *values], key=lambda source: source.complete, reverse=True)
+        self._results = [_PossibleSource(call, _result_texts) for call in wire.api_calls]
 
-    def mention(self, value: str, time: float) -> bool:
-        """Return whether the value stands in one of them that was complete by a time."""
-        return any(source.passages.mention(value) for source in self._sources if source.complete <= time)
+    def without_known(self, values: tuple[str, ...], time: float) -> tuple[str, ...]:
+        """Return the values that are neither in the model's words nor values of results, as far as both are new.
+
+        Each source is read by the first call whose time it was complete by: for the values that are left of that one.
+        """
+        while values and self._unread and self._unread[-1].complete <= time:
+            passages = self._unread.pop().passages
+            values = tuple(value for value in values if not passages.mention(value))
+        return values
+
+    def returned(self, value: str, time: float) -> bool:
+        """Return whether the value stands anywhere in a result that was complete by a time, in whatever form."""
+        return any(source.passages.mention(value) for source in self._results if source.complete <= time)
 
 
 class _PossibleSource:
