@@ -10,10 +10,11 @@ from typing import Any
 
 from trialbed.conformity import check_function, check_object
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
-from trialbed.engine import RunObjects, RunOptions, RunProgress, read_configured, read_keywords
+from trialbed.engine import RunProgress
 from trialbed.environments import EnvironmentStore, needed_environments
 from trialbed.errors import UsageError
 from trialbed.models import ObjectModel, judge_drivers
+from trialbed.preparation import RunObjects, RunOptions, read_configured, read_keywords
 from trialbed.records import Query
 from trialbed.report import Report
 from trialbed.run_report import run_and_report

@@ -14,8 +14,9 @@ import click
 
 from trialbed.api import refuse_running_loop, run_agents
 from trialbed.drivers import list_drivers
-from trialbed.engine import NoProgress, answers, read_keywords, server_root, split_port
+from trialbed.engine import NoProgress, answers, server_root, split_port
 from trialbed.errors import UsageError
+from trialbed.preparation import read_keywords
 from trialbed.records import Query, TrialResult
 from trialbed.report import Summary, legacy_document, reason_lines
 from trialbed.scoring import JUDGED

@@ -10,20 +10,10 @@ from dataclasses import replace
 from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine import (
-    NO_OBJECTS,
-    NoProgress,
-    Prepared,
-    RunObjects,
-    RunOptions,
-    RunProgress,
-    judge_refusal,
-    prepare,
-    run,
-    say_when_long,
-)
+from trialbed.engine import NoProgress, RunProgress, judge_refusal, run, say_when_long
 from trialbed.errors import TrialbedError
 from trialbed.listeners import installed_listeners
+from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
 from trialbed.records import Run, TrialResult
 from trialbed.report import Report, check_folder, open_documents, read_report, write_document
 from trialbed.report.comparison import chosen_baseline

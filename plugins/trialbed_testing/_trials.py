@@ -12,10 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trialbed.engine import RunObjects, RunOptions, SingleTrial, SingleTrials, read_keywords
+from trialbed.engine import SingleTrial, SingleTrials
 from trialbed.errors import DataError, NothingMeasured, UsageError
 from trialbed.files import temporary_folder
 from trialbed.models import ObjectModel, find_model, judge_drivers
+from trialbed.preparation import RunObjects, RunOptions, read_keywords
 from trialbed.records import NOT_MEASURED, ApiCall, WireLog
 from trialbed.scoring import Scorer, as_judge
 from trialbed.store import open_run

@@ -10,8 +10,8 @@ from typing import Any
 from support.trials import run_config
 
 from trialbed import hookimpl
-from trialbed.engine import config_digest
 from trialbed.plugins import described_scores
+from trialbed.preparation import config_digest
 from trialbed.records import (
     ApiRef,
     Deviation,

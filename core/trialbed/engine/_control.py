@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import secrets
 from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
@@ -24,6 +25,11 @@ RENEWALS = 4
 """Renewals of a lease before it ends: some may be late or lost."""
 
 TIMEOUT = aiohttp.ClientTimeout(total=60)
+
+
+def new_trial_token() -> str:
+    """A token for a trial's URLs: unguessable, since it is their only protection."""
+    return secrets.token_urlsafe(15)
 
 
 class ControlClient:

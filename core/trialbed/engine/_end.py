@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from trialbed.engine._due_trials import count_trials
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.own_thread import OwnThread
+from trialbed.preparation import count_trials
 from trialbed.records import Run, RunStatus
 from trialbed.store import MadeReport, Store
 

@@ -7,8 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from trialbed.engine._control import ControlClient
-from trialbed.engine._due_trials import new_trial_token
+from trialbed.engine._control import ControlClient, new_trial_token
 from trialbed.errors import TrialbedError
 from trialbed.records import (
     Api,

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from trialbed.catalogs import expecting_queries
 from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers, load_driver
-from trialbed.engine._control import ControlClient
-from trialbed.engine._due_trials import new_trial_token
+from trialbed.engine._control import ControlClient, new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
-from trialbed.errors import NothingMeasured, UsageError
+from trialbed.errors import NothingMeasured
 from trialbed.model_access import HelperModels, direct_endpoint
 from trialbed.models import check_standing, is_at_endpoint, judge_choice, judge_endpoint, with_endpoint
 from trialbed.plugins import PROJECT_DISTRIBUTION
-from trialbed.records import Json, ModelEndpoint, Query, Run, TrialRegistration
+from trialbed.records import Json, ModelEndpoint, Run, TrialRegistration
 from trialbed.scoring import (
     CRITERIA_CALIBRATION,
-    RULE,
     calibration_of,
     judge_apart,
     judge_identity,
@@ -65,24 +62,6 @@ async def judge_of(
             yield judge
         finally:
             await judge.close()
-
-
-def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge | None) -> None:
-    """See that somebody can judge the criteria of tasks.
-
-    Raises:
-        UsageError: nobody can; says how a model is named.
-    """
-    query = next((one for one in expecting_queries(queries) if one.expected and one.expected.all_criteria), None)
-    if query is None:
-        return
-    name, model = ("", None) if own is not None else judge_choice(settings)
-    judge = type(own) if own is not None else load_driver("judges", name)
-    if judge.meets is Judge.meets or (name == RULE and model is None):
-        raise UsageError(
-            f"task {query.query_id} has criteria, and no model that reads them: name it as --judge-model (judge_model= "
-            "in Python), with its endpoint as --base-url or --judge-base-url"
-        )
 
 
 def judge_order(settings: RunSettings, judge: Judge) -> JudgeOrder | None:

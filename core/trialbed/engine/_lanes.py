@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from trialbed.engine._due_trials import TrialQueue
 from trialbed.engine._failures import Outage
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
@@ -15,6 +14,30 @@ from trialbed.engine._slots import NoNodeLeft
 from trialbed.engine._trial import TrialRunner
 from trialbed.records import TrialKey, TrialResult
 from trialbed.store import Commits, Store
+
+
+class TrialQueue:
+    """Trials that wait for a lane, in order, and those that go before them; each is made when it is taken."""
+
+    def __init__(self, due: Sequence[tuple[TrialKey, int]]) -> None:
+        self._due = due
+        self._taken = 0
+        self._before: list[tuple[TrialKey, int]] = []
+
+    def __len__(self) -> int:
+        """The number of those that wait."""
+        return len(self._before) + len(self._due) - self._taken
+
+    def popleft(self) -> tuple[TrialKey, int]:
+        """Take the first one."""
+        if self._before:
+            return self._before.pop()
+        self._taken += 1
+        return self._due[self._taken - 1]
+
+    def appendleft(self, trial: tuple[TrialKey, int]) -> None:
+        """Have one go before all others."""
+        self._before.append(trial)
 
 
 class Lanes:

@@ -16,10 +16,10 @@ import aiohttp
 
 from trialbed.contracts import OpenedModel
 from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
-from trialbed.engine._options import RunOptions
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.model_access import helper_endpoint
 from trialbed.models import CacheChoice
+from trialbed.preparation import RunOptions
 from trialbed.records import Budget, ModelEndpoint, Prices
 from trialbed.settings import make_folder
 from trialbed.wire.addresses import split_address

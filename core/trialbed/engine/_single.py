@@ -15,13 +15,8 @@ from typing import Any, Self
 
 from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, OpenedModel
-from trialbed.engine._configuration import config_digest
 from trialbed.engine._control import ControlClient
-from trialbed.engine._due_trials import trial_keys
 from trialbed.engine._judge import judge_of
-from trialbed.engine._options import RunObjects, RunOptions, run_sandbox
-from trialbed.engine._prepared import Prepared
-from trialbed.engine._run import prepare
 from trialbed.engine._server import ServerStart, server, server_start
 from trialbed.engine._slots import Slots
 from trialbed.engine._tools import prepared_selector, select_for
@@ -32,6 +27,7 @@ from trialbed.listeners import Listeners, installed_listeners
 from trialbed.live import CallbackServer, LiveExecutor
 from trialbed.model_access import HelperModels
 from trialbed.models import FoundModel, ObjectModel, run_model
+from trialbed.preparation import Prepared, RunObjects, RunOptions, config_digest, prepare, run_sandbox, trial_keys
 from trialbed.records import FrameworkInfo, Query, Run, RunConfig, ToolSpec, TrialResult
 from trialbed.settings import env_dir
 from trialbed.store import Store, new_run, new_run_id

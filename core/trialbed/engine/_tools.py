@@ -9,9 +9,9 @@ from typing import Any, cast
 from trialbed.contracts import SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.engine._offers import RunTools
-from trialbed.errors import UsageError
 from trialbed.model_access import HelperModels
 from trialbed.models import with_endpoint
+from trialbed.preparation import selector_driver
 from trialbed.records import (
     Api,
     Query,
@@ -20,19 +20,6 @@ from trialbed.records import (
 )
 from trialbed.settings import RunSettings
 from trialbed.store import Store
-
-
-def selector_driver(settings: RunSettings) -> type[ToolSelector]:
-    """Return the class of the selector that the settings name.
-
-    Raises:
-        DriverError: it is not installed, or cannot be loaded.
-        UsageError: it asks a model, and none is named.
-    """
-    driver = cast("type[ToolSelector]", load_driver("selectors", settings.selector))
-    if driver.needs_model and settings.selector_model is None:
-        raise UsageError(f"--selector {settings.selector} asks a model: give its name as --selector-model")
-    return driver
 
 
 def prepared_selector(

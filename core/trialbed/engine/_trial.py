@@ -13,8 +13,7 @@ from functools import cached_property, partial
 
 from trialbed.answers import look_up_claims
 from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, OpenedModel
-from trialbed.engine._control import ControlClient
-from trialbed.engine._due_trials import new_trial_token, trial_seed
+from trialbed.engine._control import ControlClient, new_trial_token
 from trialbed.engine._failures import classify
 from trialbed.engine._gold import gold_script
 from trialbed.engine._offers import ToolsByMost
@@ -23,6 +22,7 @@ from trialbed.errors import NothingMeasured
 from trialbed.integrity import integrity_findings, outside_clock, with_outside_time
 from trialbed.listeners import Listeners
 from trialbed.live import CallbackServer
+from trialbed.preparation import trial_seed
 from trialbed.records import (
     NOT_MEASURED,
     Answer,

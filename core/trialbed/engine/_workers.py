@@ -6,8 +6,7 @@ from typing import cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine._options import executor_options, run_sandbox
-from trialbed.engine._prepared import Prepared
+from trialbed.preparation import Prepared, executor_options, run_sandbox
 
 
 def worker_executor(prepared: Prepared, given: Executor | None = None) -> Executor:

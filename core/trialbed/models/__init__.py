@@ -10,6 +10,7 @@ from trialbed.models._find import (
     listing_advice,
     unknown_model,
 )
+from trialbed.models._idle import idle_settings
 from trialbed.models._objects import ObjectModel
 from trialbed.models._settings import (
     check_standing,
@@ -31,6 +32,7 @@ __all__ = [
     "choose_cache",
     "close_scheme",
     "find_model",
+    "idle_settings",
     "installed_model",
     "is_at_endpoint",
     "judge_choice",

@@ -9,8 +9,9 @@ from typing import cast
 
 from trialbed.contracts import SYSTEM_PROMPT, Executor, LostTrial
 from trialbed.drivers import load_driver
-from trialbed.engine import DUMMY_KEY, ControlClient, RunOptions, new_trial_token, server
+from trialbed.engine import DUMMY_KEY, ControlClient, new_trial_token, server
 from trialbed.files import temporary_folder
+from trialbed.preparation import RunOptions
 from trialbed.records import (
     COMMON_NAME,
     ApiCall,

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
-from trialbed.engine import config_digest, judge_order, judge_report, standing_judge
+from trialbed.engine import judge_order, judge_report, standing_judge
 from trialbed.errors import JudgeError
 from trialbed.listeners import installed_listeners
 from trialbed.model_access import ModelAccess
+from trialbed.preparation import config_digest
 from trialbed.records import (
     Answer,
     Failure,

@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from trialbed.catalogs import open_dataset, run_queries
-from trialbed.engine import NO_OBJECTS
 from trialbed.errors import DataError, UsageError
 from trialbed.models import judge_drivers
+from trialbed.preparation import NO_OBJECTS
 from trialbed.records import FrameworkInfo, Query, Run, RunConfig, framework_name
 from trialbed.wire.addresses import split_address
 from trialbed_pages.publishing._manifest import RunSource

@@ -27,7 +27,8 @@ from support.bench import bench_in, own_environment
 from support.differences import differences
 from support.ray_cluster import NODE_KEY, RayCluster, ray_cluster
 
-from trialbed.engine import NoProgress, RunOptions
+from trialbed.engine import NoProgress
+from trialbed.preparation import RunOptions
 from trialbed.records import TrialResult
 from trialbed.report import Report
 from trialbed.run_report import run_and_report

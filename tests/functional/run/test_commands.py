@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from trialbed.engine import RunOptions
+from trialbed.preparation import RunOptions
 from trialbed.report import legacy_documents
 from trialbed.run_report import run_and_report
 

@@ -14,7 +14,8 @@ from support.nodes import NodesExecutor
 from support.warm import warm_programs
 
 from trialbed.contracts import Executor
-from trialbed.engine import NoProgress, RunOptions
+from trialbed.engine import NoProgress
+from trialbed.preparation import RunOptions
 from trialbed.records import TrialKey
 from trialbed.report import Report, legacy_documents
 from trialbed.run_report import run_and_report

@@ -18,7 +18,7 @@ from support.warm import warm_programs
 
 from trialbed.catalogs import open_dataset
 from trialbed.contracts import Executor
-from trialbed.engine import RunOptions
+from trialbed.preparation import RunOptions
 from trialbed.records import FrameworkInfo, Outcome, Query, TrialSpec, framework_name
 from trialbed.report import legacy_documents
 from trialbed.run_report import run_and_report

@@ -12,8 +12,9 @@ from support.judge_endpoint import JudgeEndpoint, judge_endpoint
 from support.stored_runs import NEW, make_store
 
 from trialbed import run_report
-from trialbed.engine import NoProgress, RunOptions
+from trialbed.engine import NoProgress
 from trialbed.errors import DriverError
+from trialbed.preparation import RunOptions
 from trialbed.prices import read_prices
 from trialbed.records import HelperUse, Run, Usage
 from trialbed.run_report import _judge_again

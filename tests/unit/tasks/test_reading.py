@@ -15,8 +15,8 @@ from support.examples import examples
 
 from trialbed.catalogs import open_dataset, run_queries
 from trialbed.contracts import Dataset
-from trialbed.engine import RunOptions, prepare
 from trialbed.errors import DataError, UsageError
+from trialbed.preparation import RunOptions, prepare
 from trialbed.records import GoldCall, Query
 from trialbed_tasks._reading import read_tasks
 

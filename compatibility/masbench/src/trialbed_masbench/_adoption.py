@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.catalogs import dataset_driver
 from trialbed.drivers import load_driver
-from trialbed.engine import RunOptions
+from trialbed.preparation import RunOptions
 from trialbed.report import Report, Summary, reason_lines
 from trialbed.views import Table, TableRow
 from trialbed_masbench._checkout import Checkout

@@ -14,7 +14,7 @@ from trialbed.cli.setting_options import data_dir_option, response_cache_option
 from trialbed.cli.stored import store_option
 
 if TYPE_CHECKING:
-    from trialbed.engine import RunOptions
+    from trialbed.preparation import RunOptions
     from trialbed.report import Report
     from trialbed.views import Table
 

@@ -24,7 +24,7 @@ from trialbed.cli.stored import legend_option, run_reporter, show_command
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
-    from trialbed.engine import RunOptions
+    from trialbed.preparation import RunOptions
     from trialbed.report import Report, Summary
 
 EPILOG = """\b
@@ -235,7 +235,7 @@ def _check_model_given() -> None:
 
 
 def _options(given: dict[str, Any]) -> RunOptions:
-    from trialbed.engine import RunOptions
+    from trialbed.preparation import RunOptions
 
     chosen = {name: value for name, value in given.items() if value is not None}
     for name, several in FACTORS.items():

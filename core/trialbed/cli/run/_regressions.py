@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from trialbed.engine import RunOptions
+    from trialbed.preparation import RunOptions
     from trialbed.report import Report
     from trialbed.report.comparison import Side
 
@@ -32,8 +32,8 @@ def check_baseline(baseline: Sequence[Side], options: RunOptions) -> None:
     """
     from dataclasses import replace
 
-    from trialbed.engine import prepare
     from trialbed.errors import UsageError
+    from trialbed.preparation import prepare
 
     digest = prepare(replace(options, frameworks=(), commands=())).config.dataset_digest
     for side in baseline:

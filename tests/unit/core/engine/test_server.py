@@ -10,7 +10,6 @@ import pytest
 from support.servers import listening
 
 from trialbed.contracts import OpenedModel
-from trialbed.engine._options import RunOptions
 from trialbed.engine._server import (
     KEY_VARIABLE,
     KEYS_VARIABLE,
@@ -22,6 +21,7 @@ from trialbed.engine._server import (
     server_start,
 )
 from trialbed.errors import UsageError
+from trialbed.preparation import RunOptions
 from trialbed.records import ModelEndpoint, TrialRegistration
 from trialbed_server import ServerOptions, create_app
 

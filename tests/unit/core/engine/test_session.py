@@ -12,10 +12,11 @@ import pytest
 from support.stored_runs import trial
 from support.trials import run_config
 
-from trialbed.engine import NoProgress, RunOptions, _session, config_digest
+from trialbed.engine import NoProgress, _session
 from trialbed.engine._background import frozen_heap
 from trialbed.engine._session import RunSession
 from trialbed.errors import DataError
+from trialbed.preparation import RunOptions, config_digest
 from trialbed.records import HelperUse, Run
 from trialbed.run_report import RunReporter
 from trialbed.store import MadeReport, Store, new_run, open_store

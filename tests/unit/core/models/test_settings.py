@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from support.cases import for_each
 
-from trialbed.engine import RunOptions
 from trialbed.errors import UsageError
 from trialbed.model_access import helper_endpoint, helpers_of
 from trialbed.models._settings import OPENAI_URL, judge_choice, judge_endpoint, key_hint, with_endpoint
+from trialbed.preparation import RunOptions
 from trialbed.settings import RunSettings
 
 LOCAL = "http://127.0.0.1:8000/v1"

@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 from support.trials import run_config
 
-from trialbed.engine import config_digest
+from trialbed.preparation import config_digest
 from trialbed.records import Answer, Outcome, Query, Run, Score, Timing, TrialKey, TrialResult, WireLog
 from trialbed.report import Report, ScoreSummary, build_report
 from trialbed.store import new_run

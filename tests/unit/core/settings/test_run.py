@@ -13,7 +13,7 @@ from support.cases import for_each
 from support.run_reports import result_document
 
 from trialbed.cli import cli
-from trialbed.engine import RunOptions, config_digest
+from trialbed.preparation import RunOptions, config_digest
 from trialbed.records import Run, RunConfig
 from trialbed.report import document_schema
 from trialbed.settings import Declared, IdentitySettings, RunSettings, declared_settings

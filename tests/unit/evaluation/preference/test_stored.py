@@ -12,8 +12,8 @@ from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown
 from support.trials import NOW, run_config
 
 from trialbed.catalogs import open_dataset
-from trialbed.engine import config_digest
 from trialbed.errors import UsageError
+from trialbed.preparation import config_digest
 from trialbed.records import (
     Answer,
     Failure,

@@ -14,8 +14,8 @@ from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown, vote
 from support.trials import run_config
 
 from trialbed.catalogs import open_dataset, run_queries
-from trialbed.engine import RunOptions, config_digest
 from trialbed.errors import DataError, UsageError
+from trialbed.preparation import RunOptions, config_digest
 from trialbed.prices import read_prices
 from trialbed.records import (
     Answer,

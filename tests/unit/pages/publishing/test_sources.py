@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from trialbed.catalogs import open_dataset
-from trialbed.engine import NO_OBJECTS
 from trialbed.errors import UsageError
+from trialbed.preparation import NO_OBJECTS
 from trialbed.records import Run, RunConfig, Variation
 from trialbed.store import StoredRun
 from trialbed_pages.publishing import _publish

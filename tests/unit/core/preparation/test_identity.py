@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.trials import run_config
 
-from trialbed.engine import RunObjects, config_digest, new_trial_token, trial_seed
+from trialbed.engine import new_trial_token
+from trialbed.preparation import RunObjects, config_digest, trial_seed
 from trialbed.records import RunConfig, TrialKey
 from trialbed.tasks import Task, compile_tasks
 

@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 from support.trials import run_config
 
-from trialbed.engine._configuration import adapter_versions
-from trialbed.engine._due_trials import TrialQueue, trial_keys, trial_number
-from trialbed.engine._options import RunOptions
-from trialbed.engine._trial_ends import TrialEnds
 from trialbed.errors import DriverNotFound
+from trialbed.preparation._configuration import adapter_versions
+from trialbed.preparation._trials import trial_keys, trial_number
 from trialbed.records import Environment
 
 FakeDistribution = Callable[..., Path]
@@ -52,14 +50,3 @@ def test_a_release_that_nothing_provides_is_refused(fake_distribution: FakeDistr
     environment = Environment(python="python", lock="acme==1.0\n")
     found = adapter_versions(["acme==1.0"], {"acme==1.0": environment})
     assert found == {"acme==1.0": f"lock {environment.lock_digest}"}
-
-
-def test_a_queue_gives_every_due_trial_in_order_and_what_was_put_back_first() -> None:
-    due = TrialEnds(CONFIG, []).due(RunOptions())
-    queue, every = TrialQueue(due), [(key, 0) for key in trial_keys(CONFIG)]
-    assert list(due) == list(due[:]) == every
-    first, second = queue.popleft(), queue.popleft()
-    queue.appendleft(second)
-    queue.appendleft((first[0], 1))
-    assert len(queue) == 18
-    assert [queue.popleft() for _ in range(len(queue))] == [(first[0], 1), *every[1:]]

@@ -7,9 +7,9 @@ from typing import Any
 from support.cases import for_each
 
 from trialbed.contracts import ModelInfo
-from trialbed.engine._due_trials import trial_seed
-from trialbed.engine._options import RunOptions
-from trialbed.engine._recorded import recorded_queries
+from trialbed.preparation._options import RunOptions
+from trialbed.preparation._recorded import recorded_queries
+from trialbed.preparation._trials import trial_seed
 from trialbed.records import Query, TrialKey
 
 QUERIES = tuple(Query(query_id=number, text="?", apis=()) for number in range(1, 7))

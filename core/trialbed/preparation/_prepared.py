@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from trialbed.agent_programs import AgentCommand
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset
-from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.models import CacheChoice
+from trialbed.preparation._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.records import Api, Query, RunConfig
 
 

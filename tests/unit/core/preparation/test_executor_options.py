@@ -9,10 +9,10 @@ import pytest
 from support.cases import for_each
 
 from trialbed.contracts import Executor
-from trialbed.engine import RunOptions
-from trialbed.engine._options import check_executor, executor_options
-from trialbed.engine._server import server
+from trialbed.engine import server
 from trialbed.errors import UsageError
+from trialbed.preparation import RunOptions
+from trialbed.preparation._options import check_executor, executor_options
 from trialbed_plugins.executors.local import LocalExecutor
 
 

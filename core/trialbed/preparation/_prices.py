@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from trialbed.engine._options import RunOptions
 from trialbed.errors import UsageError
 from trialbed.model_access import helpers_of
+from trialbed.preparation._options import RunOptions
 from trialbed.prices import given_prices, model_prices
 from trialbed.records import Prices, Run, RunConfig
 from trialbed.suggestions import closest, did_you_mean

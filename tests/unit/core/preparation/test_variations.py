@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from support.trials import run_config
 
-from trialbed.engine import RunOptions
-from trialbed.engine._continuation import why_not_extended
-from trialbed.engine._variations import variations_of, with_factors
 from trialbed.errors import UsageError
 from trialbed.models import ObjectModel
+from trialbed.preparation import RunOptions
+from trialbed.preparation._continuation import why_not_extended
+from trialbed.preparation._variations import variations_of, with_factors
 from trialbed.records import Prices, Run, TokenRate, Variation, meant_labels
 from trialbed.store import new_run
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trialbed.engine._configuration import TOLD, config_digest
-from trialbed.engine._due_trials import count_trials
-from trialbed.engine._prepared import Prepared
 from trialbed.errors import UsageError
+from trialbed.preparation._configuration import TOLD, config_digest
+from trialbed.preparation._prepared import Prepared
+from trialbed.preparation._trials import count_trials
 from trialbed.records import Run, RunConfig
 from trialbed.store import Store
 

@@ -1,10 +1,9 @@
-"""The trials of a run: their order, seeds and tokens, and the queue of those that are due."""
+"""The trials of a run, in their order, with their seeds, and those that are due."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
@@ -22,11 +21,6 @@ def trial_seed(run_seed: int, key: TrialKey) -> int:
     text = json.dumps([run_seed, key.query_id, key.repeat], ensure_ascii=False)
     digest = hashlib.sha256(text.encode()).digest()
     return int.from_bytes(digest[:8], "big") >> (64 - SEED_BITS)
-
-
-def new_trial_token() -> str:
-    """A token for a trial's URLs: unguessable, since it is their only protection."""
-    return secrets.token_urlsafe(15)
 
 
 def trial_keys(config: RunConfig) -> list[TrialKey]:
@@ -90,27 +84,3 @@ class DueTrials(Sequence[tuple[TrialKey, int]]):
     def __len__(self) -> int:
         """Their number."""
         return len(self._numbers)
-
-
-class TrialQueue:
-    """Trials that wait for a lane, in order, and those that go before them; each is made when it is taken."""
-
-    def __init__(self, due: Sequence[tuple[TrialKey, int]]) -> None:
-        self._due = due
-        self._taken = 0
-        self._before: list[tuple[TrialKey, int]] = []
-
-    def __len__(self) -> int:
-        """The number of those that wait."""
-        return len(self._before) + len(self._due) - self._taken
-
-    def popleft(self) -> tuple[TrialKey, int]:
-        """Take the first one."""
-        if self._before:
-            return self._before.pop()
-        self._taken += 1
-        return self._due[self._taken - 1]
-
-    def appendleft(self, trial: tuple[TrialKey, int]) -> None:
-        """Have one go before all others."""
-        self._before.append(trial)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from trialbed.contracts import Executor, Sandbox
-from trialbed.engine._options import check_run_sandbox, run_sandbox
 from trialbed.errors import SandboxUnavailable, UsageError
+from trialbed.preparation._options import check_run_sandbox, run_sandbox
 from trialbed.settings import RunSettings
 from trialbed_plugins.executors.local import LocalExecutor
 

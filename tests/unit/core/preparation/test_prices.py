@@ -8,10 +8,10 @@ import pytest
 from support.cases import for_each
 from support.trials import run_config
 
-from trialbed.engine._options import RunOptions
-from trialbed.engine._prices import check_prices, prices_of
 from trialbed.errors import ModelUnavailable, UsageError
 from trialbed.model_access import HelperModels
+from trialbed.preparation._options import RunOptions
+from trialbed.preparation._prices import check_prices, prices_of
 from trialbed.prices import known_prices, read_prices
 from trialbed.records import HelperUse, Run, Usage, Variation
 from trialbed.store import new_run

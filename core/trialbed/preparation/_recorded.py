@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from trialbed.catalogs import ids_of, pick_queries
 from trialbed.contracts import ModelInfo
-from trialbed.engine._due_trials import trial_seed
-from trialbed.engine._options import RunOptions
+from trialbed.preparation._options import RunOptions
+from trialbed.preparation._trials import trial_seed
 from trialbed.records import Query, TrialKey
 
 SHOWN = 10

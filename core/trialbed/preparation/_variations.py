@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import product
 
 from trialbed.contracts import ModelInfo
-from trialbed.engine._options import RunOptions
 from trialbed.errors import UsageError
 from trialbed.models import check_standing, model_info, with_endpoint
+from trialbed.preparation._options import RunOptions
 from trialbed.records import SETTINGS, Variation
 from trialbed.texts import decimal_text
 from trialbed.wire.addresses import short_address, split_address

@@ -12,13 +12,13 @@ import pytest
 from support.cases import for_each
 from support.trials import ended, run_config
 
-from trialbed.engine._configuration import config_digest
-from trialbed.engine._continuation import find_run, remarks, why_not_extended
-from trialbed.engine._options import RunOptions
-from trialbed.engine._prepared import Prepared
-from trialbed.engine._run import prepare
-from trialbed.engine._trial_ends import TrialEnds
 from trialbed.errors import DataError, UsageError
+from trialbed.preparation._configuration import config_digest
+from trialbed.preparation._continuation import find_run, remarks, why_not_extended
+from trialbed.preparation._options import RunOptions
+from trialbed.preparation._prepare import prepare
+from trialbed.preparation._prepared import Prepared
+from trialbed.preparation._trial_ends import TrialEnds
 from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
 from trialbed.store import AttemptSummary, Store, new_run
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from support.cases import for_each
 
-from trialbed.engine import read_keywords
 from trialbed.errors import UsageError
+from trialbed.preparation import read_keywords
 from trialbed.records import FaultPlan, ToolFaults
 
 

@@ -10,11 +10,11 @@ from dataclasses import fields
 from trialbed.agent_programs import AgentCommand
 from trialbed.catalogs import ApiCatalog, ids_of
 from trialbed.contracts import Dataset, ModelInfo
-from trialbed.engine._options import NO_OBJECTS, RunObjects, RunOptions
-from trialbed.engine._variations import spread, variations_of
 from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound
 from trialbed.plugin_files import given_files
+from trialbed.preparation._options import NO_OBJECTS, RunObjects, RunOptions
+from trialbed.preparation._variations import spread, variations_of
 from trialbed.records import COMMON_NAME, Environment, Query, RunConfig, framework_name, framework_package
 from trialbed.settings import IdentitySettings, plan_text, read_fault_plan
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 
-from trialbed.engine._due_trials import DueTrials, count_trials, trial_key, trial_number
-from trialbed.engine._options import RunOptions
+from trialbed.preparation._options import RunOptions
+from trialbed.preparation._trials import DueTrials, count_trials, trial_key, trial_number
 from trialbed.records import RunConfig, TrialStatus
 from trialbed.store import AttemptSummary, counted_attempts
 

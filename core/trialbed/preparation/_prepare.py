@@ -1,23 +1,23 @@
-"""Makes a run: looks everything up, locks it, creates or resumes it, and hands it to a session."""
+"""Prepares a run: looks everything up that it needs, before anything is started."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from trialbed.agent_programs import AgentCommand, agent_commands
-from trialbed.catalogs import ApiCatalog, absent_ends, choose_queries, open_catalog, open_dataset
+from trialbed.catalogs import ApiCatalog, choose_queries, open_catalog, open_dataset
 from trialbed.contracts import Dataset, Executor
 from trialbed.drivers import load_driver
-from trialbed.engine._configuration import config_digest, run_config
-from trialbed.engine._continuation import find_run, remarks
-from trialbed.engine._end import ReportRun
-from trialbed.engine._judge import check_criteria
-from trialbed.engine._options import (
+from trialbed.errors import UsageError
+from trialbed.installed import own_version
+from trialbed.live import LiveExecutor
+from trialbed.models import choose_cache, model_info, with_endpoint
+from trialbed.plugin_files import given_files
+from trialbed.preparation._configuration import run_config
+from trialbed.preparation._helpers import check_criteria, selector_driver
+from trialbed.preparation._options import (
     NO_OBJECTS,
     RunObjects,
     RunOptions,
@@ -26,51 +26,12 @@ from trialbed.engine._options import (
     with_commands,
     with_profiles,
 )
-from trialbed.engine._prepared import Prepared
-from trialbed.engine._prices import check_prices, prices_of
-from trialbed.engine._progress import NoProgress, RunProgress
-from trialbed.engine._recorded import recorded_queries
-from trialbed.engine._session import RunSession
-from trialbed.engine._tools import selector_driver
-from trialbed.engine._variations import with_endpoints, with_factors
-from trialbed.errors import DataError, UsageError
-from trialbed.installed import own_version
-from trialbed.live import LiveExecutor
-from trialbed.models import choose_cache, model_info, with_endpoint
-from trialbed.plugin_files import given_files
+from trialbed.preparation._prepared import Prepared
+from trialbed.preparation._prices import check_prices
+from trialbed.preparation._recorded import recorded_queries
+from trialbed.preparation._variations import with_endpoints, with_factors
 from trialbed.prices import read_amount
-from trialbed.records import Run
-from trialbed.store import RunChanges, Store, hold_run, record_run
 from trialbed.tasks import write_queries
-
-
-async def run(
-    prepared: Prepared,
-    *,
-    executor: Executor | None = None,
-    ambient: bool = False,
-    progress: RunProgress | None = None,
-    report: ReportRun | None = None,
-) -> Run:
-    """Run or resume what was prepared, until every result is in the store.
-
-    Args:
-        executor: runs the trials of all frameworks that are not objects; the driver that the options name if not given.
-        ambient: whether requests without a token belong to the open trial.
-        progress: follows the run.
-        report: makes the report that the store keeps, once all trials have ended.
-
-    Raises:
-        TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
-    """
-    shown, digest = progress or NoProgress(), config_digest(prepared.config)
-    with await asyncio.to_thread(Store.open, prepared.options.store) as store:
-        async with hold_run(store, digest, partial(find_run, store, prepared)) as found:
-            run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
-            for line in (*prepared.notes, *absent_ends(prepared.dataset, prepared.options.query_ids)):
-                shown.note(line)
-            session = RunSession(prepared, store, run_, shown, ambient=ambient, report=report)
-            return await session.run(executor)
 
 
 def prepare(
@@ -159,22 +120,3 @@ def _check_executor(
         raise UsageError(
             f"--executor {options.executor} cannot run programs; leave out --command, or use another executor"
         )
-
-
-def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, progress: RunProgress) -> Run:
-    """Return the run to continue: the one found, or a new one.
-
-    Args:
-        found: the run that the command continues; it is locked.
-    """
-    options = prepared.options
-    if found is not None and options.fresh:
-        store.discard_run(found.run_id)
-        found = None
-    if found is None:
-        with suppress(DataError):  # of another run, which need not keep this one from starting
-            for remark in remarks(store, prepared):
-                progress.note(remark)
-    prices, others = prices_of(options, prepared.config, found)
-    own = RunChanges(against=options.against, margin=options.margin, prices=prices, model_prices=others)
-    return record_run(store, found, prepared.config, digest, tags=options.tags, note=options.note, own=own)

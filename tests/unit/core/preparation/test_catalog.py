@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from trialbed.catalogs import open_catalog, open_dataset
-from trialbed.engine import RunOptions, config_digest, prepare
 from trialbed.errors import UsageError
+from trialbed.preparation import RunOptions, config_digest, prepare
 from trialbed.report import document_schema
 
 

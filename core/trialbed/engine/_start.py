@@ -1,0 +1,65 @@
+"""Starts a run: locks it, creates or resumes it, and hands it to a session."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from functools import partial
+
+from trialbed.catalogs import absent_ends
+from trialbed.contracts import Executor
+from trialbed.engine._end import ReportRun
+from trialbed.engine._progress import NoProgress, RunProgress
+from trialbed.engine._session import RunSession
+from trialbed.errors import DataError
+from trialbed.preparation import Prepared, config_digest, find_run, prices_of, remarks
+from trialbed.records import Run
+from trialbed.store import RunChanges, Store, hold_run, record_run
+
+
+async def run(
+    prepared: Prepared,
+    *,
+    executor: Executor | None = None,
+    ambient: bool = False,
+    progress: RunProgress | None = None,
+    report: ReportRun | None = None,
+) -> Run:
+    """Run or resume what was prepared, until every result is in the store.
+
+    Args:
+        executor: runs the trials of all frameworks that are not objects; the driver that the options name if not given.
+        ambient: whether requests without a token belong to the open trial.
+        progress: follows the run.
+        report: makes the report that the store keeps, once all trials have ended.
+
+    Raises:
+        TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
+    """
+    shown, digest = progress or NoProgress(), config_digest(prepared.config)
+    with await asyncio.to_thread(Store.open, prepared.options.store) as store:
+        async with hold_run(store, digest, partial(find_run, store, prepared)) as found:
+            run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
+            for line in (*prepared.notes, *absent_ends(prepared.dataset, prepared.options.query_ids)):
+                shown.note(line)
+            session = RunSession(prepared, store, run_, shown, ambient=ambient, report=report)
+            return await session.run(executor)
+
+
+def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, progress: RunProgress) -> Run:
+    """Return the run to continue: the one found, or a new one.
+
+    Args:
+        found: the run that the command continues; it is locked.
+    """
+    options = prepared.options
+    if found is not None and options.fresh:
+        store.discard_run(found.run_id)
+        found = None
+    if found is None:
+        with suppress(DataError):  # of another run, which need not keep this one from starting
+            for remark in remarks(store, prepared):
+                progress.note(remark)
+    prices, others = prices_of(options, prepared.config, found)
+    own = RunChanges(against=options.against, margin=options.margin, prices=prices, model_prices=others)
+    return record_run(store, found, prepared.config, digest, tags=options.tags, note=options.note, own=own)

@@ -1,0 +1,8 @@
+"""The run that options and objects describe: looked up, checked and frozen, before anything is started.
+
+The names are loaded when they are first used.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
