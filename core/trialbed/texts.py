@@ -102,7 +102,9 @@ def json_leaves(value: Any) -> Iterator[Any]:
     left = [value]
     while left:
         part = left.pop()
-        if isinstance(part, dict):
+        if isinstance(part, str):  # as most are
+            yield part
+        elif isinstance(part, dict):
             left.extend(reversed(part.values()))
         elif isinstance(part, list):
             left.extend(reversed(part))

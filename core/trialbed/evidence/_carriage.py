@@ -107,6 +107,9 @@ class Text:
 
     def has(self, value: str) -> bool:
         """Return whether the value stands in it."""
+        sought = wanted(value)
+        if sought.words and not sought.days and not self.words.issuperset(sought.words):
+            return False
         return self._has_marks(value) or next(self._places(value), None) is not None
 
     def says(self, value: str) -> bool:

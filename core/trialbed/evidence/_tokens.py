@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
@@ -37,7 +36,13 @@ _SIGNED_MONEY = re.compile(r"(?<![\w)\]%.])-[ ]?(?P<currency>[$\u20ac\u00a3\u00a
 
 _MARKUP = re.compile(r"</?(?:b|i|em|strong|code|u|s|span|p|br)(?:\s[^<>]*)?/?>|[*`~#]+|\\[()\[\]]")
 
+_MARKUP_SIGN = re.compile(r"[<*`~#\\]")
+"""The characters with which markup begins."""
+
 _DATE_AND_TIME = re.compile(r"(?<![0-9])([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt](?=[0-9]{2}:[0-9]{2})")
+
+_TIME_SIGN = re.compile("[0-9][Tt][0-9]")
+"""Stands between a date and its time."""
 
 _MINUS = re.compile(r"(?<![\w)\]%])(?<![0-9][ ])minus (?=[0-9])")
 """The word as a sign, not between two numbers."""
@@ -80,10 +85,23 @@ class Token(NamedTuple):
 
 def readable(text: str) -> str:
     """Return the text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
-    spaced = _SPACED_THOUSANDS.sub(",", _ENTITY.sub(_unescape, text) if "&" in text else text)
-    folded = normalize("NFKC", normalize("NFKC", spaced.translate(_SAME)).casefold())
-    same = _UNSPACED.sub(r" \1 ", _SIGNED_MONEY.sub(r"\g<currency>-", folded.translate(_SAME)))
-    return _MINUS.sub("-", _DATE_AND_TIME.sub(r"\1 ", _MARKUP.sub("", same)))
+    whole = _ENTITY.sub(_unescape, text) if "&" in text else text
+    # Each search for what is rare takes longer than the search for its sign, and most texts have none.
+    same = whole.lower() if whole.isascii() else _folded(whole)
+    if "-" in same:
+        same = _SIGNED_MONEY.sub(r"\g<currency>-", same)
+    if not whole.isascii():
+        same = _UNSPACED.sub(r" \1 ", same)
+    if _MARKUP_SIGN.search(same):
+        same = _MARKUP.sub("", same)
+    if _TIME_SIGN.search(same):
+        same = _DATE_AND_TIME.sub(r"\1 ", same)
+    return _MINUS.sub("-", same) if "minus " in same else same
+
+
+def _folded(text: str) -> str:
+    spaced = _SPACED_THOUSANDS.sub(",", text)
+    return normalize("NFKC", normalize("NFKC", spaced.translate(_SAME)).casefold()).translate(_SAME)
 
 
 def _unescape(entity: re.Match[str]) -> str:
@@ -96,13 +114,10 @@ def tokens(text: str) -> list[Token]:
     A number is known by its value: ``1,984``, ``1984`` and ``1984.0`` are one token, and a unit after it is another.
     A time of the day is known by its minute: ``08:05``, ``8:05 am`` and ``8:05:00`` are one token.
     """
-    return list(_tokens(text))
-
-
-def _tokens(text: str) -> Iterator[Token]:
-    for found in _TOKEN.finditer(_LISTED.sub(_as_list, text) if "," in text else text):
-        start, end = found.span()
-        yield Token(text[start:end] if found.lastgroup in _AS_THEY_ARE else _spelling(found), start, end)
+    return [
+        Token(text[found.start() : found.end()] if found.lastgroup in _AS_THEY_ARE else _spelling(found), *found.span())
+        for found in _TOKEN.finditer(_LISTED.sub(_as_list, text) if "," in text else text)
+    ]
 
 
 def _as_list(found: re.Match[str]) -> str:

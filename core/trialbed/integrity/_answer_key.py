@@ -41,7 +41,7 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
         request = recorded_request(turn)
         if request is None or failed(turn):
             continue
-        new = {text for part in _new_parts(request.document, before_it) for text in _texts(part)} - seen
+        new = {*_texts([*_new_parts(request.document, before_it)])} - seen
         seen |= new
         before_it = dict(request.document)
         shown = Passages(_with_decoded(new))
@@ -135,9 +135,9 @@ def model_words(turn: ModelCall) -> Iterator[str]:
         yield from (sent.arguments for sent in (*turn.tool_calls, *turn.text_calls))
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text and number in a value."""
-    return (leaf if isinstance(leaf, str) else str(leaf) for leaf in json_leaves(value) if leaf is not None)
+def _texts(value: Any) -> list[str]:
+    """Return every text and number in a value."""
+    return [leaf if isinstance(leaf, str) else str(leaf) for leaf in json_leaves(value) if leaf is not None]
 
 
 def _with_decoded(texts: Iterable[str]) -> Iterator[str]:

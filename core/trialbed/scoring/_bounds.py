@@ -45,15 +45,14 @@ class ScoringStopped(Exception):
         self.of_judge = of_judge
 
 
-@once_for(8)
 def is_large(answer: Answer, wire: WireLog) -> bool:
     """Return whether the texts of a trial are too large to be scored between two events of the engine."""
-    return len(answer.final_answer) > LONG_ANSWER or _exceeds(answer, wire, LARGE_LOG)
+    return len(answer.final_answer) > LONG_ANSWER or _size_of(answer, wire) > LARGE_LOG
 
 
 def is_small(answer: Answer, wire: WireLog) -> bool:
     """Return whether the texts of a trial are so small that reading every word in them holds up nothing."""
-    return not _exceeds(answer, wire, SMALL_LOG - len(answer.final_answer))
+    return _size_of(answer, wire) + len(answer.final_answer) <= SMALL_LOG
 
 
 @once_for(128)
@@ -73,14 +72,18 @@ def is_short(query: Query, tools: Sequence[ToolSpec]) -> bool:
     return left >= 0
 
 
-def _exceeds(answer: Answer, wire: WireLog, most: int) -> bool:
-    """Return whether the log and the claims of a trial have more characters, counted no further."""
-    left = most - sum(len(call.request) + len(call.response) for call in wire.model_calls)
+@once_for(8)
+def _size_of(answer: Answer, wire: WireLog) -> int:
+    """Return about as many characters as the log and the claims of a trial have, counted little beyond ``LARGE_LOG``.
+
+    Both bounds are counted against one sum: most trials are asked for either.
+    """
+    left = LARGE_LOG - sum(len(call.request) + len(call.response) for call in wire.model_calls)
     for calls in (wire.api_calls, answer.calls):
         for call in calls:
             if left >= 0:
                 left -= _size(call.arguments, left) + _size(call.response, left)
-    return left < 0
+    return LARGE_LOG - left
 
 
 def _size(value: Any, most: int) -> int:
@@ -88,7 +91,10 @@ def _size(value: Any, most: int) -> int:
     size, rest = 0, [value]
     while rest and size <= most:
         value = rest.pop()
-        size += len(value) if isinstance(value, str) else 8
+        if isinstance(value, str):
+            size += len(value)
+            continue
+        size += 8
         if isinstance(value, dict):
             size += sum(map(len, value))
             rest.extend(value.values())

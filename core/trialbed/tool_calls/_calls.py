@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import orjson
 
+from trialbed.identity import once_for
 from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ToolSpec, WireLog
 from trialbed.wire import plain_numbers
 
@@ -69,6 +70,7 @@ def claimed_pairs(answer: Answer) -> list[Pair]:
     return [call.api.pair for call in claimed_calls(answer) if call.api]
 
 
+@once_for(8)
 def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     """Match claims to observed calls of the same Api, one to one.
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from trialbed.identity import once_for
@@ -56,6 +56,11 @@ class RequestedCall:
     pair: Pair | None
     barred: Literal["", "forced", "dictated"] = ""
 
+    @cached_property
+    def arguments(self) -> str:
+        """The arguments as canonical JSON; equal for calls that ask for the same."""
+        return canonical(self.call.arguments)
+
 
 @dataclass(frozen=True)
 class CallSource:
@@ -87,6 +92,7 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
     # The model's own decisions first: a call that was forced accounts for nothing that one of them accounts for.
     left = sorted((one for one in requested if one.pair is not None), key=lambda one: bool(one.barred))
     sources: dict[int, CallSource] = {}
+    signs = {id(call): signature_of(call) for call in wire.api_calls}
 
     def match(fits: Callable[[ApiCall, RequestedCall], bool], changed: Origin | None = None) -> None:
         for number, call in enumerate(wire.api_calls):
@@ -100,7 +106,7 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
                 origin = found.barred or (changed if changed and accepted else "model")
                 sources[number] = CallSource(origin, found.call)
 
-    match(lambda call, one: (one.pair, canonical(one.call.arguments)) == signature_of(call))
+    match(lambda call, one: (one.pair, one.arguments) == signs[id(call)])
     match(
         lambda call, one: (
             one.pair == call.api.pair
@@ -249,7 +255,8 @@ def _strings(value: Json) -> Iterator[str]:
         if isinstance(one, str):
             yield one
         elif isinstance(one, dict):
-            left.extend(part for item in reversed(one.items()) for part in reversed(item))
+            for name, part in reversed(one.items()):
+                left += part, name
         elif isinstance(one, list):
             left.extend(reversed(one))
         elif one is not None:

@@ -26,7 +26,7 @@ def recorded_request(call: ModelCall) -> ModelRequest | None:
 
 def _read_request(body: str, spoken: str) -> ModelRequest | None:
     try:
-        document = parse_json(body.encode(errors="replace"))
+        document = parse_json(body if body.isascii() else body.encode(errors="replace"))
     except ValueError:
         return None
     return dialect(spoken).read_request(document) if isinstance(document, Mapping) else None
