@@ -87,7 +87,7 @@ def readable(text: str) -> str:
     """Return the text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
     whole = _ENTITY.sub(_unescape, text) if "&" in text else text
     # Each search for what is rare takes longer than the search for its sign, and most texts have none.
-    same = whole.lower() if whole.isascii() else _folded(whole)
+    same = whole.lower() if whole.isascii() else _fold(whole)
     if "-" in same:
         same = _SIGNED_MONEY.sub(r"\g<currency>-", same)
     if not whole.isascii():
@@ -99,7 +99,7 @@ def readable(text: str) -> str:
     return _MINUS.sub("-", same) if "minus " in same else same
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     spaced = _SPACED_THOUSANDS.sub(",", text)
     return normalize("NFKC", normalize("NFKC", spaced.translate(_SAME)).casefold()).translate(_SAME)
 

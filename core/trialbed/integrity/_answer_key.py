@@ -46,7 +46,7 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
         before_it = dict(request.document)
         shown = Passages(_with_decoded(new))
         if given := [value for value in left if shown.mention(value)]:
-            found += [value for value in given if not sources.returned(value, turn.started)]
+            found += [value for value in given if not sources.results_have(value, turn.started)]
             left = tuple(value for value in left if value not in given)
     return tuple(found) if len(found) > 1 or any(CODE.fullmatch(value) for value in found) else ()
 
@@ -101,7 +101,7 @@ class _Sources:
             values = tuple(value for value in values if not passages.mention(value))
         return values
 
-    def returned(self, value: str, time: float) -> bool:
+    def results_have(self, value: str, time: float) -> bool:
         """Return whether the value stands anywhere in a result that was complete by a time, in whatever form."""
         return any(source.passages.mention(value) for source in self._results if source.complete <= time)
 
