@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from trialbed.records import Record
 from trialbed.worker import WORKER_MARK, message_line, worker_environment
-from trialbed_ray._messages import LONGEST, TO_ENGINE, Answered, Ask, Cancel, Connect, ToEngine
+from trialbed_ray._messages import TO_ENGINE, Connect, ToEngine
 
 AGAIN = 2.0
 """Seconds before the bridge is started again."""
@@ -37,7 +37,7 @@ class Link:
 
     Args:
         order: the first message to every bridge.
-        take: is given each message but answers. ``ended``: is given the reason when a bridge has ended.
+        take: is given each message. ``ended``: is given the reason when a bridge has ended.
     """
 
     def __init__(self, order: Connect, take: Callable[[ToEngine], None], ended: Callable[[str], None]) -> None:
@@ -45,30 +45,11 @@ class Link:
         self._take = take
         self._ended = ended
         self._process: Process | None = None
-        self._asked: dict[int, asyncio.Future[Answered]] = {}
-        self._numbers = 0
         self._running = asyncio.create_task(self._run())
 
-    async def ask(self, place: int, method: str, argument: str) -> Answered:
-        """Have a place do something, and return its answer."""
-        self._numbers += 1
-        number = self._numbers
-        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        self._asked[number] = answer
-        self.send(Ask.model_validate({"number": number, "place": place, "method": method, "argument": argument}))
-        try:
-            return await answer
-        except asyncio.CancelledError:
-            self.send(Cancel(number=number))
-            raise
-        finally:
-            self._asked.pop(number, None)
-
     def send(self, message: Record) -> None:
-        """Send a message; where the bridge has ended, whatever was asked has no answer."""
-        if self._process is None or self._process.stdin is None or self._process.stdin.is_closing():
-            self._fail()
-        else:
+        """Send a message, unless the bridge has ended."""
+        if self._process is not None and self._process.stdin is not None and not self._process.stdin.is_closing():
             self._process.stdin.write(message_line(message))
 
     def restart(self) -> None:
@@ -94,14 +75,11 @@ class Link:
 
     async def _run(self) -> None:
         while True:
-            reason = NOTHING_KNOWN
             try:
                 reason = await self._serve()
             except Exception as error:  # noqa: BLE001 - whatever it is, the next bridge may do better
                 reason = f"the program that speaks with it had to be ended: {type(error).__name__}: {error}"[:SHOWN]
                 await self._kill()
-            finally:
-                self._fail()
             self._ended(reason)
             await asyncio.sleep(AGAIN)
 
@@ -123,7 +101,6 @@ class Link:
             stdout=PIPE,
             stderr=PIPE,
             env=variables,
-            limit=LONGEST,
             # Ctrl-C in the terminal is the engine's to handle.
             start_new_session=True,
         )
@@ -134,26 +111,12 @@ class Link:
         errors = asyncio.create_task(_tail(process.stderr))
         try:
             while line := await process.stdout.readline():
-                message = TO_ENGINE.validate_json(line)
-                if isinstance(message, Answered):
-                    self._answer(message)
-                else:
-                    self._take(message)
+                self._take(TO_ENGINE.validate_json(line))
             await process.wait()
             lines = (await errors).split("\n")
             return LOGGED.sub("", lines[-1]) or NOTHING_KNOWN
         finally:
             errors.cancel()
-
-    def _answer(self, message: Answered) -> None:
-        answer = self._asked.get(message.number)
-        if answer is not None and not answer.done():
-            answer.set_result(message)
-
-    def _fail(self) -> None:
-        for number, answer in [*self._asked.items()]:
-            if not answer.done():
-                answer.set_result(Answered(number=number, lost=NOTHING_KNOWN))
 
 
 async def _tail(stream: asyncio.StreamReader) -> str:

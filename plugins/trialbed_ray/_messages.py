@@ -1,4 +1,23 @@
-"""The messages between the engine and the bridge: one JSON object per line, each way."""
+"""The messages between the engine, the bridge and the places, each of them one JSON object.
+
+::
+
+    engine                        bridge, over its standard streams
+    connect {address, …}     →
+                             ←    connected {host}
+    make {place, token, …}   →                              an actor
+                             ←    gone {place, reason}           after it has ended
+    end {place}              →                              by force
+
+    engine                        place, over a connection that the place makes
+                             ←    greeting {token, node}
+    server {url}             →
+    describe {framework}     →
+                             ←    described {info}, or failed {error, message}
+    execute {spec}           →
+                             ←    executed {outcome}, or failed {error, message}
+    (end of the connection)  →    the place ends its workers, busy or not
+"""
 
 from __future__ import annotations
 
@@ -6,10 +25,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from trialbed.records import Record
-
-LONGEST = 128 * 2**20
-"""Bytes of a message. A worker's message of 32 MiB doubles at most, as it is a text in another one."""
+from trialbed.records import FrameworkInfo, Outcome, Record, TrialSpec
 
 
 class PlaceSetup(Record):
@@ -32,50 +48,38 @@ class Connect(Record):
 
     Attributes:
         address: of the cluster; empty for the one that Ray finds itself.
-        places: how many there shall be at most.
-        cpus, memory: what Ray reserves for each, in processors and bytes.
+        cpus, memory: what Ray reserves for each place, in processors and bytes.
+        setup: of all places.
     """
 
     type: Literal["connect"] = "connect"
     address: str = ""
-    places: int
     cpus: float
     memory: int
     setup: PlaceSetup
 
 
-class Ask(Record):
-    """Have a place do something; every one is answered once.
+class MakePlace(Record):
+    """Make a place, which connects with the engine.
 
     Attributes:
-        method: of ``Place``. ``argument``: of the method, as a text.
+        host, port: where the engine listens.
+        token: by which it knows the place.
+        shunned: ids of the nodes on which the place may not be.
     """
 
-    type: Literal["ask"] = "ask"
-    number: int
+    type: Literal["make"] = "make"
     place: int
-    method: Literal["connect", "describe", "execute"]
-    argument: str
+    host: str
+    port: int
+    token: str = Field(repr=False)
+    shunned: tuple[str, ...] = ()
 
 
-class Cancel(Record):
-    """Give up the order of this number."""
+class EndPlace(Record):
+    """End a place by force."""
 
-    type: Literal["cancel"] = "cancel"
-    number: int
-
-
-class Lose(Record):
-    """End the places of a node by force."""
-
-    type: Literal["lose"] = "lose"
-    node: str
-
-
-class Shun(Record):
-    """End a place, and make none on its node any more."""
-
-    type: Literal["shun"] = "shun"
+    type: Literal["end"] = "end"
     place: int
 
 
@@ -86,14 +90,6 @@ class Connected(Record):
     host: str
 
 
-class PlaceOpen(Record):
-    """A place can be used."""
-
-    type: Literal["open"] = "open"
-    place: int
-    node: str
-
-
 class PlaceGone(Record):
     """A place is there no longer, or could not be made."""
 
@@ -102,24 +98,73 @@ class PlaceGone(Record):
     reason: str
 
 
-class Answered(Record):
-    """The end of an order.
+class Greeting(Record):
+    """The first message of a place.
 
     Attributes:
-        result: as JSON; empty if there is none.
-        error: the class of Trialbed's error that was raised, and ``message``, its text. ``lost``: why nothing is known.
+        token: that of ``MakePlace``.
+        address: of the node. ``node``: the id of it.
     """
 
-    type: Literal["answered"] = "answered"
+    token: str = Field(repr=False)
+    address: str
+    node: str
+
+
+class UseServer(Record):
+    """Learn where the server is; there is no answer."""
+
+    type: Literal["server"] = "server"
+    url: str
+
+
+class Describe(Record):
+    """Describe a framework, whose environment is built first if need be."""
+
+    type: Literal["describe"] = "describe"
     number: int
-    result: str = ""
-    error: str = ""
-    message: str = ""
-    lost: str = ""
+    framework: str
 
 
-ToBridge = Connect | Ask | Cancel | Lose | Shun
-ToEngine = Connected | PlaceOpen | PlaceGone | Answered
+class Execute(Record):
+    """Run a trial."""
+
+    type: Literal["execute"] = "execute"
+    number: int
+    spec: TrialSpec
+
+
+class Described(Record):
+    """The answer to ``Describe``."""
+
+    type: Literal["described"] = "described"
+    number: int
+    info: FrameworkInfo
+
+
+class Executed(Record):
+    """The answer to ``Execute``."""
+
+    type: Literal["executed"] = "executed"
+    number: int
+    outcome: Outcome
+
+
+class NotDone(Record):
+    """The answer to either: the class of the error that was raised, and its text."""
+
+    type: Literal["failed"] = "failed"
+    number: int
+    error: str
+    message: str
+
+
+ToBridge = Connect | MakePlace | EndPlace
+ToEngine = Connected | PlaceGone
+Order = UseServer | Describe | Execute
+Answer = Described | Executed | NotDone
 
 TO_BRIDGE: TypeAdapter[ToBridge] = TypeAdapter(Annotated[ToBridge, Field(discriminator="type")])
 TO_ENGINE: TypeAdapter[ToEngine] = TypeAdapter(Annotated[ToEngine, Field(discriminator="type")])
+ORDER: TypeAdapter[Order] = TypeAdapter(Annotated[Order, Field(discriminator="type")])
+ANSWER: TypeAdapter[Answer] = TypeAdapter(Annotated[Answer, Field(discriminator="type")])

@@ -5,20 +5,49 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 from trialbed.contracts import Sandbox
-from trialbed.records import TrialSpec
 from trialbed.settings import env_dir
 from trialbed.worker import waited_at, worker_environment
 from trialbed_plugins.executors.local import LocalExecutor
-from trialbed_ray._messages import PlaceSetup
+from trialbed_ray._connection import Connection
+from trialbed_ray._messages import (
+    ORDER,
+    Answer,
+    Describe,
+    Described,
+    Execute,
+    Executed,
+    Greeting,
+    NotDone,
+    PlaceSetup,
+    UseServer,
+)
 
 MOST_IDLE = 6
 """Idle workers of a place: trials go to one whose worker has their framework, so that few are needed."""
 
 OWN = ("RAY_", "TRIALBED_ENV_DIR", "TRIALBED_MEMORY_LIMIT", "TRIALBED_WORKER_TRIALS")
 """Beginnings of the names of variables that a node may set for its places."""
+
+
+class PlaceActor:
+    """The actor of a place.
+
+    It has no coroutine, for which Ray would keep a thread of its own, and wake the first one a hundred times a second.
+
+    Args:
+        setup: of the place.
+    """
+
+    def __init__(self, setup: str) -> None:
+        self._place = Place(setup)
+
+    def serve(self, host: str, port: int, token: str) -> None:
+        """Do as the engine there says, until it hangs up: who waits for this learns of the actor's end."""
+        asyncio.run(self._place.serve(host, port, token))
 
 
 class Place:
@@ -31,54 +60,65 @@ class Place:
     def __init__(self, setup: str) -> None:
         self._setup = PlaceSetup.model_validate_json(setup)
         self._building: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._executor: LocalExecutor | None = None
 
-    async def open(self) -> str:
-        """Become usable, and return the address and the id of the node."""
+    async def serve(self, host: str, port: int, token: str) -> None:
+        """Do as the engine there says, until it hangs up."""
         import ray
 
         _drop_secrets()
-        self._executor = LocalExecutor(most_idle=MOST_IDLE)
-        self._executor.options = dict(self._setup.options)
+        node = ray.get_runtime_context().get_node_id()
+        connection = await Connection.open(host, port)
+        try:
+            async with self._executor() as executor:
+                connection.send(Greeting(token=token, address=ray.util.get_node_ip_address(), node=node))
+                await self._serve(connection, executor)
+        finally:
+            connection.close()
+
+    def _executor(self) -> LocalExecutor:
+        executor = LocalExecutor(most_idle=MOST_IDLE)
+        executor.options = dict(self._setup.options)
         if self._setup.sandbox:
             hidden = tuple(path for path in map(Path, self._setup.hidden) if path.exists())
-            self._executor.sandbox = Sandbox(self._setup.sandbox, hidden)
-        await self._executor.__aenter__()
-        return f"{ray.util.get_node_ip_address()}/{ray.get_runtime_context().get_node_id()}"
+            executor.sandbox = Sandbox(self._setup.sandbox, hidden)
+        return executor
 
-    async def live(self) -> None:
-        """Never return: who waits for this learns of the actor's end."""
-        await asyncio.Event().wait()
+    async def _serve(self, connection: Connection, executor: LocalExecutor) -> None:
+        tasks: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                order = ORDER.validate_json(await connection.read())
+                if isinstance(order, UseServer):
+                    executor.waited = waited_at(order.url)
+                    executor.connect(order.url)
+                    continue
+                task = asyncio.create_task(self._answer(connection, executor, order))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+        except (EOFError, OSError):
+            """The engine has hung up, or cannot be reached any more."""
+        finally:
+            for task in tasks:
+                task.cancel()
+            with suppress(ValueError):  # there are none
+                await asyncio.wait(tasks)
 
-    async def connect(self, server_url: str) -> str:
-        """Learn where the server is."""
-        self._own.waited = waited_at(server_url)
-        self._own.connect(server_url)
-        return ""
+    async def _answer(self, connection: Connection, executor: LocalExecutor, order: Describe | Execute) -> None:
+        answer: Answer
+        try:
+            if isinstance(order, Describe):
+                await self._provide(executor, order.framework)
+                answer = Described(number=order.number, info=await executor.describe(order.framework))
+            else:
+                await self._provide(executor, order.spec.key.framework)
+                answer = Executed(number=order.number, outcome=await executor.execute(order.spec))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the engine is told
+            answer = NotDone(number=order.number, error=type(error).__name__, message=str(error))
+        connection.send(answer)
 
-    async def describe(self, framework: str) -> str:
-        """Describe a framework, whose environment is built here if need be."""
-        await self._provide(framework)
-        return (await self._own.describe(framework)).model_dump_json()
-
-    async def execute(self, spec: str) -> str:
-        """Run a trial."""
-        trial = TrialSpec.model_validate_json(spec)
-        await self._provide(trial.key.framework)
-        return (await self._own.execute(trial)).model_dump_json()
-
-    async def close(self) -> None:
-        """End all workers."""
-        await self._own.__aexit__(None, None, None)
-
-    @property
-    def _own(self) -> LocalExecutor:
-        assert self._executor is not None  # noqa: S101 - open() comes first
-        return self._executor
-
-    async def _provide(self, framework: str) -> None:
+    async def _provide(self, executor: LocalExecutor, framework: str) -> None:
         lock = self._setup.locks.get(framework)
-        if lock is None or framework in self._own.environments:
+        if lock is None or framework in executor.environments:
             return
         # The places of one node build an environment once: whoever comes later finds it.
         async with self._building[framework]:
@@ -86,7 +126,7 @@ class Place:
             from trialbed.environments import EnvironmentStore, locked_environment
 
             store = EnvironmentStore(env_dir())
-            self._own.environments[framework] = await locked_environment(framework, lock, store)
+            executor.environments[framework] = await locked_environment(framework, lock, store)
 
 
 def _drop_secrets() -> None:

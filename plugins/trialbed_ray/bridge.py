@@ -6,32 +6,16 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import RayActorError
 
 from trialbed.records import Record
 from trialbed.worker import message_line
-from trialbed_ray._messages import (
-    LONGEST,
-    TO_BRIDGE,
-    Answered,
-    Ask,
-    Cancel,
-    Connect,
-    Connected,
-    Lose,
-    PlaceGone,
-    PlaceOpen,
-    Shun,
-)
-from trialbed_ray._place import Place
-
-PAUSES = (0.5, 1.0, 2.0, 5.0, 10.0)
-"""Seconds before a place is made again, after each time in a row that it ended without a trial that it answered."""
+from trialbed_ray._messages import TO_BRIDGE, Connect, Connected, EndPlace, MakePlace, PlaceGone
+from trialbed_ray._place import PlaceActor
 
 LAST = 15.0
 """Seconds in which places must have ended their workers."""
@@ -47,7 +31,7 @@ NODE_ID = "ray.io/node-id"
 
 
 class Bridge:
-    """Keeps as many places as there shall be, and passes on what they are asked.
+    """Makes places, and says when they are gone.
 
     Args:
         order: the first message.
@@ -55,128 +39,53 @@ class Bridge:
     """
 
     def __init__(self, order: Connect, out: int) -> None:
-        self._host = ray.util.get_node_ip_address()
         self._setup = order.setup.model_dump_json()
-        self._order = order
         self._out = out
         self._places: dict[int, Any] = {}
-        self._nodes: dict[int, str] = {}
-        self._ids: dict[str, str] = {}
-        self._shunned: set[str] = set()
-        self._proven: set[int] = set()
-        self._asked: dict[int, asyncio.Task[None]] = {}
-        self._last = 0
         options = {"num_cpus": order.cpus, "memory": order.memory, "scheduling_strategy": "SPREAD"}
-        # Its list of tasks, which nobody reads here, takes a tenth of the time of a call.
-        self._kind = ray.remote(max_restarts=0, max_task_retries=0, enable_task_events=False, **options)(Place)
+        # Nobody reads its list of tasks here.
+        self._kind = ray.remote(max_restarts=0, max_task_retries=0, enable_task_events=False, **options)(PlaceActor)
 
     async def run(self, reader: asyncio.StreamReader) -> None:
-        """Serve until the input ends."""
-        self._say(Connected(host=self._host))
-        keeping = [asyncio.create_task(self._keep()) for _ in range(self._order.places)]
+        """Serve until the input ends, and the places have ended their workers, with which the engine has hung up."""
+        self._say(Connected(host=ray.util.get_node_ip_address()))
+        watching: set[asyncio.Task[None]] = set()
         while line := await reader.readline():
-            message = TO_BRIDGE.validate_json(line)
-            match message:
-                case Ask():
-                    self._asked[message.number] = asyncio.create_task(self._ask(message))
-                case Cancel():
-                    if task := self._asked.get(message.number):
-                        task.cancel()
-                case Lose():
-                    for number, node in self._nodes.items():
-                        if node == message.node:
-                            ray.kill(self._places[number])
-                case Shun(place=number):
-                    if number in self._places:
-                        self._shunned.add(self._ids[self._nodes[number]])
-                        _kill(self._places[number])
-                case _:
+            match TO_BRIDGE.validate_json(line):
+                case MakePlace() as order:
+                    # Before the next message, which may end it.
+                    self._places[order.place] = actor = self._make(order)
+                    task = asyncio.create_task(self._watch(order, actor))
+                    watching.add(task)
+                    task.add_done_callback(watching.discard)
+                case EndPlace(place=number):
+                    _kill(self._places.get(number))
+                case message:
                     raise ValueError(f"a second {message.type}")
-        with suppress(TimeoutError, Exception):
-            async with asyncio.timeout(LAST):
-                closing = (_result(place.close.remote()) for place in self._places.values())
-                await asyncio.gather(*closing, return_exceptions=True)
-        # Not earlier: a keeper that ends kills its place.
-        for task in keeping:
+        with suppress(ValueError):  # there are none
+            await asyncio.wait(watching, timeout=LAST)
+        for task in watching:
             task.cancel()
 
-    async def _keep(self) -> None:
-        """Make a place, and another one when it is gone, as often as that happens."""
-        failures = 0
-        while True:
-            self._last += 1
-            number, reason, actor = self._last, "", None
-            try:
-                actor = self._kind.options(**self._elsewhere()).remote(self._setup)
-                self._nodes[number] = self._named(await _result(actor.open.remote()))
-                if self._ids[self._nodes[number]] in self._shunned:
-                    # Ray was asked for it before that, and gave it the room that became free.
-                    reason = "its node gets no more trials"
-                else:
-                    self._places[number] = actor
-                    self._say(PlaceOpen(place=number, node=self._nodes[number]))
-                    await _result(actor.live.remote())
-            except Exception as error:  # noqa: BLE001 - Ray raises many: all mean that it is gone
-                reason = _reason(error)
-            finally:
-                self._places.pop(number, None)
-                self._nodes.pop(number, None)
-                # It may only have been out of reach: its results are not awaited any more.
-                _kill(actor)
-            if number in self._proven:
-                self._proven.discard(number)
-                failures = 0
-            self._say(PlaceGone(place=number, reason=reason or "its node has ended it"))
-            await asyncio.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
-            failures += 1
-
-    def _elsewhere(self) -> dict[str, Any]:
-        """Options of an actor that is on none of the nodes that are shunned."""
-        return {"label_selector": {NODE_ID: f"!in({','.join(sorted(self._shunned))})"}} if self._shunned else {}
-
-    def _named(self, node: str) -> str:
-        """Return the name of a node, which is short enough for people to read."""
-        address, _, number = node.partition("/")
-        name = f"{address}/{number[:6]}"
-        self._ids[name] = number
-        return name
-
-    async def _ask(self, asked: Ask) -> None:
+    def _make(self, order: MakePlace) -> Any:
+        """Make the actor of a place; returns the error if there is one."""
         try:
-            answer = await self._answer(asked)
-            self._say(answer)
-            self._note(asked, answer)
-        except asyncio.CancelledError:
-            self._say(Answered(number=asked.number, lost="it was given up"))
-            raise
-        finally:
-            del self._asked[asked.number]
+            return self._kind.options(**_elsewhere(order.shunned)).remote(self._setup)
+        except Exception as error:  # noqa: BLE001 - Ray raises many: all mean that it is gone
+            return error
 
-    def _note(self, asked: Ask, answer: Answered) -> None:
-        """End the place of an answer after which the engine uses it no more, so that another one is made."""
-        if answer.lost or (answer.error and asked.method == "execute"):
-            _kill(self._places.get(asked.place))
-        elif asked.method == "execute":
-            self._proven.add(asked.place)
-
-    async def _answer(self, asked: Ask) -> Answered:
-        place = self._places.get(asked.place)
-        if place is None:
-            return Answered(number=asked.number, lost="it is not there any more")
-        reference = getattr(place, asked.method).remote(asked.argument)
+    async def _watch(self, order: MakePlace, actor: Any) -> None:
+        reason = "its node has ended it"
         try:
-            return Answered(number=asked.number, result=await _result(reference))
-        except asyncio.CancelledError:
-            ray.cancel(reference)
-            with suppress(Exception):
-                async with asyncio.timeout(LAST):
-                    await _result(reference)
-            raise
-        except RayTaskError as error:
-            cause = error.cause if isinstance(error.cause, Exception) else error
-            return Answered(number=asked.number, error=type(cause).__name__, message=str(cause))
+            if isinstance(actor, Exception):
+                raise actor
+            await actor.serve.remote(order.host, order.port, order.token)
         except Exception as error:  # noqa: BLE001 - as above
-            return Answered(number=asked.number, lost=_reason(error))
+            reason = _reason(error)
+        finally:
+            # It may only have been out of reach.
+            _kill(self._places.pop(order.place))
+        self._say(PlaceGone(place=order.place, reason=reason))
 
     def _say(self, message: Record) -> None:
         view = memoryview(message_line(message))
@@ -184,14 +93,15 @@ class Bridge:
             view = view[os.write(self._out, view) :]
 
 
+def _elsewhere(shunned: tuple[str, ...]) -> dict[str, Any]:
+    """Options of an actor that is on none of these nodes."""
+    return {"label_selector": {NODE_ID: f"!in({','.join(shunned)})"}} if shunned else {}
+
+
 def _kill(actor: Any) -> None:
     if actor is not None:
         with suppress(Exception):
             ray.kill(actor)
-
-
-async def _result(reference: Awaitable[Any]) -> Any:
-    return await reference
 
 
 def _reason(error: Exception) -> str:
@@ -205,7 +115,7 @@ def _reason(error: Exception) -> str:
 
 async def _serve(order: Connect, out: int) -> None:
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=LONGEST)
+    reader = asyncio.StreamReader()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     await Bridge(order, out).run(reader)
 

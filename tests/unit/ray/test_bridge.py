@@ -16,15 +16,7 @@ import pytest
 
 from trialbed.records import Record
 from trialbed.worker import message_line
-from trialbed_ray._messages import Ask, Connect, Lose, PlaceSetup, Shun
-
-
-class RayTaskError(Exception):
-    """What a method of an actor raised."""
-
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
+from trialbed_ray._messages import Connect, EndPlace, MakePlace, PlaceSetup
 
 
 class RayActorError(Exception):
@@ -38,42 +30,23 @@ The actor is dead because its worker process has died. Worker exit detail: End o
 (1) the process was killed by the OOM killer due to high memory usage, (2) ray stop --force was called."""
 
 
-class Method:
-    """A method of an actor."""
-
-    def __init__(self, call: Callable[..., Any]) -> None:
-        self.remote = lambda *given: asyncio.ensure_future(call(*given))
-
-
 class Actor:
     """A place on a node."""
 
-    def __init__(self, events: list[str], node: str, room: asyncio.Semaphore, death: Exception) -> None:
+    def __init__(self, events: list[str], death: Exception) -> None:
         self.events = events
         self.death = death
-        self.node, self.room = node, room
-        self.gone = asyncio.Event()
-        self.open, self.live = Method(self._open), Method(self._live)
-        self.execute, self.close = Method(self._execute), Method(self._close)
+        self.ended = asyncio.Event()
+        self.killed = False
+        self.serve = SimpleNamespace(remote=lambda *given: asyncio.ensure_future(self._serve(*given)))
 
-    async def _open(self) -> str:
-        await self.room.acquire()
-        return self.node
-
-    async def _live(self) -> None:
-        await self.gone.wait()
-        raise self.death
-
-    async def _execute(self, what: str) -> str:
-        if what == "full disk":
-            raise RayTaskError(OSError("no space left"))
-        if what == "lost result":
-            raise RuntimeError("the result was lost")
-        return "done"
-
-    async def _close(self) -> None:
+    async def _serve(self, host: str, port: int, token: str) -> None:
+        self.events.append(f"serves {token} at {host}:{port}")
+        await self.ended.wait()
+        if self.killed:
+            raise self.death
         await asyncio.sleep(0.05)
-        self.events.append("closed")
+        self.events.append("has ended its workers")
 
 
 class Played:
@@ -81,9 +54,8 @@ class Played:
 
     def __init__(self) -> None:
         self.events: list[str] = []
+        self.actors: list[Actor] = []
         self.made = 0
-        self.places = 1
-        self.room = asyncio.Semaphore(99)
         self.death: Exception = RuntimeError("it was killed")
         self.asked: list[dict[str, Any]] = []
         self.bridge: Callable[[int], Any]
@@ -94,20 +66,21 @@ class Played:
 
     def _options(self, **given: Any) -> Any:
         self.asked.append(given)
-        node = "10.0.0.9/5822aaffee" if "label_selector" in given else "10.0.0.8/4711aaffee"
-        return SimpleNamespace(remote=lambda setup: self._make(setup, node))
+        return SimpleNamespace(remote=self._make)
 
-    def _make(self, setup: str, node: str) -> Actor:
+    def _make(self, setup: str) -> Actor:
         assert json.loads(setup)["locks"] == {}
         self.made += 1
         if self.made == 1:
             raise RuntimeError("no answer of the head")
-        return Actor(self.events, node, self.room, self.death)
+        self.actors.append(Actor(self.events, self.death))
+        return self.actors[-1]
 
     def kill(self, actor: Actor) -> None:
-        self.events.append("killed")
-        actor.gone.set()
-        self.room.release()
+        if not actor.ended.is_set():
+            self.events.append("killed")
+        actor.killed = True
+        actor.ended.set()
 
 
 class Served:
@@ -116,8 +89,8 @@ class Served:
     def __init__(self, reader: asyncio.StreamReader, said: asyncio.StreamReader) -> None:
         self._reader, self._said = reader, said
 
-    def execute(self, place: int, what: str) -> None:
-        self.send(Ask(number=place, place=place, method="execute", argument=what))
+    def make(self, place: int, *shunned: str) -> None:
+        self.send(MakePlace(place=place, host="10.0.0.7", port=7, token=f"token-{place}", shunned=shunned))
 
     def send(self, message: Record) -> None:
         self._reader.feed_data(message_line(message))
@@ -149,40 +122,44 @@ async def served(played: Played) -> AsyncIterator[Served]:
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> Iterator[Played]:
     found = Played()
-    errors = SimpleNamespace(RayTaskError=RayTaskError, RayActorError=RayActorError)
+    errors = SimpleNamespace(RayActorError=RayActorError)
     # Ray itself leaves threads and warnings behind, and is not installed everywhere.
     monkeypatch.setitem(sys.modules, "ray", found)
     monkeypatch.setitem(sys.modules, "ray.exceptions", errors)
     monkeypatch.delitem(sys.modules, "trialbed_ray.bridge", raising=False)
     module = importlib.import_module("trialbed_ray.bridge")
-    monkeypatch.setattr(module, "PAUSES", (0.0,))
-    found.bridge = lambda out: module.Bridge(Connect(places=found.places, cpus=1, memory=1, setup=PlaceSetup()), out)
+    monkeypatch.setattr(module, "LAST", 1.0)
+    found.bridge = lambda out: module.Bridge(Connect(cpus=1, memory=1, setup=PlaceSetup()), out)
     yield found
     del sys.modules["trialbed_ray.bridge"]
 
 
-async def test_a_place_that_cannot_be_used_is_made_again(played: Played) -> None:
+async def started(one: Served) -> None:
+    """Have a place made that cannot be, and another one."""
+    assert await one.next() == {"type": "connected", "host": "10.0.0.7"}
+    one.make(1)
+    assert await one.next() == {"type": "gone", "place": 1, "reason": "no answer of the head"}
+    one.make(2)
+
+
+async def test_places_are_made_and_their_ends_are_told(played: Played) -> None:
     async with served(played) as one:
-        assert (await one.next())["type"] == "connected"
-        assert await one.next() == {"type": "gone", "place": 1, "reason": "no answer of the head"}
-        for place, what in ((2, "full disk"), (3, "lost result")):
-            assert await one.next() == {"type": "open", "place": place, "node": "10.0.0.8/4711aa"}
-            one.execute(place, "work")
-            assert (await one.next())["result"] == "done"
-            one.execute(place, what)
-            answer = await one.next()
-            assert (answer["error"], answer["lost"] != "") == (("OSError", False), ("", True))[place - 2]
-            assert await one.next() == {"type": "gone", "place": place, "reason": "it was killed"}
-        assert (await one.next())["place"] == 4
-    assert played.made == 4
+        await started(one)
+        one.make(3, "4711", "5822")
+        one.send(EndPlace(place=99))
+        one.send(EndPlace(place=3))
+        assert await one.next() == {"type": "gone", "place": 3, "reason": "it was killed"}
+        played.actors[0].ended.set()
+        assert await one.next() == {"type": "gone", "place": 2, "reason": "its node has ended it"}
+    assert "serves token-2 at 10.0.0.7:7" in played.events
+    assert played.asked == [{}, {}, {"label_selector": {"ray.io/node-id": "!in(4711,5822)"}}]
 
 
 async def test_a_death_is_told_in_words_without_guesses(played: Played) -> None:
     played.death = RayActorError(DEATH)
     async with served(played) as one:
-        while (found := await one.next())["type"] != "open":
-            """Not yet."""
-        one.send(Lose(node=found["node"]))
+        await started(one)
+        one.send(EndPlace(place=2))
         gone = await one.next()
     assert gone["reason"] == (
         "its actor died unexpectedly before finishing this task. "
@@ -190,34 +167,12 @@ async def test_a_death_is_told_in_words_without_guesses(played: Played) -> None:
     )
 
 
-async def test_a_node_that_is_shunned_gets_no_places(played: Played) -> None:
-    async with served(played) as one:
-        while (found := await one.next())["type"] != "open":
-            """Not yet."""
-        one.send(Shun(place=found["place"]))
-        one.send(Shun(place=99))
-        assert (await one.next())["type"] == "gone"
-        assert (await one.next())["type"] == "open"
-    assert played.asked[-1] == {"label_selector": {"ray.io/node-id": "!in(4711aaffee)"}}
-    assert played.asked[0] == {}
-
-
-async def test_a_node_that_is_shunned_gets_none_that_waited_for_room(played: Played) -> None:
-    played.places, played.room = 2, asyncio.Semaphore(1)
-    async with served(played) as one:
-        while (found := await one.next())["type"] != "open":
-            """Not yet."""
-        while played.made < 3:  # noqa: ASYNC110 - the bridge announces nothing then
-            await asyncio.sleep(0)
-        one.send(Shun(place=found["place"]))
-        while (found := await one.next())["type"] != "open":
-            """Not yet."""
-        assert found["node"] == "10.0.0.9/5822aa"
-
-
 async def test_places_end_their_workers_before_they_are_killed(played: Played) -> None:
     async with served(played) as one:
-        while (await one.next())["type"] != "open":
-            """Not yet."""
+        await started(one)
+        one.make(3)
+        while len(played.actors) < 2:  # noqa: ASYNC110 - the bridge announces nothing then
+            await asyncio.sleep(0)
+        played.actors[0].ended.set()  # the engine hangs up on one of them
     await asyncio.sleep(0)
-    assert played.events == ["closed", "killed"]
+    assert played.events[2:] == ["has ended its workers", "killed"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -16,59 +17,103 @@ from support.cases import for_each
 from trialbed.contracts import LostTrial, Sandbox
 from trialbed.errors import DriverBroken, DriverNotFound, NothingMeasured, UsageError
 from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
-from trialbed_ray import _link
-from trialbed_ray import executor as executor_module
+from trialbed_ray import _link, _places
+from trialbed_ray._messages import Greeting
 from trialbed_ray.executor import RayExecutor
 
 BRIDGE = """
-import json, os, sys
+import json, os, socket, sys, threading
 
 def say(**message):
     print(json.dumps(message), flush=True)
 
-order = json.loads(sys.stdin.readline())
-with open("orders", "a") as file:
-    file.write(json.dumps([order, dict(os.environ)]) + "\\n")
-say(type="connected", host="10.0.0.7")
-for place in range(1, order["places"] + 1):
-    say(type="open", place=place, node=f"node-{place % 2}")
-for line in sys.stdin:
-    asked = json.loads(line)
-    if asked["type"] == "shun":
-        with open("shunned", "a") as file:
-            file.write(f"{asked['place']}\\n")
-    if asked["type"] == "lose":
-        for place in (1, 3):
-            say(type="gone", place=place, reason="its plug was pulled")
-    if asked["type"] != "ask":
-        continue
-    answer = {"type": "answered", "number": asked["number"]}
-    argument = asked["argument"]
-    if asked["method"] == "describe":
-        known = {"name": argument, "version": "1", "adapter": "a", "adapter_version": "1", "python": "3"}
+def send(connection, **message):
+    text = json.dumps(message).encode()
+    connection.sendall(len(text).to_bytes(4, "big") + text)
+
+def note(file, text):
+    with open(file, "a") as opened:
+        opened.write(text + "\\n")
+
+class Place(threading.Thread):
+    def __init__(self, made, node):
+        super().__init__(daemon=True)
+        self.made, self.number, self.node, self.reason = made, made["place"], node, "it was ended"
+        self.connection = socket.create_connection((made["host"], made["port"]))
+
+    def run(self):
+        send(self.connection, token=self.made["token"], address="10.0.0.8", node=f"node-{self.node}-of-the-cluster")
+        stream = self.connection.makefile("rb")
+        while prefix := stream.read(4):
+            asked = json.loads(stream.read(int.from_bytes(prefix, "big")))
+            if asked["type"] == "server":
+                note("servers", asked["url"])
+            elif not (self.describe if asked["type"] == "describe" else self.execute)(asked):
+                break
+        self.end(self.reason)
+
+    def end(self, reason):
+        if places.pop(self.number, None):
+            say(type="gone", place=self.number, reason=reason)
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def answer(self, asked, type, **what):
+        send(self.connection, type=type, number=asked["number"], **what)
+        return True
+
+    def describe(self, asked):
+        name = asked["framework"]
         refused = {"error": "DriverNotFound", "message": "no such framework"}
         broken = {"error": "SandboxUnavailable", "message": "no bubblewrap"}
-        if argument == "fatal" or argument == "fragile" and asked["place"] == 1:
-            say(**answer, lost="out of memory")
-            continue
-        say(**answer, **{"unknown": refused, "boxed": broken}.get(argument, {"result": json.dumps(known)}))
-    elif asked["method"] == "connect":
-        say(**answer)
-    else:
-        query = json.loads(argument)["query"]
+        if name == "fatal" or name == "fragile" and self.number == 1:
+            self.reason = "out of memory"
+            return False
+        if name in ("unknown", "boxed"):
+            return self.answer(asked, "failed", **{"unknown": refused, "boxed": broken}[name])
+        info = {"name": name, "version": "1", "adapter": "a", "adapter_version": "1", "python": "3"}
+        return self.answer(asked, "described", info=info)
+
+    def execute(self, asked):
+        query = asked["spec"]["query"]
         if query == "end the cluster":
-            sys.exit("[2026-11-27 03:38:39,003 W 229 229] rpc_client.h:153: no answer of the head within 5 seconds.")
-        if query == "be lost":
-            say(type="gone", place=asked["place"], reason="out of memory")
-            say(**answer, lost="out of memory")
-        elif query == "full disk" or asked["place"] == 1 and query == "full disk there":
-            say(**answer, error="OSError", message="no space left")
-        elif query == "garbage":
+            sys.stderr.write("[2026-11-27 03:38:39,003 W 229 229] rpc_client.h:153: no answer of the head.")
+            sys.stderr.flush()
+            os._exit(1)
+        if query in ("be lost", "lose the head"):
+            headless.extend([1] * (query == "lose the head"))
+            self.reason = "out of memory"
+            return False
+        if query == "full disk" or self.number == 1 and query == "full disk there":
+            return self.answer(asked, "failed", error="OSError", message="no space left")
+        if query == "garbage":
             print("no message", flush=True)
+        elif query == "garbage of a place":
+            send(self.connection, type="answered")
         elif query != "wait":
             found = {"started_at": "2026-01-01T00:00:00Z", "wall_time": 1.0, "answer": {"final_answer": "yes"}}
-            say(**answer, result=json.dumps(found))
+            return self.answer(asked, "executed", outcome=found)
+        return True
+
+order = json.loads(sys.stdin.readline())
+note("orders", json.dumps([order, dict(os.environ)]))
+say(type="connected", host="127.0.0.1")
+places, number, headless = {}, 0, []
+for line in sys.stdin:
+    asked = json.loads(line)
+    if headless:
+        continue
+    if asked["type"] == "make":
+        note("made", json.dumps(asked["shunned"]))
+        note("ports", json.dumps([asked["host"], asked["port"]]))
+        number += 1
+        places[asked["place"]] = Place(asked, number % 2)
+        places[asked["place"]].start()
+    elif place := places.get(asked["place"]):
+        place.end("its plug was pulled")
 """
+
+
+NODE_0, NODE_1 = "10.0.0.8/node-0", "10.0.0.8/node-1"
 
 
 def spec(query: str, framework: str = "f") -> TrialSpec:
@@ -90,8 +135,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "trialbed_ray" / "__init__.py").touch()
     (tmp_path / "trialbed_ray" / "bridge.py").write_text(BRIDGE, encoding="utf-8")
     monkeypatch.setattr(_link, "AGAIN", 0.0)
+    monkeypatch.setattr(_places, "PAUSES", (3600.0,))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same, where places that are gone are made again without a pause."""
+    monkeypatch.setattr(_places, "PAUSES", (0.0,))
+    return folder
 
 
 @asynccontextmanager
@@ -101,7 +154,7 @@ async def entered(**attributes: Any) -> AsyncIterator[RayExecutor]:
     for name, value in attributes.items():
         setattr(executor, name, value)
     async with executor:
-        await until(lambda: len(executor.nodes()) == min(2, executor.concurrency))
+        await until(lambda: sum(node.capacity for node in executor.nodes()) == executor.concurrency)
         for node in executor.nodes():
             executor.accept(node.name)
         yield executor
@@ -119,16 +172,16 @@ async def test_places_are_found_described_and_used(folder: Path, monkeypatch: py
     sandbox = Sandbox("process", (folder / "store",))
     async with entered(sandbox=sandbox, options={"memory": "512M", "cpus": "0.5"}) as executor:
         executor.connect("http://10.0.0.7:1")
-        assert executor.server_host() == "10.0.0.7"
-        assert [(node.name, node.capacity) for node in executor.nodes()] == [("node-0", 2), ("node-1", 2)]
-        assert (await executor.describe("f", "node-1")).name == "f"
-        with pytest.raises(DriverNotFound, match=r"no such framework \(on the node node-0\)"):
-            await executor.describe("unknown", "node-0")
+        assert executor.server_host() == "127.0.0.1"
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 2)]
+        assert (await executor.describe("f", NODE_1)).name == "f"
+        with pytest.raises(DriverNotFound, match=r"no such framework \(on the node 10\.0\.0\.8/node-0\)"):
+            await executor.describe("unknown", NODE_0)
         with pytest.raises(NothingMeasured, match="no bubblewrap"):
-            await executor.describe("boxed", "node-0")
+            await executor.describe("boxed", NODE_0)
         outcome = await executor.execute(spec("good"))
         assert isinstance(outcome, Outcome)
-        assert outcome.node == "node-1", "a worker of the framework waits there"
+        assert outcome.node == NODE_1, "a worker of the framework waits there"
     written = (folder / "orders").read_text(encoding="utf-8")
     assert '"memory": 536870912' in written
     assert '"cpus": 0.5' in written
@@ -137,6 +190,7 @@ async def test_places_are_found_described_and_used(folder: Path, monkeypatch: py
     assert "/here/python" not in written
     assert "sk-canary" not in written
     assert "of-the-cluster" in written
+    assert (folder / "servers").read_text(encoding="utf-8").split() == ["http://10.0.0.7:1"] * 4
 
 
 @pytest.mark.usefixtures("folder")
@@ -149,7 +203,7 @@ async def test_a_lost_place_costs_its_trial_and_no_other() -> None:
         assert isinstance(await executor.execute(spec("full disk")), LostTrial)
         assert isinstance(await executor.execute(spec("good")), Outcome)
         waiting = [asyncio.create_task(executor.execute(spec("wait"))) for _ in range(5)]
-        await executor.lose("node-1")
+        await executor.lose(NODE_1)
         await until(lambda: len(executor.nodes()) == 1)
         for task in waiting:
             task.cancel()
@@ -159,31 +213,29 @@ async def test_a_lost_place_costs_its_trial_and_no_other() -> None:
 @pytest.mark.usefixtures("folder")
 async def test_a_place_that_is_lost_while_it_describes_is_not_its_node() -> None:
     async with entered() as executor:
-        assert (await executor.describe("fragile", "node-1")).name == "fragile"
-        assert [(node.name, node.capacity) for node in executor.nodes()] == [("node-0", 2), ("node-1", 1)]
-        with pytest.raises(DriverBroken, match="node-0 was lost while it described fatal: out of memory"):
-            await executor.describe("fatal", "node-0")
-        assert [node.name for node in executor.nodes()] == ["node-1"]
+        assert (await executor.describe("fragile", NODE_1)).name == "fragile"
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 1)]
+        with pytest.raises(DriverBroken, match=r"10\.0\.0\.8/node-0 was lost while it described fatal: out of memory"):
+            await executor.describe("fatal", NODE_0)
+        assert [node.name for node in executor.nodes()] == [NODE_1]
 
 
 async def test_a_node_that_is_refused_gives_up_its_places_as_their_trials_end(folder: Path) -> None:
     async with entered() as executor:
         waiting = [asyncio.create_task(executor.execute(spec("wait"))) for _ in range(3)]
         await asyncio.sleep(0)
-        executor.refuse("node-1")
-        assert [(node.name, node.capacity) for node in executor.nodes()] == [("node-0", 2), ("node-1", 2)]
+        executor.refuse(NODE_1)
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 2)]
         assert isinstance(await executor.execute(spec("good")), Outcome)
         waiting[0].cancel()
         await asyncio.gather(waiting[0], return_exceptions=True)
-        assert [(node.name, node.capacity) for node in executor.nodes()] == [("node-0", 2), ("node-1", 1)]
-        await until(lambda: (folder / "shunned").exists())
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 1)]
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-    assert (folder / "shunned").read_text(encoding="utf-8").split() == ["1", "3"]
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("at_once")
 async def test_the_end_of_the_cluster_costs_trials_a_repetition() -> None:
     async with entered() as executor:
         waiting = asyncio.create_task(executor.execute(spec("wait")))
@@ -191,7 +243,7 @@ async def test_the_end_of_the_cluster_costs_trials_a_repetition() -> None:
         lost = await executor.execute(spec("end the cluster"))
         assert isinstance(lost, LostTrial)
         assert isinstance(await waiting, LostTrial)
-        await until(lambda: executor.absence == "no answer of the head within 5 seconds.")
+        await until(lambda: executor.absence == "no answer of the head.")
         await until(lambda: sum(node.capacity for node in executor.nodes()) == 4)
         assert isinstance(await executor.execute(spec("good")), Outcome)
 
@@ -200,12 +252,72 @@ async def test_the_end_of_the_cluster_costs_trials_a_repetition() -> None:
 async def test_a_place_that_can_run_nothing_is_not_used_again() -> None:
     async with entered() as executor:
         assert isinstance(await executor.execute(spec("full disk there")), LostTrial)
-        assert [(node.name, node.capacity) for node in executor.nodes()] == [("node-0", 2), ("node-1", 1)]
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 1)]
         for _ in range(3):
             assert isinstance(await executor.execute(spec("full disk there")), Outcome)
 
 
 @pytest.mark.usefixtures("folder")
+async def test_a_message_of_a_place_that_cannot_be_read_costs_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_places, "WORDS", 0.0)
+    async with entered() as executor:
+        lost = await executor.execute(spec("garbage of a place"))
+        assert isinstance(lost, LostTrial)
+        assert lost.reason == "its connection has ended"
+        assert sum(node.capacity for node in executor.nodes()) == 3
+
+
+async def test_a_trial_that_is_given_up_costs_its_place(at_once: Path) -> None:
+    async with entered() as executor:
+        given_up = asyncio.create_task(executor.execute(spec("wait")))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.wait([given_up])
+        assert sum(node.capacity for node in executor.nodes()) == 3
+        await until(lambda: sum(node.capacity for node in executor.nodes()) == 4)
+    assert (at_once / "made").read_text(encoding="utf-8").splitlines() == ["[]"] * 5
+
+
+async def test_a_node_that_is_refused_gets_no_places_until_it_is_accepted_again(at_once: Path) -> None:
+    async with entered() as executor:
+        executor.refuse(NODE_1)
+        await until(lambda: len((at_once / "made").read_text(encoding="utf-8").splitlines()) > 6)
+        executor.accept(NODE_1)
+        await until(lambda: sum(node.capacity for node in executor.nodes()) == 4)
+    shunned = (at_once / "made").read_text(encoding="utf-8").splitlines()
+    assert shunned[:6] == ["[]"] * 4 + ['["node-1-of-the-cluster"]'] * 2
+
+
+async def test_nobody_else_is_taken_for_a_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_places, "GREETING", 0.05)
+    async with entered() as executor:
+        [(host, port)] = {tuple(json.loads(line)) for line in (folder / "ports").read_text().splitlines()}
+        for said in (
+            b"",
+            b"\x00\x00",
+            b"\x7f\x00\x00\x00" + bytes(10),
+            _framed(b"{}"),
+            _framed(Greeting(token="guessed", address="10.0.0.9", node="n").model_dump_json().encode()),
+        ):
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(said)
+            assert await reader.read() == b""
+            writer.close()
+        assert sum(node.capacity for node in executor.nodes()) == 4
+
+
+def _framed(text: bytes) -> bytes:
+    return len(text).to_bytes(4, "big") + text
+
+
+@pytest.mark.usefixtures("folder")
+async def test_an_address_that_is_not_this_machines_is_refused() -> None:
+    with pytest.raises(NothingMeasured, match=r"cannot connect with 192\.0\.2\.77: .*--executor-option host=ADDRESS"):
+        async with entered(options={"host": "192.0.2.77"}):
+            """Never entered."""
+
+
+@pytest.mark.usefixtures("at_once")
 async def test_a_message_that_cannot_be_read_costs_a_bridge() -> None:
     async with entered() as executor:
         waiting = asyncio.create_task(executor.execute(spec("wait")))
@@ -218,14 +330,14 @@ async def test_a_message_that_cannot_be_read_costs_a_bridge() -> None:
 
 
 async def test_a_cluster_that_gives_no_places_any_more_is_connected_with_anew(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    at_once: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor_module, "RENEWALS", (0.05, 3600.0))
+    monkeypatch.setattr(_places, "RENEWALS", (0.05, 3600.0))
     async with entered(concurrency=1) as executor:
-        assert isinstance(await executor.execute(spec("be lost")), LostTrial)
+        assert isinstance(await executor.execute(spec("lose the head")), LostTrial)
         await until(lambda: len(executor.nodes()) == 1)
         assert isinstance(await executor.execute(spec("good")), Outcome)
-    assert len((folder / "orders").read_text(encoding="utf-8").splitlines()) == 2
+    assert len((at_once / "orders").read_text(encoding="utf-8").splitlines()) == 2
 
 
 async def test_a_cluster_that_is_not_there_is_named_with_the_reason(folder: Path) -> None:

@@ -1,0 +1,82 @@
+"""A connection between the engine and a place: each message is its length and one JSON object.
+
+Ray starts a place and watches it. Trials go beside it, since a call of an actor takes more of the processor's time
+than all else that a trial needs on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from typing import Self
+
+from trialbed.records import Record
+
+LONGEST = 64 * 2**20
+"""Bytes of a message; that of a worker, which is in it, has 32 MiB at most."""
+
+PREFIX = 4
+"""Bytes of a length."""
+
+SILENCE = 60
+"""Seconds without a message until the system asks whether the other end is there, and keeps the connection open."""
+
+
+class Connection:
+    """Sends and receives messages."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        own = writer.get_extra_info("socket")
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if hasattr(socket, "TCP_KEEPIDLE"):
+            own.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE)
+
+    @classmethod
+    async def open(cls, host: str, port: int) -> Self:
+        """Connect.
+
+        Raises:
+            OSError: nobody listens there, or is not to be trusted.
+        """
+        return cls(*await asyncio.open_connection(host, port, ssl=security(ssl.Purpose.SERVER_AUTH)))
+
+    async def read(self, most: int = LONGEST) -> bytes:
+        """Return the next message, of so many bytes at most.
+
+        Raises:
+            EOFError: the other end has hung up.
+            OSError: the connection broke, as it does where a message is longer.
+        """
+        length = int.from_bytes(await self._reader.readexactly(PREFIX), "big")
+        if length > most:
+            raise ConnectionError(f"a message has {length} bytes, more than {most}")
+        return await self._reader.readexactly(length)
+
+    def send(self, message: Record) -> None:
+        """Send a message; nothing happens where the connection has ended."""
+        text = message.model_dump_json().encode()
+        self._writer.write(len(text).to_bytes(PREFIX, "big") + text)
+
+    def close(self) -> None:
+        """Hang up at once."""
+        self._writer.transport.abort()
+
+
+def security(purpose: ssl.Purpose) -> ssl.SSLContext | None:
+    """Return that which the cluster has, by Ray's own variables; None where it has none.
+
+    Raises:
+        OSError: a key or a certificate cannot be read.
+    """
+    if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
+        return None
+    context = ssl.create_default_context(purpose, cafile=os.environ.get("RAY_TLS_CA_CERT"))
+    context.load_cert_chain(os.environ.get("RAY_TLS_SERVER_CERT", ""), os.environ.get("RAY_TLS_SERVER_KEY"))
+    # As in Ray, both ends show a certificate of the cluster's authority, which need not name the machine.
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context

@@ -1,0 +1,147 @@
+"""A place on a node, and its connection with the engine; Ray, which only names the node, is played."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
+from trialbed_adapter_lab.hostile import install_hostile_adapter
+from trialbed_ray._connection import Connection
+from trialbed_ray._messages import (
+    ANSWER,
+    Describe,
+    Described,
+    Execute,
+    Executed,
+    Greeting,
+    NotDone,
+    PlaceSetup,
+    UseServer,
+)
+from trialbed_ray._place import Place
+
+SECURED = """
+import asyncio, os, ssl, sys
+from trialbed_ray._connection import Connection, security
+from trialbed_ray._messages import EndPlace
+
+async def main():
+    taken = asyncio.Queue()
+
+    async def take(reader, writer):
+        await taken.put(await Connection(reader, writer).read())
+
+    server = await asyncio.start_server(take, "127.0.0.1", 0, ssl=security(ssl.Purpose.CLIENT_AUTH))
+    port = server.sockets[0].getsockname()[1]
+    connection = await Connection.open("127.0.0.1", port)
+    connection.send(EndPlace(place=7))
+    print((await taken.get()).decode(), connection._writer.get_extra_info("cipher") is not None)
+    context = ssl.create_default_context(cafile=os.environ["RAY_TLS_CA_CERT"])
+    context.check_hostname = False
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    try:
+        print("refused" if await reader.read() == b"" else "taken")
+    except ssl.SSLError as error:
+        print("refused" if "CERTIFICATE_REQUIRED" in str(error) else error)
+    server.close()
+
+asyncio.run(main())
+"""
+
+
+def spec(does: str) -> TrialSpec:
+    return TrialSpec.at(
+        "http://127.0.0.1:9/t/trial-token",
+        ModelEndpoint(base_url="", api_key="none", model="none"),
+        key=TrialKey(framework="hostile", query_id=1),
+        query=does,
+        system_prompt="",
+        tools=(),
+        limits=Limits(timeout=60),
+    )
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[tuple[Connection, asyncio.Task[None]]]:
+    """The engine's end of a connection with a place, and the place's work."""
+    taken: asyncio.Queue[Connection] = asyncio.Queue()
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await taken.put(Connection(reader, writer))
+
+    async with asyncio.timeout(120), await asyncio.start_server(take, "127.0.0.1", 0) as server:
+        place = Place(PlaceSetup(options={"memory": "1G"}).model_dump_json())
+        port = server.sockets[0].getsockname()[1]
+        serving = asyncio.create_task(place.serve("127.0.0.1", port, "its-token"))
+        engine = await taken.get()
+        greeting = Greeting.model_validate_json(await engine.read())
+        assert greeting == Greeting(token="its-token", address="10.0.0.8", node="4711")
+        yield engine, serving
+        engine.close()
+        await serving
+
+
+@pytest.fixture(autouse=True)
+def on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.8")
+    context = SimpleNamespace(get_node_id=lambda: "4711")
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(util=util, get_runtime_context=lambda: context))
+    install_hostile_adapter(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+async def test_a_place_describes_runs_trials_and_says_what_cannot_be_done() -> None:
+    async with served() as (engine, _):
+        engine.send(UseServer(url="http://127.0.0.1:9"))
+        engine.send(Describe(number=1, framework="hostile"))
+        described = ANSWER.validate_json(await engine.read())
+        assert isinstance(described, Described)
+        assert (described.number, described.info.name) == (1, "hostile")
+        engine.send(Execute(number=2, spec=spec("good")))
+        executed = ANSWER.validate_json(await engine.read())
+        assert isinstance(executed, Executed)
+        assert executed.outcome.answer is not None
+        engine.send(Describe(number=3, framework="no-such-framework"))
+        failed = ANSWER.validate_json(await engine.read())
+        assert isinstance(failed, NotDone)
+        assert (failed.number, failed.error) == (3, "DriverNotFound")
+
+
+async def test_a_place_ends_its_workers_when_the_engine_hangs_up() -> None:
+    async with served() as (engine, serving):
+        engine.send(Execute(number=1, spec=spec("sleep")))
+        while not (workers := psutil.Process().children(recursive=True)):  # noqa: ASYNC110 - the system announces none
+            await asyncio.sleep(0.01)
+        engine.close()
+        await serving
+        assert not [one for one in workers if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+async def test_a_message_that_is_too_long_ends_the_connection() -> None:
+    async with served() as (engine, serving):
+        engine._writer.write(b"\xff" * 8)
+        await serving
+        with pytest.raises(EOFError):
+            await engine.read()
+
+
+def test_connections_are_as_secure_as_the_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=cluster"]
+    subprocess.run([*make, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    monkeypatch.setenv("RAY_USE_TLS", "1")
+    monkeypatch.setenv("RAY_TLS_SERVER_KEY", key)
+    monkeypatch.setenv("RAY_TLS_SERVER_CERT", certificate)
+    monkeypatch.setenv("RAY_TLS_CA_CERT", certificate)
+    # In a process of its own: tests read no certificates.
+    done = subprocess.run([sys.executable, "-c", SECURED], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ['{"type":"end","place":7} True', "refused"]
