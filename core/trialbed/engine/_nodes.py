@@ -28,6 +28,9 @@ IN_A_ROW = 3
 MOST_JOINS = 2
 """Joins of a node that may fail, while there is no other, until no further one of it is waited for."""
 
+MOST_FAILED = 6
+"""Those of all nodes, which may come under another name each time."""
+
 EARLIER = ("before", "now")
 """The names of both sides, where something differs from earlier sessions."""
 
@@ -80,8 +83,9 @@ class NodeWatch:
         # For their losses, also where they leave with each loss and come back.
         self._given_up: set[Who] = set()
         self._joining: dict[Who, asyncio.Task[None]] = {}
-        # Name of a node -> its joins that have failed since a trial could last run.
+        # Name of a node -> its joins that have failed since a trial could last run, and why the last one did.
         self._failed: Counter[str] = Counter()
+        self._failure = ""
         self._none_since: float | None = None
         self._slots: Slots | None = None
         self._most = 0
@@ -94,7 +98,7 @@ class NodeWatch:
         """Describe the frameworks, on every node that is there, and accept these.
 
         Raises:
-            NothingMeasured: there is no node.
+            NothingMeasured: there is no node, or none that stays until it has done that.
             DriverError: a framework cannot be loaded, or is not the same everywhere.
             SandboxUnavailable: workers cannot be put into the sandbox.
         """
@@ -104,7 +108,15 @@ class NodeWatch:
             if self._moved:
                 self._compare_with_earlier("this machine", self._infos)
             return self._infos
-        first = await self._first()
+        for _ in range(MOST_FAILED):
+            failure = await self._describe_first(await self._first())
+            if self._infos:
+                return self._infos
+        raise NothingMeasured(f"all nodes were lost while they described frameworks, {MOST_FAILED} times: {failure}")
+
+    async def _describe_first(self, first: Sequence[Node]) -> str:
+        """Describe the frameworks on the nodes that are there; returns why the last one that was lost meanwhile was."""
+        failure = ""
         loop, many = asyncio.get_running_loop(), "1 node" if len(first) == 1 else f"{len(first)} nodes"
         said = loop.call_later(LONG, self._say, f"starting a worker of each framework on {many}")
         try:
@@ -116,6 +128,7 @@ class NodeWatch:
             if isinstance(infos, BaseException):
                 if _who(node) in there or not isinstance(infos, Exception):
                     raise infos
+                failure = f"{node.name}: {_text(infos)}"
                 continue  # it was lost meanwhile, which may be the reason
             self._compare_with_earlier(f"the node {node.name}", infos)
             self._infos = self._infos or infos
@@ -123,7 +136,7 @@ class NodeWatch:
                 both = f"{first[0].name} and {node.name}"
                 raise DriverError(f"the nodes {both} differ: {difference}; install the same on both")
             self._accept(node)
-        return self._infos or await self.describe()
+        return failure
 
     async def watch(self, slots: Slots) -> None:
         """Keep as many slots as the nodes have places, until cancelled."""
@@ -223,8 +236,9 @@ class NodeWatch:
         return 0.0 if self._none_since is None else self._clock() - self._none_since
 
     def _may_join(self) -> bool:
-        """True while a node joins, but for one whose joins fail again and again."""
-        return any(self._failed[name] < MOST_JOINS for name, _ in self._joining)
+        """True while a node joins, but for one whose joins fail again and again, as those of all nodes may."""
+        few = self._failed.total() < MOST_FAILED
+        return few and any(self._failed[name] < MOST_JOINS for name, _ in self._joining)
 
     def _wait(self, capacity: int) -> None:
         if capacity:
@@ -236,11 +250,14 @@ class NodeWatch:
             self._none_since = self._clock()
             self._say(f"no node is left; one is waited for, at most {self._executor.patience:g} s")
         elif self._waited() >= self._executor.patience:
-            self.gone = f"no node was left, and none has come within {self._executor.patience:g} s{self._why()}"
+            able = "that can be used has come" if self._failed else "has come"
+            self.gone = f"no node was left, and none {able} within {self._executor.patience:g} s{self._why()}"
             if self._slots is not None:
                 self._slots.close(self.gone)
 
     def _why(self) -> str:
+        if failed := self._failed.total():
+            return f"; joins that failed: {failed}, the last one of {self._failure}"
         reason = self._executor.absence
         return f": {reason}" if reason else ""
 
@@ -269,8 +286,8 @@ class NodeWatch:
         finally:
             del self._joining[_who(node)]
         if _who(node) not in {_who(one) for one in self._nodes() or ()}:
-            self._failed[node.name] += 1
-            return  # it has left again
+            self._fail(node, problem or "it has left again")
+            return
         if _who(node) in self._given_up:
             return
         if not problem:
@@ -279,12 +296,16 @@ class NodeWatch:
             except Exception as error:  # noqa: BLE001 - as above
                 problem = _text(error)
         if problem:
-            self._failed[node.name] += 1
+            self._fail(node, problem)
             self._refused.add(_who(node))
             self._say(f"the node {node.name} is not used: {problem}")
         else:
             self._say(f"the node {node.name} has joined")
             self.look()
+
+    def _fail(self, node: Node, problem: str) -> None:
+        self._failed[node.name] += 1
+        self._failure = f"{node.name}: {problem}"
 
     def _accept(self, node: Node) -> None:
         self._executor.accept(node.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -331,6 +332,35 @@ async def test_a_node_that_is_refused_whenever_it_comes_keeps_no_run_waiting() -
                 cluster.identities["b"] = f"started at {time.now}"
                 await asyncio.sleep(0)
     assert time.now < 20
+
+
+async def test_nodes_of_new_names_that_fail_whenever_they_come_keep_no_run_waiting() -> None:
+    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
+    watch = time.watch(cluster)
+    await watch.describe()
+    async with Watched(watch, slots):
+        await until(slots, 1)
+        async with asyncio.timeout(60):
+            while not watch.gone:
+                name = f"b{time.now:g}"
+                cluster.broken.add(name)
+                cluster.capacities = {name: 1}
+                await asyncio.sleep(0)
+    assert 10 < time.now < 30
+    text = (
+        r"no node was left, and none that can be used has come within 10 s; joins that failed: \d+, the last one of b"
+    )
+    assert re.match(rf"{text}\d+: the adapter is missing", watch.gone)
+
+
+async def test_nodes_that_are_lost_while_they_are_described_first_keep_no_run_waiting() -> None:
+    cluster, time = Fleeting(), Time()
+    cluster.capacities.clear()
+    with pytest.raises(
+        NothingMeasured, match="all nodes were lost while they described frameworks, 6 times: b: it was"
+    ):
+        await time.watch(cluster).describe()
+    assert cluster.starts == 6
 
 
 async def moved(time: Time, seconds: float) -> None:
