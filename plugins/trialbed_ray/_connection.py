@@ -24,7 +24,7 @@ SILENCE = 60
 """Seconds without a message until the system asks whether the other end is there, and keeps the connection open."""
 
 
-class Connection:
+class PlaceConnection:
     """Sends and receives messages."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

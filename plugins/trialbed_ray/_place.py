@@ -12,7 +12,7 @@ from trialbed.contracts import Sandbox
 from trialbed.settings import env_dir
 from trialbed.worker import waited_at, worker_environment
 from trialbed_plugins.executors.local import LocalExecutor
-from trialbed_ray._connection import Connection
+from trialbed_ray._connection import PlaceConnection
 from trialbed_ray._messages import (
     ORDER,
     Answer,
@@ -67,7 +67,7 @@ class Place:
 
         _drop_secrets()
         node = ray.get_runtime_context().get_node_id()
-        connection = await Connection.open(host, port)
+        connection = await PlaceConnection.open(host, port)
         try:
             async with self._executor() as executor:
                 connection.send(Greeting(token=token, address=ray.util.get_node_ip_address(), node=node))
@@ -83,7 +83,7 @@ class Place:
             executor.sandbox = Sandbox(self._setup.sandbox, hidden)
         return executor
 
-    async def _serve(self, connection: Connection, executor: LocalExecutor) -> None:
+    async def _serve(self, connection: PlaceConnection, executor: LocalExecutor) -> None:
         tasks: set[asyncio.Task[None]] = set()
         try:
             while True:
@@ -103,7 +103,7 @@ class Place:
             with suppress(ValueError):  # there are none
                 await asyncio.wait(tasks)
 
-    async def _answer(self, connection: Connection, executor: LocalExecutor, order: Describe | Execute) -> None:
+    async def _answer(self, connection: PlaceConnection, executor: LocalExecutor, order: Describe | Execute) -> None:
         answer: Answer
         try:
             if isinstance(order, Describe):

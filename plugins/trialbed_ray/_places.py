@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from trialbed.errors import NothingMeasured
-from trialbed_ray._connection import Connection, security
+from trialbed_ray._connection import PlaceConnection, security
 from trialbed_ray._link import Link
 from trialbed_ray._messages import (
     ANSWER,
@@ -63,7 +63,7 @@ class OpenPlace:
         proven: whether it has answered a trial.
     """
 
-    def __init__(self, number: int, greeting: Greeting, connection: Connection) -> None:
+    def __init__(self, number: int, greeting: Greeting, connection: PlaceConnection) -> None:
         self.number = number
         self.node = f"{greeting.address}/{greeting.node[:6]}"
         self.node_id = greeting.node
@@ -134,7 +134,7 @@ class Places:
         self._server_url = ""
         self._numbers = itertools.count(1)
         # Token of a place that is being made -> its greeting, once it connects.
-        self._awaited: dict[str, asyncio.Future[tuple[Greeting, Connection]]] = {}
+        self._awaited: dict[str, asyncio.Future[tuple[Greeting, PlaceConnection]]] = {}
         self._gone: dict[int, asyncio.Future[str]] = {}
         self._shunned: dict[str, str] = {}
         self._connected = asyncio.Event()
@@ -215,7 +215,7 @@ class Places:
 
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            connection = Connection(reader, writer)
+            connection = PlaceConnection(reader, writer)
             async with asyncio.timeout(GREETING):
                 greeting = Greeting.model_validate_json(await connection.read(SHORT))
             self._awaited.pop(greeting.token).set_result((greeting, connection))
@@ -240,7 +240,7 @@ class Places:
         loop = asyncio.get_running_loop()
         number, token = next(self._numbers), secrets.token_hex(16)
         gone: asyncio.Future[str] = loop.create_future()
-        comes: asyncio.Future[tuple[Greeting, Connection]] = loop.create_future()
+        comes: asyncio.Future[tuple[Greeting, PlaceConnection]] = loop.create_future()
         self._gone[number], self._awaited[token] = gone, comes
         shunned = tuple(sorted(self._shunned.values()))
         self._link.send(MakePlace(place=number, host=self.host, port=self._port, token=token, shunned=shunned))

@@ -15,7 +15,7 @@ import pytest
 
 from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
 from trialbed_adapter_lab.hostile import install_hostile_adapter
-from trialbed_ray._connection import Connection
+from trialbed_ray._connection import PlaceConnection
 from trialbed_ray._messages import (
     ANSWER,
     Describe,
@@ -31,18 +31,18 @@ from trialbed_ray._place import Place
 
 SECURED = """
 import asyncio, os, ssl, sys
-from trialbed_ray._connection import Connection, security
+from trialbed_ray._connection import PlaceConnection, security
 from trialbed_ray._messages import EndPlace
 
 async def main():
     taken = asyncio.Queue()
 
     async def take(reader, writer):
-        await taken.put(await Connection(reader, writer).read())
+        await taken.put(await PlaceConnection(reader, writer).read())
 
     server = await asyncio.start_server(take, "127.0.0.1", 0, ssl=security(ssl.Purpose.CLIENT_AUTH))
     port = server.sockets[0].getsockname()[1]
-    connection = await Connection.open("127.0.0.1", port)
+    connection = await PlaceConnection.open("127.0.0.1", port)
     connection.send(EndPlace(place=7))
     print((await taken.get()).decode(), connection._writer.get_extra_info("cipher") is not None)
     context = ssl.create_default_context(cafile=os.environ["RAY_TLS_CA_CERT"])
@@ -71,12 +71,12 @@ def spec(does: str) -> TrialSpec:
 
 
 @asynccontextmanager
-async def served() -> AsyncIterator[tuple[Connection, asyncio.Task[None]]]:
+async def served() -> AsyncIterator[tuple[PlaceConnection, asyncio.Task[None]]]:
     """The engine's end of a connection with a place, and the place's work."""
-    taken: asyncio.Queue[Connection] = asyncio.Queue()
+    taken: asyncio.Queue[PlaceConnection] = asyncio.Queue()
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await taken.put(Connection(reader, writer))
+        await taken.put(PlaceConnection(reader, writer))
 
     async with asyncio.timeout(120), await asyncio.start_server(take, "127.0.0.1", 0) as server:
         place = Place(PlaceSetup(options={"memory": "1G"}).model_dump_json())
