@@ -5,27 +5,36 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from trialbed.errors import UsageError
-from trialbed.settings import state_dir
+from trialbed.settings import (
+    CONTROL_TOKEN,
+    REAL_KEY,
+    SERVER_TOKEN,
+    SIMULATOR_KEY,
+    UPSTREAM_KEY,
+    UPSTREAM_KEYS,
+    state_dir,
+)
 from trialbed.wire.addresses import is_loopback
 from trialbed.wire.redaction import shown_url
 
 if TYPE_CHECKING:
     from trialbed.records import Budget, FaultPlan, Prices
 
-UPSTREAM_KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
-UPSTREAM_KEYS_VARIABLE = "TRIALBED_UPSTREAM_KEYS"
-TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the name of a variable, not a secret
-CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
-SIMULATOR_KEY_VARIABLE = "TRIALBED_SIMULATOR_KEY"
-REAL_KEY_VARIABLE = "TRIALBED_REAL_KEY"
-REPEATABLE = ("datasets", "allow_hosts", "allow_origins", "other_upstreams")
+MEBIBYTES = ("max_body", "max_answer", "memory")
+"""The settings that the command line takes in MiB."""
+
+ELSEWHERE = frozenset(
+    ("upstream_key", "upstream_keys", "simulator_key", "real_key", "token", "control_token", "faults", "pages")
+)
+"""The settings that the command line does not take: the environment has the secrets, and ``bench serve`` the others."""
+
 MIN_TOKEN = 16
 """Characters of a token."""
 
@@ -33,6 +42,9 @@ GENERATE = "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
 MEBIBYTE = 2**20
 
 LogFormat = Literal["text", "json"]
+
+REPEATABLE = "tuple[str, ...]"
+"""The type of settings that are options which may be repeated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,12 +187,12 @@ def check_token(token: str | None, host: str) -> None:
     """
     if token and len(token) < MIN_TOKEN:
         raise UsageError(
-            f"{TOKEN_VARIABLE} is so short that it can be guessed; give it at least {MIN_TOKEN} characters, such as "
+            f"{SERVER_TOKEN} is so short that it can be guessed; give it at least {MIN_TOKEN} characters, such as "
             f"those of {GENERATE}"
         )
     if not token and not is_loopback(host):
         raise UsageError(
-            f"--host {host} can be reached from other machines; set {TOKEN_VARIABLE} to a token that "
+            f"--host {host} can be reached from other machines; set {SERVER_TOKEN} to a token that "
             f"clients must send, such as the output of {GENERATE}, or bind to 127.0.0.1"
         )
 
@@ -193,13 +205,9 @@ def _check_origin(origin: str) -> None:
 
 def options_from(argv: Sequence[str] | None) -> ServerOptions:
     """The options on this command line, with the secrets of the environment."""
-    arguments: dict[str, Any] = vars(_parser().parse_args(argv))
-    arguments |= {name: tuple(arguments[name]) for name in REPEATABLE}
-    arguments["max_body"] = int(arguments["max_body"] * MEBIBYTE)
-    arguments["max_answer"] = int(arguments["max_answer"] * MEBIBYTE)
-    arguments["memory"] = int(arguments["memory"] * MEBIBYTE)
-    arguments.update(secrets_from(os.environ))
-    return ServerOptions(**arguments)
+    given = vars(_parser().parse_args(argv)).items()
+    settings: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given}
+    return ServerOptions(**settings, **secrets_from(os.environ))
 
 
 def secrets_from(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -209,12 +217,12 @@ def secrets_from(environ: Mapping[str, str]) -> dict[str, Any]:
         UsageError: the keys of further endpoints are not a JSON object of texts.
     """
     return {
-        "upstream_key": environ.get(UPSTREAM_KEY_VARIABLE) or None,
-        "upstream_keys": _upstream_keys(environ.get(UPSTREAM_KEYS_VARIABLE) or "{}"),
-        "simulator_key": environ.get(SIMULATOR_KEY_VARIABLE) or None,
-        "real_key": environ.get(REAL_KEY_VARIABLE) or None,
-        "token": environ.get(TOKEN_VARIABLE) or None,
-        "control_token": environ.get(CONTROL_VARIABLE) or None,
+        "upstream_key": environ.get(UPSTREAM_KEY) or None,
+        "upstream_keys": _upstream_keys(environ.get(UPSTREAM_KEYS) or "{}"),
+        "simulator_key": environ.get(SIMULATOR_KEY) or None,
+        "real_key": environ.get(REAL_KEY) or None,
+        "token": environ.get(SERVER_TOKEN) or None,
+        "control_token": environ.get(CONTROL_TOKEN) or None,
     }
 
 
@@ -226,7 +234,7 @@ def _upstream_keys(text: str) -> dict[str, str]:
     if not isinstance(keys, dict) or not all(isinstance(key, str) for key in keys.values()):
         # Not the value, which has keys in it.
         raise UsageError(
-            f"{UPSTREAM_KEYS_VARIABLE} is not a JSON object of keys by address; give one such as "
+            f"{UPSTREAM_KEYS} is not a JSON object of keys by address; give one such as "
             '{"https://api.openai.com/v1": "KEY"}'
         )
     return keys
@@ -263,58 +271,50 @@ def _prices(text: str) -> Prices:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m trialbed_server",
-        description="Serve the virtual API and the gateway to models. Prints one line of JSON when it listens.",
-        epilog=f"Environment: {UPSTREAM_KEY_VARIABLE} is the upstream's key, and {UPSTREAM_KEYS_VARIABLE} "
-        f"those of the others, a JSON object by address; {TOKEN_VARIABLE} the token that "
-        f"clients must send, required beyond loopback; {REAL_KEY_VARIABLE} the real API's key; "
-        f"{CONTROL_VARIABLE} the token of the one run that the server is for: with it the server answers for "
+        description="Serve the virtual API and the gateway to models. Prints one line of JSON when it listens. "
+        "`bench serve --help` describes the options.",
+        epilog=f"Environment: {UPSTREAM_KEY} is the upstream's key, and {UPSTREAM_KEYS} "
+        f"those of the others, a JSON object by address; {SERVER_TOKEN} the token that "
+        f"clients must send, required beyond loopback; {REAL_KEY} the real API's key; "
+        f"{CONTROL_TOKEN} the token of the one run that the server is for: with it the server answers for "
         "that run's trials only.",
     )
     defaults = ServerOptions()
-    add = parser.add_argument
-    add("--host", default=defaults.host)
-    add("--port", type=int, default=defaults.port, help="0 picks a free port")
-    add(
-        "--response-cache",
-        "--cache",
-        dest="cache",
-        metavar="FILE",
-        default=defaults.cache,
-        help="response cache: a file or a database URL",
-    )
-    add("--upstream", metavar="URL", help="OpenAI-compatible endpoint of the models")
-    add("--other-upstream", metavar="URL", dest="other_upstreams", action="append", default=[], help="another endpoint")
-    add("--allow-host", metavar="NAME", dest="allow_hosts", action="append", default=[])
-    add("--allow-origin", metavar="ORIGIN", dest="allow_origins", action="append", default=[])
-    add("--trial-expiry", metavar="SECONDS", type=float, default=defaults.trial_expiry)
-    add("--dataset", metavar="NAME[:TEST_SET]", dest="datasets", action="append", default=[])
-    add("--data-dir", metavar="DIR", type=Path, help="folder of imported datasets")
-    add("--simulator", metavar="NAME", help="simulator for calls outside of trials")
-    add("--simulator-model", metavar="MODEL", help="model of the upstream that simulators may ask")
-    add("--simulator-upstream", metavar="URL", help="endpoint of that model, if it is not the upstream")
-    add("--simulator-prices", metavar="JSON", type=_prices, help="prices of that model")
-    add("--simulator-prompts", metavar="DIR", type=Path, help="copy of StableToolBench, for MirrorAPI's prompts")
-    add("--max-helper-requests", metavar="N", type=int, help="maximum number of requests of each simulator")
-    add("--max-helper-tokens", metavar="N", type=int, help="tokens after which each simulator asks no more")
-    add("--completions", metavar="FILE", help="cache of the replies to simulators")
-    add("--model-cache", metavar="FILE", help="cache of the answers to trials")
-    add("--real-url", metavar="URL", help="endpoint of ToolBench's protocol that calls real Apis")
-    add("--real-timeout", metavar="SECONDS", type=float, default=defaults.real_timeout)
-    add("--read-only", action="store_true", help="keep no answer in the response cache")
-    add("--refresh", action="store_true", help="ask again for what is cached, and replace it")
-    add("--watch-stdin", action="store_true", help="exit when standard input closes")
-    add("--max-body", metavar="MIB", type=float, default=defaults.max_body / MEBIBYTE)
-    add("--max-answer", metavar="MIB", type=float, default=defaults.max_answer / MEBIBYTE)
-    add("--rate-limit", metavar="N", type=float, help="requests per second of one client")
-    add("--grace", metavar="SECONDS", type=float, default=defaults.grace, help="time for requests in flight at the end")
-    add("--workers", metavar="N", type=int, default=defaults.workers)
-    add("--log-format", choices=("text", "json"), default=defaults.log_format)
-    add("--memory", metavar="MIB", type=float, default=defaults.memory / MEBIBYTE, help="memory for cached responses")
-    add("--simulator-timeout", metavar="SECONDS", type=float, default=defaults.simulator_timeout)
-    add("--upstream-timeout", metavar="SECONDS", type=float, default=defaults.upstream_timeout)
-    add("--model-retries", metavar="N", type=int, default=defaults.model_retries)
-    add("--rpm", metavar="N", type=int, help="most requests to the upstream in any minute")
-    add("--tpm", metavar="N", type=int, help="most tokens of the upstream in any minute")
-    add("--budget", metavar="JSON", type=_budget, help="what trials may use of a model")
-    add("--endpoint-patience", metavar="SECONDS", type=float, default=defaults.endpoint_patience)
+    for item in fields(ServerOptions):
+        if item.name not in ELSEWHERE:
+            reading = {"default": getattr(defaults, item.name), **_reading(item)}
+            parser.add_argument(*_names(item), dest=item.name, **reading)
     return parser
+
+
+def _names(item: Field[Any]) -> tuple[str, ...]:
+    if item.name == "cache":
+        return "--response-cache", "--cache"
+    name = item.name.removesuffix("s") if item.type == REPEATABLE else item.name
+    return (f"--{name.replace('_', '-')}",)
+
+
+def _reading(item: Field[Any]) -> dict[str, Any]:
+    """Return how argparse reads a setting, by its type."""
+    if item.type == "bool":
+        return {"action": "store_true"}
+    if item.type == REPEATABLE:
+        return {"action": "append", "default": []}
+    if item.type == "LogFormat":
+        return {"choices": get_args(LogFormat)}
+    kind = str(item.type).removesuffix(" | None")
+    return {"type": _mebibytes if item.name in MEBIBYTES else READERS[kind]}
+
+
+def _mebibytes(text: str) -> int:
+    return int(float(text) * MEBIBYTE)
+
+
+READERS: Mapping[str, Callable[[str], Any]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "Path": Path,
+    "Budget": _budget,
+    "Prices": _prices,
+}

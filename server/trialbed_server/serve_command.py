@@ -24,7 +24,6 @@ from trialbed.cli.setting_options import (
 )
 from trialbed.errors import UsageError
 
-TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 MEBIBYTE = 2**20
 KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 EPILOG = """\b
@@ -198,7 +197,7 @@ def command(
     if faults is not None and not planned:
         _serve_faults(faults, given["host"], given["port"])
         return
-    from trialbed.settings import RunSettings, completion_cache, key_variable, make_folder
+    from trialbed.settings import SERVER_TOKEN, RunSettings, completion_cache, key_variable, make_folder
     from trialbed.settings import response_cache as default_cache
     from trialbed.wire.addresses import split_address
     from trialbed_server import ServerOptions, serve
@@ -233,7 +232,7 @@ def command(
         real_url=real_url,
         faults=read_fault_plan(faults) if faults is not None else None,
         simulator_upstream=simulator_url,
-        token=os.environ.get(TOKEN_VARIABLE) or None,
+        token=os.environ.get(SERVER_TOKEN) or None,
         **given,
     )
     serve(options)
@@ -279,9 +278,10 @@ def _say_keys(used: list[str]) -> None:
 
 
 def _serve_faults(script: str, host: str, port: int) -> None:
+    from trialbed.settings import SERVER_TOKEN
     from trialbed_server import serve_faults
 
-    serve_faults(script, host, port, os.environ.get(TOKEN_VARIABLE))
+    serve_faults(script, host, port, os.environ.get(SERVER_TOKEN))
 
 
 def is_fault_plan(text: str) -> bool:

@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, ServerUnavailable, TrialbedError, UsageError
 from trialbed.records import EndpointStatus, GoldCall, ModelUse, TrialOpening, TrialRegistration, WireLog
+from trialbed.settings import SERVER_TOKEN
 
-TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"  # noqa: S105 - the variable's name, not a token
 LOG = logging.getLogger("trialbed.engine")
 RENEWALS = 4
 """Renewals of a lease before it ends: some may be late or lost."""
@@ -58,7 +58,7 @@ class ControlClient:
         self._owed: deque[float] = deque()
 
     async def __aenter__(self) -> Self:
-        token = self._token or os.environ.get(TOKEN_VARIABLE)
+        token = self._token or os.environ.get(SERVER_TOKEN)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         # Workers bound how many requests there are at once: a limit here could only hold one of them up.
         self._session = aiohttp.ClientSession(
@@ -236,7 +236,7 @@ class ControlClient:
 
     def _check(self, status: int, asked: str, body: bytes, wait: int) -> None:
         if status == 401:
-            raise ServerUnavailable(f"the server at {self.url} needs a token: set {TOKEN_VARIABLE} to it")
+            raise ServerUnavailable(f"the server at {self.url} needs a token: set {SERVER_TOKEN} to it")
         if status == 400:
             raise UsageError(_reason(body))
         if status > 400:

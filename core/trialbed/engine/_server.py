@@ -15,26 +15,22 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from trialbed.contracts import OpenedModel
-from trialbed.engine._control import TOKEN_VARIABLE, ControlClient
+from trialbed.engine._control import ControlClient
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.model_access import helper_endpoint
 from trialbed.models import CacheChoice
 from trialbed.preparation import RunOptions
-from trialbed.records import Budget, ModelEndpoint, Prices
-from trialbed.settings import make_folder
+from trialbed.records import Budget, Prices
+from trialbed.settings import CONTROL_TOKEN, SERVER_TOKEN, SIMULATOR_KEY, UPSTREAM_KEY, UPSTREAM_KEYS, make_folder
 from trialbed.wire.addresses import split_address
 
-KEY_VARIABLE = "TRIALBED_UPSTREAM_KEY"
-KEYS_VARIABLE = "TRIALBED_UPSTREAM_KEYS"
-SIMULATOR_KEY_VARIABLE = "TRIALBED_SIMULATOR_KEY"
-CONTROL_VARIABLE = "TRIALBED_CONTROL_TOKEN"
-FOR_OWN_SERVERS = frozenset({TOKEN_VARIABLE, KEY_VARIABLE, KEYS_VARIABLE, SIMULATOR_KEY_VARIABLE})
+FOR_OWN_SERVERS = frozenset({SERVER_TOKEN, UPSTREAM_KEY, UPSTREAM_KEYS, SIMULATOR_KEY})
 """Variables of servers that users start themselves. A run's server has others: these keys are for other endpoints."""
 
 OPEN_SERVER = (
     "--server-url: the server at {url} asks for no token, so agents could close trials there, open their own, and ask "
-    f"the model outside of them, unseen. Set {TOKEN_VARIABLE} (at least 16 characters) for the server and for this "
-    f"command, and start `bench serve` again: export {TOKEN_VARIABLE}="
+    f"the model outside of them, unseen. Set {SERVER_TOKEN} (at least 16 characters) for the server and for this "
+    f"command, and start `bench serve` again: export {SERVER_TOKEN}="
     "$(python -c 'import secrets; print(secrets.token_urlsafe())')"
 )
 LEASE = 60.0
@@ -62,33 +58,44 @@ class ServerStart:
     """How a server is started.
 
     Attributes:
+        keys: variable -> the key in it.
         identity: equal where one server does for the trials of both.
     """
 
     command: Sequence[str]
-    upstreams: Upstreams = field(repr=False)
-    simulated: ModelEndpoint | None = field(default=None, repr=False)
+    keys: Mapping[str, str] = field(repr=False)
 
     @property
     def identity(self) -> str:
         """See above."""
-        keys = [*self.upstreams.values(), self.simulated and self.simulated.api_key]
-        return json.dumps([self.command, keys])
+        return json.dumps([self.command, self.keys])
 
     def environment(self, token: str) -> dict[str, str]:
-        """Return the variables of a server that is controlled with a token."""
-        return _environment(token, self.upstreams, self.simulated)
+        """Return the variables of a server that is controlled with a token, whatever token the user's own have."""
+        kept = {name: value for name, value in os.environ.items() if name not in FOR_OWN_SERVERS}
+        return {**kept, CONTROL_TOKEN: token, **self.keys}
 
 
-def server_start(options: RunOptions, model: OpenedModel, cache: CacheChoice | None) -> ServerStart:
-    """Return how the server of trials with one model is started.
+def server_start(
+    options: RunOptions,
+    models: Iterable[OpenedModel],
+    *,
+    cache: CacheChoice | None = None,
+    budget: Budget | None = None,
+    simulator_prices: Prices | None = None,
+    host: str | None = None,
+) -> ServerStart:
+    """Return how the server of trials with some models is started; the arguments are those of ``server``.
 
     Raises:
         UsageError: the folder of its cache cannot be made.
     """
     make_folder(options.response_cache.parent, "--response-cache")
-    upstreams = _upstreams(options, (model,))
-    return ServerStart(_command(options, upstreams, None, cache), upstreams, _simulator_endpoint(options))
+    upstreams = _upstreams(options, models)
+    command = _command(options, upstreams, budget, cache)
+    command += [] if simulator_prices is None else ["--simulator-prices", simulator_prices.model_dump_json()]
+    command += [] if host is None else ["--host", host]
+    return ServerStart(command, _keys(options, upstreams))
 
 
 @asynccontextmanager
@@ -142,16 +149,9 @@ async def server(
                 raise UsageError(OPEN_SERVER.format(url=client.url))
             yield client
         return
-    make_folder(options.response_cache.parent, "--response-cache")
+    start = server_start(options, models, cache=cache, budget=budget, simulator_prices=simulator_prices, host=host)
     token = secrets.token_urlsafe(32)
-    upstreams = _upstreams(options, models)
-    environment = _environment(token, upstreams, _simulator_endpoint(options))
-    command = _command(options, upstreams, budget, cache)
-    if simulator_prices is not None:
-        command += ["--simulator-prices", simulator_prices.model_dump_json()]
-    if host is not None:
-        command += ["--host", host]
-    async with _process(command, environment) as url, ControlClient(url, token) as client:
+    async with _process(start.command, start.environment(token)) as url, ControlClient(url, token) as client:
         await client.health()
         yield client
 
@@ -233,24 +233,14 @@ def _simulator_model(options: RunOptions) -> list[str]:
     return ["--simulator-model", name, *own, "--completions", str(options.completions), *given]
 
 
-def _simulator_endpoint(options: RunOptions) -> ModelEndpoint | None:
-    """Return the endpoint of the simulators' model, where it has one of its own."""
-    asked = options.simulator_model
-    return None if asked is None or split_address(asked)[1] is None else helper_endpoint(asked, options)
-
-
-def _environment(token: str, upstreams: Upstreams, simulated: ModelEndpoint | None = None) -> dict[str, str]:
-    # In this server, only the engine controls trials, whatever token the user's own servers have.
-    environment = {name: value for name, value in os.environ.items() if name not in FOR_OWN_SERVERS}
-    environment[CONTROL_VARIABLE] = token
+def _keys(options: RunOptions, upstreams: Upstreams) -> dict[str, str]:
+    """Return the keys of the endpoints, by their variables; simulators' if their model has an endpoint of its own."""
     first, *others = [*upstreams.items()] or [("", None)]
-    if first[1]:
-        environment[KEY_VARIABLE] = first[1]
-    if simulated is not None and simulated.api_key:
-        environment[SIMULATOR_KEY_VARIABLE] = simulated.api_key
-    if keys := {url: key for url, key in others if key}:
-        environment[KEYS_VARIABLE] = json.dumps(keys)
-    return environment
+    asked = options.simulator_model
+    simulated = helper_endpoint(asked, options).api_key if asked is not None and split_address(asked)[1] else ""
+    further = {url: key for url, key in others if key}
+    found = {UPSTREAM_KEY: first[1], SIMULATOR_KEY: simulated, UPSTREAM_KEYS: json.dumps(further) if further else ""}
+    return {variable: key for variable, key in found.items() if key}
 
 
 @asynccontextmanager

@@ -185,7 +185,7 @@ class SingleTrials:
     async def _server(self, prepared: Prepared, model: OpenedModel) -> ControlClient:
         """Return the server for a model: one for all trials that one does for."""
         options, cache = prepared.options, prepared.cache
-        start = server_start(options, model, cache)
+        start = server_start(options, [model], cache=cache)
         async with self._starting:
             if start.identity not in self._servers:
                 # Models that are objects of this process have an endpoint of its own.

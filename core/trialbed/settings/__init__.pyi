@@ -29,3 +29,9 @@ from ._secrets import MIN_SECRET as MIN_SECRET
 from ._secrets import REDACTED as REDACTED
 from ._secrets import is_secret as is_secret
 from ._secrets import secret_values as secret_values
+from ._server_variables import CONTROL_TOKEN as CONTROL_TOKEN
+from ._server_variables import REAL_KEY as REAL_KEY
+from ._server_variables import SERVER_TOKEN as SERVER_TOKEN
+from ._server_variables import SIMULATOR_KEY as SIMULATOR_KEY
+from ._server_variables import UPSTREAM_KEY as UPSTREAM_KEY
+from ._server_variables import UPSTREAM_KEYS as UPSTREAM_KEYS

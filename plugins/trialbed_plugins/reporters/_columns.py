@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trialbed.records import ScoreDescription
 from trialbed.report import CommonFigures, Report, ScoreSummary, Summary
@@ -60,16 +60,13 @@ def _table_scores(summary: Summary, *, whole: bool) -> Mapping[str, ScoreSummary
 
 def _over_common(summary: Summary, common: CommonFigures | None) -> dict[str, ScoreSummary]:
     return {
-        name: ScoreSummary(
-            mean.value,
-            mean.interval,
-            mean.denominator,
-            name=name,
-            bounded=summary.scores[name].bounded,
-            quality=summary.scores[name].quality,
+        name: replace(
+            summary.scores[name],
+            value=mean.value,
+            interval=mean.interval,
+            denominator=mean.denominator,
             median=mean.median,
             quartiles=mean.quartiles,
-            description=summary.scores[name].description,
         )
         for name, mean in (common.scores if common else {}).items()
     }

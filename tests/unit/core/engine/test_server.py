@@ -11,18 +11,15 @@ from support.servers import listening
 
 from trialbed.contracts import OpenedModel
 from trialbed.engine._server import (
-    KEY_VARIABLE,
-    KEYS_VARIABLE,
-    SIMULATOR_KEY_VARIABLE,
     _command,
-    _environment,
     _upstreams,
     server,
     server_start,
 )
 from trialbed.errors import UsageError
 from trialbed.preparation import RunOptions
-from trialbed.records import ModelEndpoint, TrialRegistration
+from trialbed.records import TrialRegistration
+from trialbed.settings import SIMULATOR_KEY, UPSTREAM_KEY, UPSTREAM_KEYS
 from trialbed_server import ServerOptions, create_app
 
 
@@ -44,9 +41,11 @@ def test_a_judge_may_take_as_long_as_a_trial(timeout: float, silence: float) -> 
     assert float(settings(base_url="http://model/v1", timeout=timeout)["--upstream-timeout"]) == silence
 
 
-def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "key-1")
-    given = RunOptions(base_url="http://a/v1/")
+    given = RunOptions(base_url="http://a/v1/", response_cache=tmp_path / "responses.db")
     models = [
         OpenedModel(model="a", base_url="http://a/v1", api_key="key-1"),
         OpenedModel(model="b", base_url="http://b/v1", api_key="key-2"),
@@ -64,17 +63,21 @@ def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(monke
         "--other-upstream",
         "http://c/v1",
     ]
-    environment = _environment("token", upstreams)
-    assert (environment[KEY_VARIABLE], environment[KEYS_VARIABLE]) == ("key-1", '{"http://b/v1": "key-2"}')
+    environment = server_start(given, models).environment("token")
+    assert (environment[UPSTREAM_KEY], environment[UPSTREAM_KEYS]) == ("key-1", '{"http://b/v1": "key-2"}')
 
 
-def test_simulators_may_have_an_endpoint_of_their_own_and_its_key_alone() -> None:
+def test_simulators_may_have_an_endpoint_of_their_own_and_its_key_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     found = settings(simulator_model="m@http://c/v1")
     assert (found["--simulator-model"], found["--simulator-upstream"]) == ("m", "http://c/v1")
     assert "--simulator-upstream" not in settings(simulator_model="m", base_url="http://a/v1")
-    simulated = ModelEndpoint(base_url="http://c/v1", api_key="key-3", model="m")
-    assert _environment("token", {}, simulated)[SIMULATOR_KEY_VARIABLE] == "key-3"
-    assert SIMULATOR_KEY_VARIABLE not in _environment("token", {"http://a/v1": "key-1"})
+    monkeypatch.setenv("SIMULATOR_KEY", "key-3")
+    given = {"endpoint_key_env": ("c=SIMULATOR_KEY",), "response_cache": tmp_path / "responses.db"}
+    own, shared = (server_start(RunOptions(simulator_model=model, **given), ()) for model in ("m@http://c/v1", "m"))
+    assert own.environment("token")[SIMULATOR_KEY] == "key-3"
+    assert SIMULATOR_KEY not in shared.environment("token")
 
 
 def test_a_server_does_not_do_for_tests_whose_simulators_have_other_keys(
@@ -88,16 +91,19 @@ def test_a_server_does_not_do_for_tests_whose_simulators_have_other_keys(
 
     def identity(key: str) -> str:
         monkeypatch.setenv("SIMULATOR_KEY", key)
-        return server_start(given, OpenedModel(model="scripted:gold"), None).identity
+        return server_start(given, [OpenedModel(model="scripted:gold")]).identity
 
     assert identity("key-1") == identity("key-1")
     assert identity("key-1") != identity("key-2")
 
 
-def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (KEY_VARIABLE, KEYS_VARIABLE, "TRIALBED_SIMULATOR_KEY"):
+def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in (UPSTREAM_KEY, UPSTREAM_KEYS, SIMULATOR_KEY):
         monkeypatch.setenv(name, '{"http://a/v1": "key-of-another-server"}')
-    environment = _environment("token", {"http://a/v1": None, "http://b/v1": None})
+    models = [OpenedModel(model=name, base_url=f"http://{name}/v1") for name in "ab"]
+    environment = server_start(RunOptions(response_cache=tmp_path / "responses.db"), models).environment("token")
     assert "key-of-another-server" not in str(environment)
 
 
