@@ -75,6 +75,16 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"hypothesis: profile {PROFILE}" + (f", --hypothesis-seed={seed}" if seed is not None else "")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where workers are given whole files, give them suites one by one."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from support.scheduling import SuitesAlone
+
+    return SuitesAlone(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Share out the work of compiling the tests."""

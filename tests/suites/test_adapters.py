@@ -14,15 +14,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.cases import for_each
 from support.distributions import uv
 from support.frameworks import APART, FrameworkEnvironment
-
-pytestmark = pytest.mark.slow(400)
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("pytest>=8.3,<10", "pytest-asyncio>=0.26,<2")
 
 
+@pytest.mark.slow(120)
 @pytest.mark.parametrize("framework", APART)
 def test_its_own_tests_pass(
     framework: str,
@@ -39,27 +39,30 @@ def test_its_own_tests_pass(
     suite(f"adapters/{framework}", environment.python, f"adapters/{framework}/tests", PYTHONPATH=str(tools))
 
 
-@pytest.fixture(scope="module")
-def cache() -> Path:
-    """mypy's cache for all adapters: the standard library, and Trialbed where `make check` has been before."""
-    folder, checked = ROOT / ".tox" / "mypy" / "adapters", ROOT / ".mypy_cache"
-    if checked.exists() and not folder.exists():
-        shutil.copytree(checked, folder)
-    return folder
-
-
-@pytest.mark.parametrize("framework", APART)
+@pytest.mark.slow(60)
+@for_each("framework", APART)
 def test_its_types_are_right(
-    framework: str, framework_environment: Callable[[str], FrameworkEnvironment], cache: Path, tmp_path: Path
+    framework: str, framework_environment: Callable[[str], FrameworkEnvironment], tmp_path: Path
 ) -> None:
+    """One after the other, each under the same path, so that what several have in common is read once."""
     pytest.importorskip("mypy", reason="mypy is not installed; it comes with the extra `dev`")
-    where = ("--python-executable", str(framework_environment(framework).python))
-    for stubs in Path(sysconfig.get_path("purelib")).glob("*-stubs"):
-        (tmp_path / stubs.name).symlink_to(stubs)
+    cache, checked = ROOT / ".tox" / "mypy" / "adapters", ROOT / ".mypy_cache"
+    if checked.exists() and not cache.exists():  # `make check` has read Trialbed and the standard library
+        shutil.copytree(checked, cache)
+    stubs = tmp_path / "stubs"
+    if not stubs.exists():
+        stubs.mkdir()
+        for found in Path(sysconfig.get_path("purelib")).glob("*-stubs"):
+            (stubs / found.name).symlink_to(found)
+    environment = ROOT / ".tox" / "mypy" / "environment"
+    environment.parent.mkdir(parents=True, exist_ok=True)
+    environment.unlink(missing_ok=True)
+    environment.symlink_to(framework_environment(framework).folder / "venv")
+    where = ("--python-executable", str(environment / "bin" / "python"), "--cache-dir", str(cache))
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *where, "--cache-dir", str(cache), f"adapters/{framework}/src"],
+        [sys.executable, "-m", "mypy", *where, f"adapters/{framework}/src"],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        env={**os.environ, "PYTHONPATH": str(stubs)},
         capture_output=True,
         text=True,
         check=False,
