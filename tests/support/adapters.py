@@ -6,12 +6,13 @@ import importlib
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from trialbed.records import Answer
-from trialbed_adapter_lab import Harness, TrialRecord
+from trialbed_adapter_lab import Harness, Latch, TrialRecord
 from trialbed_scripted import Response, ask, call, fail
 
 EACH_ALONE = """
@@ -31,14 +32,31 @@ for one, other in (("native", "controlled"), ("controlled", "native")):
 NO_COMPLETIONS = ("", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}')
 
 
+HELD = 5.0
+"""Seconds that a tool is held back at most where its caller gives up by a clock that cannot be put forward."""
+
+GIVEN_UP = 3.0
+"""Seconds after which such a caller gives up."""
+
+
+@pytest.mark.usefixtures("no_waiting")
 class NativeTests:
     """Tests of every native profile; a subclass names the adapter and its package.
+
+    Its clients repeat requests, and wait before: in its conformance checks too they need not.
 
     Class attributes:
         package: the adapter's.
     """
 
     package = ""
+
+    @pytest.fixture(autouse=True)
+    def _endless_tools_are_left_soon(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let the check of a tool without an end take seconds, not a minute, in threads and with clients that wait."""
+        if "[tool_that_takes_too_long]" in request.node.name:
+            monkeypatch.setattr("trialbed.tools.TOOL_TIMEOUT", GIVEN_UP)
+            monkeypatch.setattr("trialbed_adapter_lab.checks.patience.Latch", partial(Latch, HELD))
 
     def test_the_program_stays_short(self) -> None:
         file = importlib.import_module(f"{self.package}.native").__file__
@@ -49,7 +67,6 @@ class NativeTests:
         """In one process: to import a framework takes seconds."""
         subprocess.run([sys.executable, "-c", EACH_ALONE, self.package], check=True)
 
-    @pytest.mark.usefixtures("no_waiting")
     @pytest.mark.parametrize("status", [429, 500])
     async def test_a_request_that_fails_once_is_repeated(self, harness: Harness, status: int) -> None:
         record = await harness.run(fail(status), "done")
