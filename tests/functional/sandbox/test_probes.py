@@ -1,4 +1,4 @@
-"""What the snooping agent of the attack suite gets at."""
+"""What the snooping agent of the attack suite gets at in a sandbox; without one, see the run with hostile agents."""
 
 from __future__ import annotations
 
@@ -6,18 +6,10 @@ import pytest
 
 from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
-from trialbed_adapter_lab.hostile import PROBES, run_probes
+from trialbed_adapter_lab.hostile import run_probes
 from trialbed_plugins.executors.sandbox import check_sandbox
 
 pytestmark = pytest.mark.slow(60)
-
-KEPT = {"secrets in the environment", "tokens of other trials"}
-
-
-def test_without_a_sandbox_it_gets_at_all_but_secrets_and_other_trials() -> None:
-    found = run_probes("none")
-    assert {result.probe for result in found if result.got} == {*PROBES} - KEPT
-    assert [result for result in found if not result.held] == []
 
 
 @pytest.mark.parametrize("mode", ["process", "container"])

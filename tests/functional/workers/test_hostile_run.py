@@ -1,4 +1,4 @@
-"""A run with hostile agents: each costs its own trial, and no other one of either framework."""
+"""Runs with hostile agents: each costs its own trial and no other one, and none is scored for what it did not do."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.bench import own_environment
 
 from trialbed.records import Outcome, TrialSpec
-from trialbed_adapter_lab.hostile import ATTACKS, AttackResult
+from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, PROBES, AttackResult
 from trialbed_plugins.executors.local import LocalExecutor
 
 BENCH = Path(sys.executable).with_name("bench")
+KEPT = {"secrets in the environment", "tokens of other trials"}
 
 
 @pytest.mark.slow(75)
@@ -39,6 +41,8 @@ def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(
     results = [AttackResult(**result) for result in report["results"]]
     assert [result for result in results if not result.held] == []
     assert len(results) == len(ATTACKS)
+    check_cheats(report["cheats"])
+    check_reach(report["reach"])
     # A busy machine may keep some from their end: those have a minute each.
     own = {result.attack: result.own for result in results}
     late = [
@@ -49,6 +53,19 @@ def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(
         outcome = asyncio.run(carried_out(make_spec(attack.name)))
         assert outcome.failure is not None, attack
         assert (outcome.failure.kind, attack.message in outcome.failure.message) == (attack.kind, True), outcome.failure
+
+
+def check_cheats(found: Sequence[Mapping[str, Any]]) -> None:
+    """Each way to be scored for answers that are known is worthless, and named where it leaves a trace."""
+    # They run together by their models.
+    assert sorted((one["cheat"], one["model"]) for one in found) == sorted((one.name, one.model) for one in CHEATS)
+    assert [one for one in found if not one["held"]] == []
+
+
+def check_reach(found: Sequence[Mapping[str, Any]]) -> None:
+    """Without a sandbox an agent gets at all but secrets and other trials."""
+    assert {one["probe"] for one in found if one["got"]} == {*PROBES} - KEPT
+    assert [one for one in found if not one["held"]] == []
 
 
 async def carried_out(spec: TrialSpec) -> Outcome:
