@@ -52,11 +52,6 @@ def is_program(label: str) -> bool:
     return not (label.startswith(REFERENCE) or label.endswith(":controlled"))
 
 
-def in_another_dialect(label: str) -> bool:
-    """Whether a label is of such a program over another class of its framework for models."""
-    return is_program(label) and not label.endswith(":native")
-
-
 @dataclass(frozen=True)
 class Outcome:
     """One trial, as far as it is known beforehand.

@@ -13,7 +13,7 @@ import pytest
 from support.bench import Bench
 from support.frameworks import APART, FrameworkEnvironment
 from support.trust import one_certificate
-from support.truth import DECLARED, MAX_STEPS, POLICIES, expected, in_another_dialect, known_scores, labels
+from support.truth import DECLARED, MAX_STEPS, POLICIES, REFERENCE, expected, known_scores, labels
 from support.warm import warm_programs
 
 from trialbed.catalogs import open_dataset
@@ -29,15 +29,15 @@ pytestmark = pytest.mark.slow(90)
 
 QUERIES = (4, 11, 12, 13)
 """They have one to four gold calls, two of one Api, and all kinds of arguments, given and left to be made up."""
-FEWER = (11, 12, 13)
-"""Of these, those that engines alone, and programs over another class of their framework for models, are asked."""
+FEWER = (11, 13)
+"""Of these, those that frameworks are asked: of four calls with arguments to be made up, and of two of one Api."""
 
 AT_A_TIME = 4
 
 LABELS = labels()
 MOST_IDLE = AT_A_TIME * len(LABELS)
 """All are kept: every profile has its own."""
-ASKED = {label: FEWER if label.endswith(":controlled") or in_another_dialect(label) else QUERIES for label in LABELS}
+ASKED = {label: QUERIES if label.startswith(REFERENCE) else FEWER for label in LABELS}
 
 Documents = dict[str, dict[str, dict[str, Any]]]
 """Policy -> label -> result document."""
