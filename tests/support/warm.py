@@ -56,6 +56,8 @@ IMPORTED = (
     "trialbed",
     "trialbed_adapter_lab",
     "trialbed_evaluation",
+    "trialbed_pages",
+    "trialbed_plugins.datasets.bfcl",
     "trialbed_plugins.datasets.mini",
     "trialbed_plugins.executors.local",
     "trialbed_plugins.frameworks",
