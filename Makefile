@@ -50,7 +50,7 @@ docs-version: $(VENV)/.test
 	    version=$$(python -c 'from importlib.metadata import version; print(version("trialbed"))'); \
 	    mike deploy --update-aliases --alias-type redirect "$$version" latest && mike set-default latest
 
-# Parts of test-slow: each adapter beside its framework at today's newest releases; quick unit tests on all Pythons.
+# Parts of test-slow: each adapter beside its framework at today's newest releases; Trialbed on all Pythons.
 adapters: $(VENV)/.dev
 	$(QUICKLY) tests/suites/test_adapters.py
 
