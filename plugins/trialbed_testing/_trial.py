@@ -8,10 +8,10 @@ from copy import copy
 from functools import cached_property
 from typing import Any
 
-from trialbed.engine import SingleTrial
 from trialbed.errors import UsageError
 from trialbed.records import ApiCall, Failure, Json, TrialResult, score_key, shown_name
 from trialbed.suggestions import closest, did_you_mean
+from trialbed_testing._single import SingleTrial
 
 SHOWN = 12
 """Calls that an explanation lists."""

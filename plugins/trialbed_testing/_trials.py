@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trialbed.engine import SingleTrial, SingleTrials
 from trialbed.errors import DataError, NothingMeasured, UsageError
 from trialbed.files import temporary_folder
 from trialbed.models import ObjectModel, find_model, judge_drivers
@@ -23,7 +21,7 @@ from trialbed.store import open_run
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.wire import ModelAnswer
 from trialbed_scripted import Script, Turn
-from trialbed_testing._shared_server import CAN_SHARE, shared_server
+from trialbed_testing._single import SingleTrial, SingleTrials
 from trialbed_testing._snapshots import Snapshot
 from trialbed_testing._subjects import as_subject, name_of
 from trialbed_testing._trial import ObservedTrial
@@ -102,8 +100,7 @@ class TrialThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="trialbed-tests", daemon=True)
         self._thread.start()
-        folder = self._shared if CAN_SHARE else None
-        self._trials = SingleTrials(None if folder is None else partial(shared_server, folder))
+        self._trials = SingleTrials(self._shared)
         asyncio.run_coroutine_threadsafe(self._trials.__aenter__(), self._loop).result()
 
     def end(self) -> None:

@@ -1,6 +1,7 @@
 from ._control import ControlClient as ControlClient
 from ._control import new_trial_token as new_trial_token
 from ._judge import identity_of as identity_of
+from ._judge import judge_of as judge_of
 from ._judge import judge_order as judge_order
 from ._judge import judge_report as judge_report
 from ._judge import standing_judge as standing_judge
@@ -12,10 +13,12 @@ from ._server import ServerStart as ServerStart
 from ._server import answers as answers
 from ._server import server as server
 from ._server import server_root as server_root
+from ._server import server_start as server_start
 from ._server import split_port as split_port
-from ._single import SingleTrial as SingleTrial
-from ._single import SingleTrials as SingleTrials
 from ._spent import judge_refusal as judge_refusal
 from ._start import run as run
+from ._tools import select_for as select_for
 from ._tools import standing_selector as standing_selector
 from ._trial import DUMMY_KEY as DUMMY_KEY
+from ._trial import TrialRunner as TrialRunner
+from ._workers import worker_executor as worker_executor

@@ -11,7 +11,7 @@ from trialbed.drivers import load_driver
 from trialbed.engine._offers import RunTools
 from trialbed.model_access import HelperModels
 from trialbed.models import with_endpoint
-from trialbed.preparation import selector_driver
+from trialbed.preparation import Prepared, selector_driver
 from trialbed.records import (
     Api,
     Query,
@@ -84,12 +84,16 @@ async def select_tools(
     return found
 
 
-def select_for(query: Query, apis: Sequence[Api], open_selector: OpenSelector, max_tools: int) -> tuple[ToolSpec, ...]:
-    """Return the tools that a selector chooses for a query."""
-    selector = open_selector(apis)
-    stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
-    tools: tuple[ToolSpec, ...] = stage.tools(query, selector, max_tools=max_tools)
+def select_for(query: Query, prepared: Prepared, helpers: HelperModels) -> tuple[ToolSpec, ...]:
+    """Return the tools that the selector of what was prepared chooses for a query."""
+    apis = prepared.apis()
+    selector = prepared_selector(prepared.options, helpers, apis, own=prepared.objects.selector)
+    tools: tuple[ToolSpec, ...] = _stage(apis).tools(query, selector, max_tools=prepared.config.max_tools)
     return tools
+
+
+def _stage(apis: Sequence[Api]) -> Any:
+    return cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
 
 
 class _Chooser:
@@ -137,7 +141,5 @@ class _Chooser:
     def _selector(self) -> tuple[ToolSelector, Any]:
         if self._opened is None:
             catalog = self._apis()
-            opened = self._open(catalog)
-            stage = cast("SelectionFactory", load_driver("components", "selection").open_selection)(catalog)
-            self._opened = opened, stage
+            self._opened = self._open(catalog), _stage(catalog)
         return self._opened

@@ -99,7 +99,7 @@ class TrialRunner:
     listeners: Listeners
     judge: Judge
     models: Mapping[str, OpenedModel]
-    slots: Slots
+    slots: Slots = field(default_factory=partial(Slots, 1))
     live: frozenset[str] = frozenset()
     callbacks: CallbackServer = field(default_factory=CallbackServer)
     ambient: bool = False

@@ -10,7 +10,6 @@ import pytest
 from support.cases import for_each
 from support.scoring import NOON, api_call, model_call, tool
 
-from trialbed.engine import SingleTrial
 from trialbed.errors import UsageError
 from trialbed.records import (
     Answer,
@@ -26,6 +25,7 @@ from trialbed.records import (
     WireLog,
 )
 from trialbed_testing import ObservedTrial
+from trialbed_testing._single import SingleTrial
 
 CALLS = (api_call("a", {"id": 7}), api_call("b", error="gone"), api_call("a", {"id": 8, "all": True}))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,13 +15,15 @@ from typing import Any, Self
 
 from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, OpenedModel
-from trialbed.engine._control import ControlClient
-from trialbed.engine._judge import judge_of
-from trialbed.engine._server import ServerStart, server, server_start
-from trialbed.engine._slots import Slots
-from trialbed.engine._tools import prepared_selector, select_for
-from trialbed.engine._trial import TrialRunner
-from trialbed.engine._workers import worker_executor
+from trialbed.engine import (
+    ControlClient,
+    TrialRunner,
+    judge_of,
+    select_for,
+    server,
+    server_start,
+    worker_executor,
+)
 from trialbed.environments import EnvironmentStore, needed_environments
 from trialbed.listeners import Listeners, installed_listeners
 from trialbed.live import CallbackServer, LiveExecutor
@@ -33,9 +35,7 @@ from trialbed.settings import env_dir
 from trialbed.store import Store, new_run, new_run_id
 from trialbed.tasks import write_queries
 from trialbed.wire import ModelRequest
-
-OpenServer = Callable[[ServerStart], AbstractAsyncContextManager[ControlClient]]
-"""Opens a server that is started so, unless it runs already."""
+from trialbed_testing._shared_server import CAN_SHARE, shared_server
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,11 @@ class SingleTrials:
     """An async context manager that runs single trials, at a server which stays for all of them, as workers do.
 
     Args:
-        shared: opens a server that other processes use, too; None for servers of one's own.
+        shared: the folder where processes find the servers that they share; None for servers of one's own.
     """
 
-    def __init__(self, shared: OpenServer | None = None) -> None:
-        self._shared = shared
+    def __init__(self, shared: Path | None = None) -> None:
+        self._shared = shared if CAN_SHARE else None
         self._workers: dict[str, tuple[Executor, FrameworkInfo]] = {}
         self._stack = AsyncExitStack()
         self._callbacks = CallbackServer(stays=True)
@@ -117,8 +117,7 @@ class SingleTrials:
                 run = run.model_copy(update={"frameworks": (info,)})
             live.waited = control.time_waited
             live.connect(control.url)
-            open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
-            tools = select_for(query, prepared.apis(), open_selector, prepared.config.max_tools)
+            tools = select_for(query, prepared, helpers)
             async with judge_of(helpers, control, own=objects.judge) as judge:
                 runner = TrialRunner(
                     run=run,
@@ -133,7 +132,6 @@ class SingleTrials:
                     judge=judge,
                     models={prepared.config.model: model},
                     cached_as=prepared.cached_as,
-                    slots=Slots(1),
                     checks=objects.checks,
                     shares=False,
                 )
@@ -191,7 +189,7 @@ class SingleTrials:
                 # Models that are objects of this process have an endpoint of its own.
                 shared = None if isinstance(prepared.objects.model, ObjectModel) else self._shared
                 opened = (
-                    shared(start)
+                    shared_server(shared, start)
                     if shared is not None
                     else server(options, calls_back=True, models=[model], cache=cache)
                 )
