@@ -18,6 +18,8 @@ from trialbed.tool_calls._types import ToolCall
 SHOWN = 60
 """Characters of a value in a text."""
 
+UNREADABLE = "the arguments are not a JSON object"
+
 
 @dataclass(frozen=True)
 class AlignedCall:
@@ -45,6 +47,8 @@ class AlignedCall:
         """The differences between the arguments, in words; empty without any."""
         if self.call is None:
             return "not called"
+        if not self.right and _read_arguments(self.call.arguments) is None:
+            return UNREADABLE
         return "; ".join(
             _difference(found) for found in self.arguments if found.points is not None and found.points < 1
         )
@@ -118,7 +122,7 @@ def _best(one: AlignedCall, calls: Sequence[AskedCall], taken: set[int]) -> Alig
 
 
 def _as_tool_call(call: AskedCall) -> ToolCall:
-    return ToolCall(_key(call.api), _arguments(call.arguments), problem=call.problem)
+    return ToolCall(_key(call.api), _read_arguments(call.arguments) or {}, problem=call.problem)
 
 
 def _key(api: ApiRef | None) -> str:
@@ -126,14 +130,14 @@ def _key(api: ApiRef | None) -> str:
     return " / ".join((api.category, api.tool_name, api.api_name)) if api else ""
 
 
-def _arguments(value: Json) -> dict[str, Json]:
-    """Return the arguments of a call; none of them where they are not an object."""
+def _read_arguments(value: Json) -> dict[str, Json] | None:
+    """Return the arguments of a call; None where they are not an object."""
     if isinstance(value, str):
         try:
             value = json.loads(value or "{}")
         except (ValueError, RecursionError):
-            return {}
-    return value if isinstance(value, dict) else {}
+            return None
+    return value if isinstance(value, dict) else None
 
 
 def _difference(found: ArgumentFinding) -> str:

@@ -54,10 +54,13 @@ def test_calls_of_other_apis_and_of_none_stand_for_nothing() -> None:
     assert found.others == (other, unknown)
 
 
-def test_arguments_that_cannot_be_read_are_none() -> None:
-    cut = AskedCall("a", ref("a"), '{"x": ', 0.0, False, "invalid json")
+@pytest.mark.parametrize("arguments", ['{"x": ', "[1]", '"x"', ["x"]])
+def test_arguments_that_cannot_be_read_are_wrong_and_none_of_them_is_missing(arguments: Json) -> None:
+    cut = AskedCall("a", ref("a"), arguments, 0.0, False, "invalid json")
     (found,) = align_gold_calls([gold_call("a", x=1)], [cut], []).gold
-    assert (found.points, found.difference) == (0.0, "x is missing")
+    assert (found.points, found.difference) == (0.0, "the arguments are not a JSON object")
+    (free,) = align_gold_calls([GoldCall(api=ref("a"))], [cut], []).gold
+    assert (free.points, free.difference) == (1.0, "")
 
 
 def test_without_calls_and_without_gold_calls_there_is_nothing_to_align() -> None:
