@@ -18,8 +18,8 @@ from trialbed.preparation._variations import spread, variations_of
 from trialbed.records import COMMON_NAME, Environment, Query, RunConfig, framework_name, framework_package
 from trialbed.settings import IdentitySettings, plan_text, read_fault_plan
 
-TOLD = "told_as"
-"""Follows from the model, so that it tells no two configurations apart."""
+FOLLOWING = ("told_as", "dataset_file")
+"""Fields that follow from others, or only name them, so that they tell no two configurations apart."""
 
 
 def config_digest(config: RunConfig) -> str:
@@ -27,7 +27,7 @@ def config_digest(config: RunConfig) -> str:
 
     A setting counts only where it differs from its default, so that a run is the same as before one was added.
     """
-    values = config.model_dump(mode="json", exclude_defaults=True, exclude={TOLD})
+    values = config.model_dump(mode="json", exclude_defaults=True, exclude={*FOLLOWING})
     text = json.dumps(values, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -39,6 +39,7 @@ def run_config(
     version: str,
     commands: Mapping[str, AgentCommand],
     *,
+    dataset_file: str = "",
     objects: RunObjects = NO_OBJECTS,
     catalog: ApiCatalog | None = None,
     model: ModelInfo = ModelInfo(),  # noqa: B008 - it is frozen
@@ -47,6 +48,7 @@ def run_config(
 
     Args:
         commands: the programs among the frameworks.
+        dataset_file: the file of tasks that was given, where the options name a copy.
         objects: the parts of the run that are objects of this process, which no installed distribution answers for.
         catalog: the Apis that the selector chooses from; None if it needs none.
         model: as its driver describes it.
@@ -67,6 +69,7 @@ def run_config(
             variations,
         ),
         test_set=dataset.test_set,
+        dataset_file=dataset_file,
         dataset_digest=dataset.digest(),
         catalog_digest=None if catalog is None else catalog.digest,
         catalog_apis=None if catalog is None else len(catalog),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from trialbed.errors import UsageError
-from trialbed.preparation._configuration import TOLD, config_digest
+from trialbed.preparation._configuration import FOLLOWING, config_digest
 from trialbed.preparation._prepared import Prepared
 from trialbed.preparation._trials import count_trials
 from trialbed.records import Run, RunConfig
@@ -51,7 +51,7 @@ def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
         if changed and run.status != "finished":
             yield f"{changed} changed since run {run.run_id} began: a new run is started"
             return
-        if run.config != config and why_not_extended(run.config, config) is None:
+        if _values(run.config) != _values(config) and why_not_extended(run.config, config) is None:
             kept, total = len(store.finished_keys(run.run_id)), count_trials(config)
             yield f"run {run.run_id} has {kept} of these {total} trials; with --extend it is continued instead"
             return
@@ -111,13 +111,15 @@ def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
 def _changed_since(there: RunConfig, here: RunConfig) -> str | None:
     """Return the part that keeps a run of the same settings from being continued: Trialbed, adapters, files, tasks."""
     edited = there.dataset_digest != here.dataset_digest
-    # Tasks that are added or renamed are chosen by other ids.
-    other = (*CODE, FILES, "trialbed_version", *(("dataset_digest", "query_ids") if edited else ()))
+    # Tasks that are added or renamed are chosen by other ids; a copy of them is another file.
+    copied = there.dataset_file == here.dataset_file != ""
+    moved = ("dataset_digest", "query_ids", *(("dataset",) if copied else ())) if edited else ()
+    other = (*CODE, FILES, "trialbed_version", *moved)
     if _values(there, without=other) != _values(here, without=other):
         return None
     if there.trialbed_version != here.trialbed_version:
         return "Trialbed"
-    tasks = f"the tasks of {here.dataset}" if edited else None
+    tasks = f"the tasks of {here.named_dataset}" if edited else None
     return _changed_adapters(there, here) or _changed_files(there, here) or tasks
 
 
@@ -139,6 +141,6 @@ def _changed_adapters(there: RunConfig, here: RunConfig) -> str | None:
     return f"the adapter of {', '.join(changed)} or its environment" if changed else None
 
 
-def _values(config: RunConfig, *, without: Sequence[str]) -> dict[str, object]:
-    left_out = {*without, TOLD}
+def _values(config: RunConfig, *, without: Sequence[str] = ()) -> dict[str, object]:
+    left_out = {*without, *FOLLOWING}
     return {name: getattr(config, name) for name in type(config).model_fields if name not in left_out}

@@ -52,10 +52,12 @@ def prepare(
     check_prices(options, own_judge=objects.judge is not None)
     LiveExecutor(objects.agents)  # refuses objects that are not agents
     dataset = objects.dataset or _open_dataset(options)
-    objects = objects.with_dataset(dataset)
+    objects, dataset_file = objects.with_dataset(dataset), ""
     if keeps:
         own = objects.dataset is not None or options.dataset.partition(":")[0] in given_files(("datasets",))
-        options = with_kept_queries(options, dataset, own=own)
+        kept = with_kept_queries(options, dataset, own=own)
+        dataset_file = "" if own or kept is options else options.dataset
+        options = kept
     else:
         options = replace(options, dataset=dataset.test_set)
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
@@ -74,6 +76,7 @@ def prepare(
         queries,
         own_version(),
         commands,
+        dataset_file=dataset_file,
         objects=objects,
         catalog=(catalog := _catalog(options, dataset, objects)),
         model=model,

@@ -76,6 +76,7 @@ class Variation(Record):
 
 
 UNUSUAL: dict[str, Json] = {
+    "dataset_file": "",
     "model_identity": "",
     "told_as": None,
     "on_miss": "stop",
@@ -94,7 +95,8 @@ class RunConfig(Record, IdentitySettings):
         adapter_versions: ``framework -> adapter distribution and version``, or the lock of its environment.
         adapter_digests: ``framework -> SHA-256`` over the files of its adapter and the versions of what that needs;
             empty for a live object.
-        dataset: as given on the command line; ``dataset_digest`` is the SHA-256 of its queries.
+        dataset: as given on the command line, or a copy of its queries; ``dataset_digest`` is the SHA-256 of these.
+        dataset_file: the file of tasks that was given, where ``dataset`` is a copy; empty otherwise.
         code_digest: the SHA-256 of the source of agents, tools, scorers and the like that are objects of the program
             that made the run; None without any.
         model_identity: changes whenever the model may answer otherwise; empty where its name says it all.
@@ -111,6 +113,7 @@ class RunConfig(Record, IdentitySettings):
     adapter_versions: dict[str, str]
     adapter_digests: dict[str, str] = Field(default={})
     test_set: str
+    dataset_file: str = ""
     dataset_digest: str
     catalog_digest: str | None = None
     catalog_apis: int | None = None
@@ -148,6 +151,11 @@ class RunConfig(Record, IdentitySettings):
     def limits(self) -> Limits:
         """The bounds of each trial."""
         return Limits(max_steps=self.max_steps, timeout=self.timeout)
+
+    @property
+    def named_dataset(self) -> str:
+        """The dataset as the user gave it, where that can be given again."""
+        return self.dataset_file or self.dataset
 
     def command(self, framework: str) -> str | None:
         """The program that runs under this label, as it was given; None for an adapter."""

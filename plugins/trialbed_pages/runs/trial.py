@@ -142,7 +142,7 @@ class TrialPage:
             return None
         program = config.command(key.framework)
         agent = ["-f", framework] if program is None else ["--command", f"{framework}={program}"]
-        words = ["bench", "run", *agent, "-d", config.dataset, "--query-id", str(key.query_id)]
+        words = ["bench", "run", *agent, "-d", config.named_dataset, "--query-id", str(key.query_id)]
         words += ["--model", config.model, "--seed", str(config.seed)]
         words += ["--base-url", shown_url(config.base_url)] if config.base_url else []
         words += ["--temperature", f"{config.temperature:g}"] if config.temperature is not None else []

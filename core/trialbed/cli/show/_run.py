@@ -91,7 +91,7 @@ def _settings(run: StoredRun, report: Report, *, brief: bool) -> Iterator[str]:
         ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run, report)}"),
         ("frameworks", ", ".join(_framework_versions(run))),
         *(("program", text) for text in run.config.commands),
-        ("dataset", f"{run.config.dataset} ({run.config.test_set}), {_number(run)}, sha256 {_digest(run)}"),
+        ("dataset", f"{run.config.named_dataset} ({run.config.test_set}), {_number(run)}, sha256 {_digest(run)}"),
         *_other_settings(run),
         ("trialbed", run.config.trialbed_version),
         *([("tags", ", ".join(run.tags))] if run.tags else []),

@@ -100,6 +100,20 @@ def test_a_run_of_tasks_that_were_edited_is_not_continued_and_says_why(
     assert list(remarks(store, asked)) == [said]
 
 
+def test_an_edited_file_of_tasks_is_named_though_a_copy_of_it_ran(store: Store, add_run: AddRun) -> None:
+    add_run("old", "interrupted", dataset="tasks/desk-aa.json", dataset_file="desk.py")
+    asked = prepared(changed(dataset="tasks/desk-bb.json", dataset_file="desk.py", dataset_digest="edited"))
+    said = "the tasks of desk.py changed since run old began: a new run is started"
+    assert list(remarks(store, asked)) == [said]
+    other = changed(dataset="tasks/desk-bb.json", dataset_file="shop.py", dataset_digest="edited")
+    assert list(remarks(store, prepared(other))) == []
+
+
+def test_the_name_of_a_copied_file_tells_no_runs_apart(store: Store, add_run: AddRun) -> None:
+    run = add_run("old", "interrupted", dataset_file="desk.py")
+    assert find_run(store, prepared(changed(dataset_file="moved/desk.py"))) == run
+
+
 def test_nothing_is_said_of_finished_runs_of_another_adapter(store: Store, add_run: AddRun) -> None:
     add_run("old")
     assert list(remarks(store, prepared(changed(**OTHER_CODE)))) == []
@@ -228,6 +242,7 @@ def test_every_setting_that_may_not_change_is_tested() -> None:
         "adapter_versions",
         "adapter_digests",
         "told_as",
+        "dataset_file",
         "variations",
         "plugin_files",  # named in words, and tested apart
     }

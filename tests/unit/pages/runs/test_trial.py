@@ -49,6 +49,17 @@ def test_without_a_verdict_it_says_whether_there_is_an_answer(stored: Path, text
         assert page.conclusion == said
 
 
+def test_tasks_that_need_their_functions_are_run_again_from_the_file_that_has_them(stored: Path) -> None:
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        old = reader.run(NEW).record
+        config = old.config.model_copy(update={"dataset": ".trialbed/tasks/desk-aa.json", "dataset_file": "desk.py"})
+        store.create_run(old.model_copy(update={"run_id": "copied", "config": config}))
+        store.add_trial("copied", trial("reference", 1, wrong=False))
+        run = reader.run("copied")
+        (page,) = (TrialPage(run, one, None) for one in run.trials())
+        assert str(page.run_command).startswith("bench run -f reference -d desk.py --query-id 1 ")
+
+
 def test_what_comes_from_elsewhere_stays_one_word_of_the_command() -> None:
     words = ["bench", "run", "--query-id", "1; touch $(pwned) 'x'", "--model", "a model"]
     assert shlex.split(as_command(words)) == words
