@@ -169,6 +169,9 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
 def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[EndpointSummary]:
     import asyncio
 
+    from trialbed.cli.stored import announce_folder
+
+    announce_folder(options.store)
     try:
         return asyncio.run(_verify(cases, targets, options))
     except asyncio.CancelledError:
