@@ -164,7 +164,12 @@ def _on_answered(summary: Summary) -> Iterator[str]:
 
 
 def _on_repeats(success: Success) -> Iterator[str]:
-    """pass@k and pass^k, where trials are repeated."""
+    """pass@k and pass^k, where trials are repeated; once where they are the same for each k, as where all fail."""
+    texts = {mean_text(mean) for found in (success.any, success.each) for mean in found.values()}
+    if len(texts) == 1:
+        most = max(success.any)
+        yield f"solved in any and in each of k trials of a query, k up to {most}: pass@k and pass^k {texts.pop()}"
+        return
     for found, name, meaning in ((success.any, "pass@", "any"), (success.each, "pass^", "each")):
         if found:
             figures = ", ".join(f"{name}{k} {mean_text(mean)}" for k, mean in found.items())

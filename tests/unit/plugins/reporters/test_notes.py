@@ -10,9 +10,10 @@ from xml.etree import ElementTree as Xml
 import pytest
 from support.run_reports import document, reason, reported
 
-from trialbed.report import Integrity, IntegrityTally, check_thresholds
+from trialbed.report import Integrity, IntegrityTally, ScoreMean, Success, check_thresholds
 from trialbed.views import UNKNOWN
 from trialbed_plugins.reporters import JunitReporter
+from trialbed_plugins.reporters._notes import _on_repeats
 
 Show = Callable[..., str]
 
@@ -40,6 +41,16 @@ def test_the_reasons_of_failures_stand_below(show: Show) -> None:
     assert "1 of 20 trials were not measured (endpoint): an endpoint" in text.replace("a endpoint", "an endpoint")
     assert "solved could not be determined for 3 trials (judge): judge m: no verdict [query 7: bench" in text
     assert "over the 20 trials without failure alone: solved 0.8" in text
+
+
+def test_success_over_repeats_that_is_the_same_for_each_k_is_said_once() -> None:
+    none, half = ScoreMean(0.0, (0.0, 0.39), 6), ScoreMean(0.5, (0.2, 0.8), 6)
+    each_k = {1: none, 2: none, 3: none}
+    assert list(_on_repeats(Success(any=each_k, each=each_k))) == [
+        "solved in any and in each of k trials of a query, k up to 3: pass@k and pass^k 0.00 [0.00, 0.39]"
+    ]
+    assert len(list(_on_repeats(Success(any={1: none, 2: half}, each={1: none, 2: none})))) == 2
+    assert list(_on_repeats(Success(any={}, each={}))) == []
 
 
 def test_the_wires_facts_are_noted(show: Show) -> None:
