@@ -13,12 +13,13 @@ from trialbed.report.comparison import (
     ScoreFinding,
     Side,
     chosen_baseline,
-    finding_notes,
+    explanations,
     missing_trials,
     open_ranks,
     paired_findings,
     rank_notes,
     run_pairs,
+    verdict_notes,
 )
 from trialbed.scoring import JUDGED, TIMES
 from trialbed.settings import MARGIN
@@ -185,7 +186,7 @@ class RunPage:
         """The run's main settings, by name."""
         config = self.run.config
         settings = {
-            "dataset": f"{config.dataset} ({config.test_set}), sha256 {config.dataset_digest[:12]}",
+            "dataset": f"{config.named_dataset} ({config.test_set}), sha256 {config.dataset_digest[:12]}",
             "queries": f"{len(config.query_ids)} x {config.repeat}",
             "model": ", ".join(config.models),
             "endpoint": shown_url(config.base_url) if config.base_url else "",
@@ -223,9 +224,9 @@ class Differences:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences on p-values and verdicts."""
+        """Sentences on p-values, verdicts and ranks."""
         ranks = rank_notes(self.ranks, self._scores_with_order[:1], named=score_words)
-        return [*finding_notes(self.findings, named=score_words), *ranks]
+        return [*verdict_notes(self.findings), *explanations(self.findings, score_words), *ranks]
 
     @property
     def rank_plots(self) -> list[IntervalPlot]:

@@ -96,25 +96,35 @@ def finding_notes(findings: Sequence[ScoreFinding], named: Callable[[str], str] 
     Args:
         named: names a score.
     """
-    if tested := sorted({finding.comparisons for finding in findings if finding.changed_queries}):
-        number = "one comparison" if tested == [1] else f"{' and '.join(map(str, tested))} comparisons"
+    if number := _comparisons(findings):
         yield f"p is adjusted over the {number} made at once."
     yield from explanations(findings, named)
+
+
+def _comparisons(findings: Sequence[ScoreFinding]) -> str:
+    """Return over how many comparisons p-values are adjusted, in words; empty where there is no p-value."""
+    tested = sorted({finding.comparisons for finding in findings if finding.changed_queries})
+    if tested == [1]:
+        return "one comparison"
+    return f"{' and '.join(map(str, tested))} comparisons" if tested else ""
 
 
 def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     """Yield the notes that explain the verdicts among these findings."""
     verdicts = {finding.verdict for finding in findings}
-    if verdicts - {"identical"}:
-        tested = findings[0].comparisons
+    if number := _comparisons(findings):
         yield (
-            f"p: McNemar's exact or a paired permutation test, adjusted by Holm's method over {tested} "
-            f"{'comparison' if tested == 1 else 'comparisons'}; better and worse are below 0.05."
+            "p: McNemar's exact or a paired permutation test, adjusted by Holm's method over the "
+            f"{number} made at once; better and worse are below 0.05."
         )
     if "equivalent" in verdicts:
         yield f"equivalent: shown to differ by less than {findings[0].margin:g}, the margin."
     if "identical" in verdicts:
-        yield "identical: the same value on every query asked; its interval is about queries that were not."
+        yield (
+            "identical: the same on every query asked. Queries that were not asked may differ: as no difference was "
+            "seen, the interval takes each of them to be as large as it can be. "
+            "Where differences were seen, it takes others to be as large as the largest of them."
+        )
     if "too few" in verdicts:
         yield "too few: too few queries to tell; the number in brackets says about how many would be enough."
 

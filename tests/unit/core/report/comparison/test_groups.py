@@ -188,7 +188,7 @@ def test_p_values_are_adjusted_over_all_scores_and_candidates(write) -> None:
     both = compared(a, b, c)
     found = [one["findings"]["sopr_score"] for one in both.document]
     assert [one["p_adjusted"] for one in found] == [pytest.approx(2 * alone["p"])] * 2
-    assert text(both).count("adjusted by Holm's method over 2 comparisons") == 2
+    assert text(both).count("adjusted by Holm's method over the 2 comparisons made at once") == 2
 
 
 def test_one_alone_is_not_a_comparison(write) -> None:
