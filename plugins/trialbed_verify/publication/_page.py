@@ -24,11 +24,11 @@ from trialbed.views import (
     markdown,
 )
 from trialbed_verify.comparison import VendorComparison
-from trialbed_verify.panel import Mean, PanelGate
+from trialbed_verify.panel import GateResult, Mean, PanelGate
 from trialbed_verify.publication._commands import rerun_commands
 from trialbed_verify.publication._evidence import differences, examples_of_findings
 from trialbed_verify.publication._sources import Source, read_source
-from trialbed_verify.views import VendorSuites, comparison_tables, conclusion, panel_reasons, suite_tables
+from trialbed_verify.views import VendorSuites, brief_reasons, comparison_tables, conclusion, suite_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
@@ -38,6 +38,9 @@ NO_REPLY = (
 )
 
 NO_BASELINE = "There is no baseline among these vendors, so none is judged."
+
+LEAST = 3
+"""Gates that are drawn at least."""
 
 VERDICTS = (
     "equivalent: every gate is shown to lie within its margin. different: a gate is shown to lie beyond it. "
@@ -151,15 +154,19 @@ def comparison_parts(found: VendorComparison) -> Iterator[Part]:
     """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
     vendor = found.vendor.vendor
     panel, *others = comparison_tables([found])
-    yield Table(panel.title, notes=list(panel_reasons(found.panel)))
-    points = [_point(one.gate, one.excess) for one in found.panel.gates if one.excess]
+    gates = [one for one in found.panel.gates if one.excess]
+    drawn = _telling(gates)
+    within = [one.gate.label for one in gates if one not in drawn]
+    rest = [f"Shown to lie within the margin, and not drawn: {', '.join(within)}."] if within else []
+    yield Table(panel.title, notes=[*brief_reasons(found.panel), *rest])
+    points = [_point(one.gate, one.excess) for one in drawn if one.excess]
     if points:
         title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
     if (examples := differences(found)) is not None:
         yield examples
-    gates = replace(panel, title="Gates", notes=panel.notes[-1:])
-    yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens, times and tests", [gates, *others])
+    table = replace(panel, title="Gates", notes=panel.notes[-1:])
+    yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens, times and tests", [table, *others])
 
 
 def page(
@@ -212,6 +219,21 @@ def _read(reply: Path | None) -> str | None:
         return reply.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"--reply {reply}: cannot be read as text: {error}") from error
+
+
+def _telling(gates: Sequence[GateResult]) -> list[GateResult]:
+    """Return the gates that are not shown to lie within the margin, and as many others as make a plot, in their order.
+
+    Of the others, those that come nearest to the margin.
+    """
+    unsettled = sum(one.finding != "equivalent" for one in gates)
+    chosen = sorted(gates, key=lambda one: (one.finding == "equivalent", -_reach(one)))[: max(LEAST, unsettled)]
+    return [one for one in gates if one in chosen]
+
+
+def _reach(one: GateResult) -> float:
+    """Return how far the interval of a gate goes, in margins."""
+    return max(abs(one.excess.low), abs(one.excess.high)) / one.gate.margin if one.excess else 0.0
 
 
 def _point(gate: PanelGate, excess: Mean) -> PlotPoint:

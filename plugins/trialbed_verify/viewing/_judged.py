@@ -26,6 +26,8 @@ Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
 COLUMNS = ("vendor", "verdict", "answers in 1,000 that break a caller", "gates that differ", "cases")
 
+ANSWERS = "All figures of the answers: rates, times, tokens, failures, findings and files"
+
 UNMARKED = "No vendor of {model} is marked as the baseline; the one of the first file is taken: {vendor}."
 
 
@@ -37,13 +39,13 @@ class _Judged(NamedTuple):
 
 
 def verification_parts(files: Sequence[Path]) -> list[Any]:
-    """Return all about the vendors of one verification: how they differ, the ranks, and their answers."""
+    """Return all about the vendors of one verification: how they differ, the ranks, and, below a line, their answers."""
     vendors = read_vendors(files)
-    parts = list(vendor_parts(vendors))
+    lead, *parts = vendor_parts(vendors)
     if len(files) == 1:
-        return parts
+        return [lead, *parts]
     judged = _compare_and_rank(vendors)
-    return [*_comparisons(judged), *_ranks(judged), *parts]
+    return [*_comparisons(judged), *_ranks(judged), lead, Folded(ANSWERS, parts)]
 
 
 def answers(files: Sequence[Path]) -> list[Any]:

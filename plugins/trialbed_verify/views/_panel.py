@@ -68,10 +68,24 @@ def _interval(mean: Mean | None) -> str:
     return UNKNOWN if mean is None else f"{mean.value:+.3f} [{mean.low:.3f}, {mean.high:.3f}]"
 
 
-def panel_reasons(panel: Panel) -> Iterator[str]:
+def _panel_reasons(panel: Panel) -> Iterator[str]:
     """Yield the reasons of the verdict, and of each gate that differs."""
-    yield from (f"{text[0].upper()}{text[1:]}." for text in (panel.reason, *panel.remarks))
+    yield from _verdict_reasons(panel)
     yield from (_gate_reason(one) for one in panel.gates if one.finding == "different")
+
+
+def brief_reasons(panel: Panel) -> Iterator[str]:
+    """Yield the reasons of the verdict, and the gates that differ for the same reason in one sentence."""
+    yield from _verdict_reasons(panel)
+    alike: dict[str, list[str]] = {}
+    for one in panel.gates:
+        if one.finding == "different":
+            alike.setdefault(one.reason, []).append(f"{one.gate.label} ({one.gate.meaning})")
+    yield from (f"{reason[0].upper()}{reason[1:]}: {', '.join(gates)}." for reason, gates in alike.items())
+
+
+def _verdict_reasons(panel: Panel) -> Iterator[str]:
+    yield from (f"{text[0].upper()}{text[1:]}." for text in (panel.reason, *panel.remarks))
 
 
 def _gate_reason(one: GateResult) -> str:
@@ -80,7 +94,7 @@ def _gate_reason(one: GateResult) -> str:
 
 def _notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
     examples = {_gate_reason(one): one.example for one in panel.gates}
-    for text in panel_reasons(panel):
+    for text in _panel_reasons(panel):
         yield text
         yield from _example(examples.get(text), vendor, baseline)
     ours, theirs = panel.trials

@@ -61,6 +61,13 @@ def test_the_page_has_the_verdict_its_examples_and_what_proves_them(files: list[
     assert str(files[0].parent) not in text, "paths of this machine are nobody else's business"
 
 
+def test_gates_that_differ_alike_share_a_sentence(files: list[Path]) -> None:
+    text = page(files, "page.html")
+    said = next(line for line in text.splitlines() if "Its excess is shown to exceed the margin: " in line)
+    assert "text-leaks (" in said
+    assert "decision (" not in said
+
+
 def test_nothing_that_a_vendor_says_is_more_than_text(files: list[Path]) -> None:
     text = page(files, "page.html", reply=f"We object. {EVIL}\nSecond line.")
     assert "<script" not in text
