@@ -58,6 +58,17 @@ def breakable(text: object) -> Markup:
     return Markup("<wbr>").join(escape(part) for part in parts)
 
 
+def command_words(text: object) -> Markup:
+    """Return a command whose options no line breaks at a hyphen."""
+    from markupsafe import Markup, escape
+
+    words = printable(str(text)).split(" ")
+    return Markup(" ").join(
+        Markup('<span class="option">{}</span>').format(word) if word.startswith("-") else escape(word)
+        for word in words
+    )
+
+
 def score_grade(score: Score) -> str:
     """Return the class of a score of quality, for its colour; none for other figures."""
     return grade_of(score.value) if score.bounded and score.quality else ""
@@ -89,6 +100,7 @@ def _environment() -> Environment:
         "printable": printable,
         "multiline": multiline,
         "breakable": breakable,
+        "command_words": command_words,
         "indent_json": indent_json,
         "mean": mean_text,
         "urlencode_all": urlencode,

@@ -175,10 +175,14 @@ class Timeline(Drawing):
         return 8 + ROW * len(self.lanes)
 
     @property
+    def length(self) -> float:
+        """Seconds that the line is long."""
+        return max([self.total, *(span.start + span.length for span in self.spans)])
+
+    @property
     def scale(self) -> Scale:
         """Seconds from the beginning."""
-        last = max([self.total, *(span.start + span.length for span in self.spans)])
-        return Scale(0.0, last or 1.0, self.left, self.width - 2 * EDGE)
+        return Scale(0.0, self.length or 1.0, self.left, self.width - 2 * EDGE)
 
     @property
     def rectangles(self) -> list[tuple[BarSpan, float, float, int, int]]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import cached_property
 
 from trialbed.report.inspection import Exchange, ToolExchange, api_name, as_text, end_text
 from trialbed.scoring import JUDGED
 from trialbed.store import StoredTrial
+from trialbed.views import Timeline
 from trialbed_pages.runs.trial import ShownExchange, TrialPage
 
 Row = tuple[ShownExchange | None, ShownExchange | None]
+
+ScorePair = tuple[str, float | None, float | None]
+"""A score by its name, in both trials."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +51,24 @@ class PairPage:
         return f"{course}; {self.sides[0].label} {left}, {self.sides[1].label} {right}."
 
     @property
-    def scores(self) -> list[tuple[str, float | None, float | None]]:
-        """The scores of both by name."""
+    def timelines(self) -> list[Timeline]:
+        """The parties at work in each, on one scale."""
+        found = [side.timeline for side in self.sides]
+        longest = max(one.length for one in found)
+        return [replace(one, total=longest) for one in found]
+
+    @property
+    def differing(self) -> list[ScorePair]:
+        """The scores that differ."""
+        return [one for one in self._scores if one[1] != one[2]]
+
+    @property
+    def equal(self) -> list[ScorePair]:
+        """The scores that are the same."""
+        return [one for one in self._scores if one[1] == one[2]]
+
+    @cached_property
+    def _scores(self) -> list[ScorePair]:
         left, right = (side.trial for side in self.sides)
         names = dict.fromkeys(score.name for score in (*left.scores, *right.scores))
         return [(name, _value(left, name), _value(right, name)) for name in names]

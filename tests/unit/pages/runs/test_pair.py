@@ -1,4 +1,4 @@
-"""The sentence that the page of two trials begins with."""
+"""The sentence that the page of two trials begins with, their times and their scores."""
 
 from __future__ import annotations
 
@@ -16,6 +16,23 @@ ENDS = {
     ("Unsolved", 0.0): "did not solve the task",
     (None, None): "answered",
 }
+
+
+def test_two_trials_share_a_scale_of_time_and_what_differs_stands_apart(stored: Path) -> None:
+    timed = []
+    for query, wall, value in ((100, 2.0, 0.0), (101, 8.0, 1.0)):
+        made = trial("reference", query, wrong=False)
+        outcome = made.outcome.model_copy(update={"wall_time": wall})
+        scores = (Score(name="sopr_score", value=value), Score(name="used_results", value=1.0))
+        timed.append(made.model_copy(update={"outcome": outcome, "scores": scores}))
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        for one in timed:
+            store.add_trial(NEW, one)
+        own = {one.key.query_id: TrialPage(reader.run(NEW), one, None) for one in reader.run(NEW).trials()}
+        page = PairPage((own[100], own[101]))
+        assert [one.scale.high for one in page.timelines] == [8.0, 8.0]
+    assert page.differing == [("sopr_score", 0.0, 1.0)]
+    assert page.equal == [("used_results", 1.0, 1.0)]
 
 
 @pytest.mark.parametrize("verdict", ENDS)
