@@ -9,6 +9,7 @@ import os
 import shlex
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_bytes
 from trialbed.settings import secret_values
-from trialbed.views import UNKNOWN, Table, csv_text, escape_markdown, html_parts, markdown, svg_file
+from trialbed.views import UNKNOWN, Folded, Table, csv_text, escape_markdown, html_parts, markdown, svg_file
 from trialbed_pages.publishing._board import board_tables
 from trialbed_pages.publishing._figures import figures_of
 from trialbed_pages.publishing._manifest import (
@@ -29,7 +30,7 @@ from trialbed_pages.publishing._manifest import (
     read_manifest,
 )
 from trialbed_pages.publishing._numbers import RunNumbers
-from trialbed_pages.publishing._page import Part, lead_of, losses_of, names_of, parts_of, title_of
+from trialbed_pages.publishing._page import TASKS, Part, lead_of, losses_of, names_of, parts_of, title_of
 from trialbed_pages.rendering import render
 
 PAGE = "index.html"
@@ -170,6 +171,9 @@ def _not_written(folder: Path, error: OSError) -> UsageError:
     return UsageError(f"{folder}: cannot be written: {error.strerror}; name another folder with --output")
 
 
+PROVENANCE, EVIDENCE = "Where the numbers come from", "Evidence"
+
+
 class Section(NamedTuple):
     """A part of the page; ``file`` is that of a figure, empty for a table."""
 
@@ -191,10 +195,17 @@ def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iter
 
 
 def _page(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
-    sections = html_parts("", [section.part for section in _sections(manifest, runs)])
+    sections = html_parts("", [_fold(section.part) for section in _sections(manifest, runs)])
     commands = _commands(manifest.runs)
     shown = {"title": title_of(runs), "lead": _lead(runs), "sections": sections, "commands": commands}
     return render("published.html", "", **shown, names=[*manifest.kept, NUMBERS, LOSSES, TEXT, NAME])
+
+
+def _fold(part: Part) -> Part | Folded:
+    """Return a section, below a line that unfolds it where few readers ask for it."""
+    if not isinstance(part, Table) or not part.title.endswith((TASKS, PROVENANCE, EVIDENCE)):
+        return part
+    return Folded(part.title, [replace(part, title="")])
 
 
 def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
@@ -228,12 +239,12 @@ def _provenance(runs: Sequence[RunSource]) -> Table:
     labels = dict.fromkeys(label for run in runs for label in run.environments)
     rows += [(f"packages of {label}", *(run.environments.get(label, UNKNOWN) for run in runs)) for label in labels]
     notes = [f"{run.name} cannot be made again from these files: {run.cannot}." for run in runs if run.cannot]
-    return Table.of("Where the numbers come from", ("", *(run.name for run in runs)), rows, notes)
+    return Table.of(PROVENANCE, ("", *(run.name for run in runs)), rows, notes)
 
 
 def _files(manifest: PublicationManifest) -> Table:
     note = f"The digests of all files stand in {NAME}."
-    return Table.of("Evidence", ("file", "SHA-256"), list(manifest.kept.items()), [note])
+    return Table.of(EVIDENCE, ("file", "SHA-256"), list(manifest.kept.items()), [note])
 
 
 def _commands(runs: Sequence[RunSource]) -> str:

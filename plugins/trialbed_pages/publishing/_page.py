@@ -214,7 +214,7 @@ def _causes(found: Sequence[PublishedFinding]) -> Iterator[str]:
         yield f"Where {framework} is lower in a task than its controlled profile, by any score: {told_of}."
 
 
-LOST = "Where calls were lost"
+LOST, TASKS = "Where calls were lost", "Each task"
 
 UNCALLED = "unsolved without an expected call"
 
@@ -324,7 +324,7 @@ def _tasks(run: RunNumbers, prefix: str) -> Table:
         share = f"{sum(trials):g} of {len(trials)}"
         rows.append((f"{task.query}: {task.text}", str(task.tools), str(task.calls), share, str(always), str(never)))
     columns = ("", "tools", "calls", "trials solved", "set-ups: always", "never")
-    return Table.of(f"{prefix}Each task", columns, rows)
+    return Table.of(f"{prefix}{TASKS}", columns, rows)
 
 
 def losses_of(runs: Sequence[RunNumbers]) -> list[Mapping[str, str | int]]:

@@ -39,7 +39,7 @@ class _Judged(NamedTuple):
 
 
 def verification_parts(files: Sequence[Path]) -> list[Any]:
-    """Return all about the vendors of one verification: how they differ, the ranks, and, below a line, their answers."""
+    """Return all about the vendors of one verification: how they differ, their ranks, and, folded, their answers."""
     vendors = read_vendors(files)
     lead, *parts = vendor_parts(vendors)
     if len(files) == 1:
