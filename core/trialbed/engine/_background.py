@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+MADE = 5_000
+"""Objects that trials make, beyond those that are gone, before garbage is searched for: those of some failed trials."""
+
 
 @asynccontextmanager
 async def meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[T]]:
@@ -24,12 +27,18 @@ async def meanwhile(work: Coroutine[Any, Any, T]) -> AsyncIterator[asyncio.Task[
 
 @contextmanager
 def frozen_heap() -> Iterator[None]:
-    """Leave all objects of now out of the search for garbage, which takes longer than a short trial."""
+    """Leave all objects of now out of the search for garbage, which takes longer than a short trial.
+
+    It is also made more seldom: trials that end well leave nothing that only a search would find.
+    """
     if gc.get_freeze_count():  # by the calling program, which knows best when to end that
         yield
         return
+    first, *others = thresholds = gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(max(first, MADE) if first else 0, *others)
     try:
         yield
     finally:
+        gc.set_threshold(*thresholds)
         gc.unfreeze()

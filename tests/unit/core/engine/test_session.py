@@ -32,9 +32,26 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_the_heap_is_frozen_while_trials_run(called: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
+    usual = gc.get_threshold()
     with frozen_heap():
         assert called == ["freeze"]
+        assert gc.get_threshold()[0] > usual[0]
     assert called == ["freeze", "unfreeze"]
+    assert gc.get_threshold() == usual
+
+
+def test_a_program_that_searches_for_no_garbage_has_none_searched_for(
+    called: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = gc.get_threshold()
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
+    gc.set_threshold(0, *usual[1:])
+    try:
+        with frozen_heap():
+            assert gc.get_threshold()[0] == 0
+    finally:
+        gc.set_threshold(*usual)
+    assert called
 
 
 def test_what_the_program_itself_has_frozen_stays_so(called: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
