@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import wraps
+from threading import Lock
+from typing import ParamSpec, TypeVar
 
 Args = ParamSpec("Args")
 Result = TypeVar("Result")
 
 
 def once_for(most: int) -> Callable[[Callable[Args, Result]], Callable[Args, Result]]:
-    """Keep the results of a function for the last objects that it was called with, which nobody changes.
+    """Keep the last results of a function for the objects that it was called with, which nobody changes.
 
     Two calls are the same if all arguments are the same objects, which are kept alive as long as the result is. Both
     get one result, so it must be such that nobody can change it.
@@ -21,31 +22,25 @@ def once_for(most: int) -> Callable[[Callable[Args, Result]], Callable[Args, Res
     """
 
     def decorate(function: Callable[Args, Result]) -> Callable[Args, Result]:
-        kept = lru_cache(maxsize=most)(partial(_apply, function))
+        # By their numbers, which are nobody else's as long as the objects are kept beside the result: objects that
+        # compare in Python would take longer than many of the functions.
+        kept: dict[tuple[int, ...], tuple[object, Result]] = {}
+        changing = Lock()
 
         @wraps(function)
         def call(*things: Args.args, **named: Args.kwargs) -> Result:
-            return function(*things, **named) if named else kept(*map(_Same, things))
+            if named:
+                return function(*things, **named)
+            key = tuple(map(id, things))
+            found = kept.get(key)
+            if found is None:
+                found = things, function(*things, **named)
+                with changing:
+                    while len(kept) >= most:
+                        del kept[next(iter(kept))]
+                    kept[key] = found
+            return found[1]
 
         return call
 
     return decorate
-
-
-def _apply(function: Callable[..., Result], *given: _Same) -> Result:
-    return function(*(one.thing for one in given))
-
-
-class _Same:
-    """Equal to another where both stand for one object."""
-
-    __slots__ = ("thing",)
-
-    def __init__(self, thing: Any) -> None:
-        self.thing = thing
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.thing is other.thing
-
-    def __hash__(self) -> int:
-        return id(self.thing)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
+from trialbed.identity import once_for
 from trialbed.texts import json_leaves
 
 MIN_TEXT = 3
@@ -19,9 +20,18 @@ def evidence_values(response: Any) -> tuple[str, ...]:
     """Return the distinctive leaf values of a response, in document order, each once, as text.
 
     Distinctive are texts of 3 to 200 characters and numbers of at least two digits; booleans, nulls and
-    keys are not. A response that is JSON in a text is read.
+    keys are not. A response that is JSON in a text is read. Nobody changes a response whose values were read.
     """
+    # One that is no text is read once for all scores of its trial.
+    read = _values_of if isinstance(response, dict | list) else _read_values
+    return read(response)
+
+
+def _read_values(response: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_leaves(_parse(response))))
+
+
+_values_of = once_for(16)(_read_values)
 
 
 def every_value(response: Any) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 from trialbed.identity import once_for
@@ -47,6 +47,7 @@ class RequestedCall:
         place: of the model request in the log, and of the call in its answer.
         time: when the answer began, in seconds.
         pair: the Api; None for a tool of the framework's own.
+        arguments: as canonical JSON, which is equal for calls that ask for the same.
         barred: why it is not the model's decision; empty where it is.
     """
 
@@ -54,12 +55,8 @@ class RequestedCall:
     time: float
     call: SentCall
     pair: Pair | None
+    arguments: str
     barred: Literal["", "forced", "dictated"] = ""
-
-    @cached_property
-    def arguments(self) -> str:
-        """The arguments as canonical JSON; equal for calls that ask for the same."""
-        return canonical(self.call.arguments)
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,6 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
     model wrote as text counts where the request offered no tools, because the framework describes them in its prompt.
     """
     requested = requested_calls(wire, tools)
-    schemas = {tool.api.pair: tool.parameters for tool in tools}
     # The model's own decisions first: a call that was forced accounts for nothing that one of them accounts for.
     left = sorted((one for one in requested if one.pair is not None), key=lambda one: bool(one.barred))
     sources: dict[int, CallSource] = {}
@@ -110,16 +106,24 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
     match(
         lambda call, one: (
             one.pair == call.api.pair
-            and not unwritten_values(call.arguments, one.call.arguments, schemas.get(call.api.pair))
+            and not unwritten_values(call.arguments, one.call.arguments, _schemas(tools).get(call.api.pair))
         )
     )
     match(lambda call, one: one.pair == call.api.pair, changed="changed")
+    if len(sources) < len(wire.api_calls):
+        _add_others(sources, wire, requested, tools)
+    return tuple(sources[number] for number in range(len(wire.api_calls)))
+
+
+def _add_others(
+    sources: dict[int, CallSource], wire: WireLog, requested: Sequence[RequestedCall], tools: Sequence[ToolSpec]
+) -> None:
+    """Add the sources of calls for which the model sent none of their Api."""
     own = [one for one in requested if one.pair is None and not one.barred]
     names = {tool.api.pair: tool.name for tool in tools}
     for number, call in enumerate(wire.api_calls):
         if number not in sources:
             sources[number] = CallSource("own tool" if _is_named(call, names.get(call.api.pair, ""), own) else "none")
-    return tuple(sources[number] for number in range(len(wire.api_calls)))
 
 
 def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
@@ -131,7 +135,7 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ..
 @once_for(8)
 def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[RequestedCall, ...]:
     """Return every call that the model asked for, and whether it had a choice."""
-    pairs = {tool.name: tool.api.pair for tool in tools}
+    pairs = _pairs(tools)
     found: list[RequestedCall] = []
     said: set[tuple[str, str]] = set()
     decided: dict[str, set[str]] = {}
@@ -144,7 +148,8 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Requested
             pair = pairs.get(call.tool_name)
             if pair is None and call.problem == "unknown tool":
                 continue
-            sign = call.tool_name, canonical(call.arguments)
+            arguments = canonical(call.arguments)
+            sign = call.tool_name, arguments
             # A call that the model had cut short: a request may repeat it, and close its brackets.
             begun = call.tool_name, _compact([call.arguments]).rstrip("]}")
             barred: Literal["", "forced", "dictated"] = ""
@@ -152,15 +157,25 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Requested
                 barred = "forced"
             elif request is not None and pair is not None and said.isdisjoint((sign, begun)):
                 text = _compact_request(request) if text is None else text
-                others = decided.get(sign[1], ())
+                others = decided.get(arguments, ())
                 if _is_dictated(call, text, tools, others) and not _is_of_api(call, wire, turn.started):
                     barred = "dictated"
             said.update((sign, begun))
             if not barred:
-                decided.setdefault(sign[1], set()).add(call.tool_name)
+                decided.setdefault(arguments, set()).add(call.tool_name)
             time = turn.started + (turn.first_token or 0.0)
-            found.append(RequestedCall((number, place), time, call, pair, barred))
+            found.append(RequestedCall((number, place), time, call, pair, arguments, barred))
     return tuple(found)
+
+
+@once_for(128)
+def _pairs(tools: Sequence[ToolSpec]) -> Mapping[str, Pair]:
+    return {tool.name: tool.api.pair for tool in tools}
+
+
+@once_for(128)
+def _schemas(tools: Sequence[ToolSpec]) -> Mapping[Pair, Mapping[str, Json]]:
+    return {tool.api.pair: tool.parameters for tool in tools}
 
 
 def is_forced(request: ModelRequest, tools: int) -> bool:
