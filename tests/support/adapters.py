@@ -41,7 +41,7 @@ class NativeTests:
     def _endless_tools_are_left_soon(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
         """Let the check of a tool without an end take seconds, not a minute, in threads and with clients that wait."""
         if "[tool_that_takes_too_long]" in request.node.name:
-            monkeypatch.setattr("trialbed.tools.TOOL_TIMEOUT", GIVEN_UP)
+            monkeypatch.setattr("trialbed.tools._tool.TOOL_TIMEOUT", GIVEN_UP)
             monkeypatch.setattr("trialbed_adapter_lab.checks.patience.Latch", partial(Latch, HELD))
 
     def test_the_program_stays_short(self) -> None:

@@ -22,6 +22,12 @@ from ._folders import store_file as store_file
 from ._folders import weights_dir as weights_dir
 from ._identity import SANDBOXES as SANDBOXES
 from ._identity import IdentitySettings as IdentitySettings
+from ._keys import CONTROL_TOKEN as CONTROL_TOKEN
+from ._keys import REAL_KEY as REAL_KEY
+from ._keys import SERVER_TOKEN as SERVER_TOKEN
+from ._keys import SIMULATOR_KEY as SIMULATOR_KEY
+from ._keys import UPSTREAM_KEY as UPSTREAM_KEY
+from ._keys import UPSTREAM_KEYS as UPSTREAM_KEYS
 from ._keys import key_variable as key_variable
 from ._run import MARGIN as MARGIN
 from ._run import RunSettings as RunSettings
@@ -29,9 +35,3 @@ from ._secrets import MIN_SECRET as MIN_SECRET
 from ._secrets import REDACTED as REDACTED
 from ._secrets import is_secret as is_secret
 from ._secrets import secret_values as secret_values
-from ._server_variables import CONTROL_TOKEN as CONTROL_TOKEN
-from ._server_variables import REAL_KEY as REAL_KEY
-from ._server_variables import SERVER_TOKEN as SERVER_TOKEN
-from ._server_variables import SIMULATOR_KEY as SIMULATOR_KEY
-from ._server_variables import UPSTREAM_KEY as UPSTREAM_KEY
-from ._server_variables import UPSTREAM_KEYS as UPSTREAM_KEYS

@@ -94,7 +94,7 @@ class Tool:
             ImportError: langchain-core is not installed.
         """
         try:
-            from trialbed._langchain import LangChainTool
+            from trialbed.tools._langchain import LangChainTool
         except ModuleNotFoundError as error:
             raise ImportError("as_langchain() needs langchain-core: pip install langchain-core") from error
         return LangChainTool.of(self)
@@ -113,7 +113,7 @@ class Tool:
         Args:
             is_async: whether its calls are awaited.
         """
-        from trialbed._typed_functions import typed_function
+        from trialbed.tools._typed_functions import typed_function
 
         return typed_function(self, is_async=is_async)
 

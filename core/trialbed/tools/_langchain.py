@@ -9,9 +9,9 @@ from typing import Any, Optional
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
-from trialbed._schema_types import simple_type
-from trialbed._typed_functions import CallableTool, field_names
 from trialbed.records import ApiRef, ToolSpec
+from trialbed.tools._schema_types import simple_type
+from trialbed.tools._typed_functions import CallableTool, field_names
 
 
 class LangChainTool(StructuredTool):

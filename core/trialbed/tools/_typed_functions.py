@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Optional, Protocol
 
-from trialbed._schema_types import SchemaTypes
 from trialbed.records import ToolSpec
+from trialbed.tools._schema_types import SchemaTypes
 
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 

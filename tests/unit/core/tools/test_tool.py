@@ -1,0 +1,188 @@
+"""Tools: what they send, and that no failure ever raises."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+
+from trialbed import ApiRef, Tool, ToolSpec, tls_for
+from trialbed.tools import BlockingClient, connected_tools
+
+SPEC = ToolSpec(
+    name="Weather_now",
+    description="The weather",
+    parameters={"type": "object", "properties": {"self": {"type": "string"}}, "required": ["self"]},
+    api=ApiRef(category="Sky", tool_name="Weather", api_name="now"),
+)
+URL = "http://rig/t/token/virtual"
+
+
+class Server:
+    """Answers with what it is told to and keeps the last request."""
+
+    def __init__(self, *reply: Any, status: int = 200, text: str | None = None) -> None:
+        self.sent: dict[str, Any] = {}
+        self._response = (
+            httpx.Response(status, text=text) if text is not None else httpx.Response(status, json=reply[0])
+        )
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.sent = json.loads(request.content)
+        return self._response
+
+
+async def call(server: Any, arguments: dict[str, Any]) -> str:
+    async with httpx.AsyncClient(transport=httpx.MockTransport(server)) as client:
+        return await Tool(SPEC, URL, client).ainvoke(arguments)
+
+
+async def test_the_six_fields_are_sent_in_the_datasets_spelling() -> None:
+    server = Server({"error": "", "response": "ok"})
+    await call(server, {"self": "x", "n": 1})
+    assert server.sent == {
+        "category": "Sky",
+        "tool_name": "Weather",
+        "api_name": "now",
+        "tool_input": {"self": "x", "n": 1},
+        "strip": "",
+        "toolbench_key": "EMPTY",
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ({"error": "", "response": "fine"}, "fine"),
+        ({"error": "", "response": {"t": 21}}, '{"t": 21}'),
+        ({"error": "", "response": "Ärger"}, "Ärger"),
+        ({"error": "no city", "response": ""}, "Error: no city"),
+        ({"error": "partial", "response": {"t": 21}}, 'Error: partial\n{"t": 21}'),
+        ([1, 2], "[1, 2]"),
+        ({}, ""),
+    ],
+)
+async def test_the_response_is_text(body: Any, text: str) -> None:
+    assert await call(Server(body), {}) == text
+
+
+async def test_a_status_that_is_no_success_is_text() -> None:
+    assert await call(Server(status=410, text="gone"), {}) == "Error: the server returned status 410: gone"
+
+
+async def test_a_reply_that_is_no_json_is_text() -> None:
+    assert (await call(Server(status=200, text="<html>"), {})).startswith("Error: the call could not be made: JSON")
+
+
+async def test_a_server_that_is_away_is_text() -> None:
+    def away(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    assert await call(away, {}) == "Error: the call could not be made: ConnectError: refused"
+
+
+async def test_arguments_that_are_no_json_are_text() -> None:
+    assert (await call(Server({}), {"x": {1, 2}})).startswith("Error: the call could not be made: TypeError")
+
+
+async def test_an_argument_may_be_named_self() -> None:
+    server = Server({"error": "", "response": "ok"})
+    async with httpx.AsyncClient(transport=httpx.MockTransport(server)) as client:
+        assert await Tool(SPEC, URL, client)(self="x") == "ok"
+    assert server.sent["tool_input"] == {"self": "x"}
+
+
+def test_a_blocking_call_to_nobody_is_text() -> None:
+    assert Tool(SPEC, "http://127.0.0.1:1/virtual").invoke({}).startswith("Error: the call could not be made:")
+
+
+def test_a_tool_shows_its_spec_and_its_original_names() -> None:
+    tool = Tool(SPEC, URL)
+    assert (tool.name, tool.description, tool.parameters, tool.api) == (
+        SPEC.name,
+        SPEC.description,
+        SPEC.parameters,
+        SPEC.api,
+    )
+    assert tool.metadata == {
+        "original_name": "Weather_now",
+        "category": "Sky",
+        "tool_name": "Weather",
+        "api_name": "now",
+    }
+
+
+def test_certificates_are_verified_where_there_are_any() -> None:
+    assert tls_for("https://server/virtual") is True
+    plain = tls_for("http://server/virtual")
+    assert isinstance(plain, ssl.SSLContext)
+    assert plain.verify_mode == ssl.CERT_REQUIRED
+
+
+@contextmanager
+def listening(connections: list[Any]) -> Iterator[str]:
+    """The URL of a server that answers each call, and keeps the address of whoever connects."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            connections.append(self.client_address)
+            super().setup()
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            body = b'{"error": "", "response": "ok"}'
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/virtual"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_blocking_calls_share_a_connection() -> None:
+    connections: list[Any] = []
+    with listening(connections) as url, closing(BlockingClient()) as blocking:
+        tools = connected_tools([SPEC, SPEC], url, httpx.AsyncClient(), blocking)
+        assert [tool.invoke({}) for tool in tools * 3] == ["ok"] * 6
+        assert tools[0].func(city="Oslo") == tools[0].run({"city": "Oslo"}) == "ok"
+        assert len(connections) == 1
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(tools[0].invoke, [{}] * 20)) == ["ok"] * 20
+        assert len(connections) <= 5
+
+
+def test_a_forked_process_has_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    connections: list[Any] = []
+    with listening(connections) as url, closing(BlockingClient()) as blocking:
+        (tool,) = connected_tools([SPEC], url, httpx.AsyncClient(), blocking)
+        tool.invoke({})
+        with monkeypatch.context() as forked:
+            own = os.getpid()
+            forked.setattr(os, "getpid", lambda: own + 1)
+            assert tool.invoke({}) == "ok"
+            assert len(connections) == 2
+            blocking.close()
+        assert tool.invoke({}) == "ok"
+    assert len(connections) == 2

@@ -1,0 +1,75 @@
+"""Tools as plain functions: typed parameters for frameworks, arguments as the Api has them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import pytest
+
+from trialbed import ApiRef, Tool, ToolSpec
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "limit": {"type": "integer"},
+        "city": {"type": "string", "description": "Where\nit is."},
+        "from": {"type": "string", "enum": ["land", "sea"]},
+        "ids": {"type": "array", "items": {"type": "integer"}},
+        "any": {"type": ["string", "integer"]},
+        "odd": True,
+    },
+    "required": ["city", "ids"],
+}
+
+
+class Told(Tool):
+    """Says which arguments it got, in place of an Api."""
+
+    def invoke(self, arguments: Mapping[str, Any]) -> str:
+        return repr(dict(arguments))
+
+    async def ainvoke(self, arguments: Mapping[str, Any]) -> str:
+        return repr(dict(arguments))
+
+
+def told(parameters: Mapping[str, Any] = SCHEMA) -> Tool:
+    api = ApiRef(category="Data", tool_name="Tool", api_name="api")
+    return Told(ToolSpec(name="find", description="Finds it.", parameters=parameters, api=api), "unused")
+
+
+def test_a_function_has_the_types_of_its_parameters() -> None:
+    function = told().as_function()
+    assert (function.__name__, inspect.iscoroutinefunction(function)) == ("find", False)
+    assert function.__doc__ == "Finds it.\n\nArgs:\n    city: Where it is."
+    assert {name: (one.annotation, one.default) for name, one in inspect.signature(function).parameters.items()} == {
+        "city": (str, inspect.Parameter.empty),
+        "ids": (list[int], inspect.Parameter.empty),
+        "limit": (int | None, None),
+        "from_": (Literal["land", "sea"] | None, None),
+        "any": (str | int | None, None),
+        "odd": (Any, None),
+    }
+
+
+async def test_its_arguments_reach_the_api_under_their_names_and_none_is_left_out() -> None:
+    function = told().as_function()
+    assert function("Oslo", [7], from_="sea", limit=None) == "{'city': 'Oslo', 'ids': [7], 'from': 'sea'}"
+    assert await told().as_function(is_async=True)(city="Oslo", ids=None) == "{'city': 'Oslo', 'ids': None}"
+    with pytest.raises(TypeError, match="missing a required argument: 'ids'"):
+        function("Oslo")
+
+
+def test_frameworks_make_the_tool_of_it() -> None:
+    tools = pytest.importorskip("langchain_core.tools")
+    made = tools.tool(told().as_function(), parse_docstring=True)
+    assert (made.name, made.description) == ("find", "Finds it.")
+    assert made.args["city"] == {"title": "City", "type": "string", "description": "Where it is."}
+    assert made.args["ids"]["items"] == {"type": "integer"}
+    assert made.invoke({"city": "Oslo", "ids": [7]}) == "{'city': 'Oslo', 'ids': [7]}"
+
+
+def test_openais_definition_has_the_raw_schema() -> None:
+    function = {"name": "find", "description": "Finds it.", "parameters": SCHEMA}
+    assert told().as_openai() == {"type": "function", "function": function}
