@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from trialbed.engine._failures import Outage
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._offers import ToolsNotChosen
+from trialbed.engine._outage import Outage
 from trialbed.engine._progress import RunProgress
 from trialbed.engine._slots import NoNodeLeft
 from trialbed.engine._trial import TrialRunner

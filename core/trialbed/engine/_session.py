@@ -13,19 +13,19 @@ from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._control import ControlClient
 from trialbed.engine._end import ReportRun, RunEnd
-from trialbed.engine._failures import EndpointWatch, Outage
-from trialbed.engine._flights import FlightWatch, ModelFlight, describe_flights
 from trialbed.engine._gold import GoldCalls
 from trialbed.engine._judge import judge_of, judge_order, judge_report
 from trialbed.engine._lanes import Lanes
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
+from trialbed.engine._outage import Outage
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
 from trialbed.engine._slots import Slots
 from trialbed.engine._spent import check_priced, run_budget, shares_text, used_part
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
+from trialbed.engine._watches import EndpointWatch, FlightWatch, ModelFlight, describe_flights
 from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
 from trialbed.listeners import installed_listeners

@@ -13,8 +13,8 @@ from functools import cached_property, partial
 
 from trialbed.answers import look_up_claims
 from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, OpenedModel
+from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient, new_trial_token
-from trialbed.engine._failures import classify
 from trialbed.engine._gold import gold_script
 from trialbed.engine._offers import ToolsByMost
 from trialbed.engine._slots import Slots

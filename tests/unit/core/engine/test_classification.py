@@ -7,7 +7,7 @@ from typing import Any
 from support.cases import for_each
 from support.trials import NOW
 
-from trialbed.engine._failures import cause_of, classify
+from trialbed.engine._classification import cause_of, classify
 from trialbed.records import Answer, Failure, FailureKind, ModelCall, Outcome, WireLog
 
 ANSWER = Answer(final_answer="Yes", finish="give_answer")

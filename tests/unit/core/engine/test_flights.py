@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from trialbed.engine._flights import FlightWatch, ModelFlight, describe_flights
+from trialbed.engine._watches import FlightWatch, ModelFlight, describe_flights
 from trialbed.errors import NothingMeasured
 from trialbed.records import TrialKey
 

@@ -10,10 +10,10 @@ import pytest
 from support.trials import NOW, ended, run_config
 
 from trialbed.engine import NoProgress
-from trialbed.engine._failures import Outage
 from trialbed.engine._lanes import Lanes, TrialQueue
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._offers import ToolsNotChosen
+from trialbed.engine._outage import Outage
 from trialbed.errors import DataError
 from trialbed.preparation import RunOptions, TrialEnds, trial_keys
 from trialbed.records import Run, TrialKey, TrialResult

@@ -4,7 +4,7 @@ import pytest
 from support.cases import for_each
 from support.trials import ended
 
-from trialbed.engine._failures import LIMIT, Outage
+from trialbed.engine._outage import LIMIT, Outage
 from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, ModelCall, TrialResult
 

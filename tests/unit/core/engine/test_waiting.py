@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from trialbed.engine._failures import EndpointWatch
+from trialbed.engine._watches import EndpointWatch
 from trialbed.errors import NothingMeasured
 from trialbed.records import EndpointStatus
 

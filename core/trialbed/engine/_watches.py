@@ -1,4 +1,4 @@
-"""A look, now and then, at requests that take long: a slow model shows that it works before its first trial ends."""
+"""Looks, now and then, at a run that goes on: at requests that take long, and at the models' endpoint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from trialbed.errors import TrialbedError
-from trialbed.records import TrialKey
+from trialbed.records import EndpointStatus, TrialKey
 
 INTERVAL = 5.0
 """Seconds between two looks."""
@@ -89,3 +89,51 @@ def _describe(flight: ModelFlight, *, named: bool) -> str:
     query = f"{flight.key.framework}, query {flight.key.query_id}" if named else f"query {flight.key.query_id}"
     tokens = "" if flight.tokens is None else f", {flight.tokens} tokens"
     return f"{query}, request {flight.request}{tokens}, {flight.seconds:.0f} s"
+
+
+class EndpointWatch:
+    """Looks at the models' endpoint now and then.
+
+    Args:
+        endpoint: gives its status.
+        say: is given a line while requests wait and none is answered: at the second look that finds it so, then after
+            twice as many each time.
+        pause: sleeps.
+    """
+
+    def __init__(
+        self,
+        endpoint: Callable[[], Awaitable[EndpointStatus]],
+        say: Callable[[str], None],
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._endpoint = endpoint
+        self._say = say
+        self._pause = pause
+        self._answered = -1
+        self._stuck = 0
+        self._due = 1
+
+    async def watch(self) -> None:
+        """Look until cancelled; a server that does not answer is reported by the trials."""
+        while True:
+            await self._pause(INTERVAL)
+            with suppress(TrialbedError):
+                self._look(await self._endpoint())
+
+    def _look(self, status: EndpointStatus) -> None:
+        waits = status.waiting > 0 or status.held > 0 or status.state != "closed"
+        self._stuck = self._stuck + 1 if waits and status.answered == self._answered else 0
+        self._answered = status.answered
+        if self._stuck >= self._due:
+            self._say(_line(status))
+            self._stuck, self._due = 0, 2 * self._due
+
+
+def _line(status: EndpointStatus) -> str:
+    if not status.waiting and status.state == "closed":
+        requests = "1 request waits for its turn" if status.held == 1 else f"{status.held} requests wait for their turn"
+        return f"waiting for the model's endpoint: {requests}, by its own limits or --rpm and --tpm"
+    requests = "1 request waits" if status.waiting == 1 else f"{status.waiting} requests wait"
+    state = {"open": ", and others are held back", "down": ", and others fail at once"}.get(status.state, "")
+    return f"waiting for the model's endpoint: {requests} to be repeated{state}; the last failure: {status.reason}"

@@ -1,0 +1,140 @@
+"""The failure of a trial and its cause, by the server's log of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trialbed.records import (
+    Cause,
+    Failure,
+    FailureKind,
+    LimitName,
+    ModelCall,
+    Outcome,
+    WireLog,
+)
+from trialbed.wire import recorded_error
+
+OWN_KINDS = frozenset({"memory", "protocol"})
+"""Failures that no endpoint causes: they stand even where the endpoint failed too."""
+
+CAPACITY = frozenset({401, 403, 404, 408, 425, 429})
+"""Statuses below 500 that say nothing about the request: keys, addresses and capacity."""
+
+MAX_REASON = 500
+"""Characters of an endpoint's own words in a message."""
+
+
+def classify(outcome: Outcome, wire: WireLog, *, in_process: bool = False) -> Outcome:
+    """The outcome with the failure that the wire shows, whatever the agent says.
+
+    An answer that is overruled stays beside the failure: it is a claim.
+
+    Args:
+        in_process: the agent is an object of the caller's process, which may ask a model that the gateway does not see.
+    """
+    failure = _failure(outcome, wire, in_process=in_process)
+    return outcome if failure is outcome.failure else outcome.model_copy(update={"failure": failure})
+
+
+def cause_of(call: ModelCall) -> Cause | None:
+    """Return the cause of a model request that has no usable answer; None where it has one.
+
+    The gateway names it; where it does not, the status decides.
+    """
+    if call.fault:
+        # Put in on purpose: the agent answers for the consequences.
+        return None
+    if call.cause is not None or 200 <= call.status < 400:
+        return call.cause
+    if call.status == 0:
+        return "gone"
+    return "endpoint" if call.status >= 500 or call.status in CAPACITY else "request"
+
+
+def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | None:
+    own = outcome.failure
+    if own is not None and own.kind in ("lost", "server", "tool"):
+        return own
+    missing = next((call for call in wire.model_calls if cause_of(call) == "replay"), None)
+    if missing is not None:
+        return _instead(own, "replay", _reason(missing))
+    refused = [call.limit or "max_steps" for call in wire.model_calls if cause_of(call) == "limit"]
+    if refused:
+        return _past_limit(own, refused)
+    if own is not None and own.kind in OWN_KINDS:
+        return own
+    last = _last(wire)
+    cause = cause_of(last) if last is not None else None
+    if last is not None and cause in ("budget", "endpoint", "gateway"):
+        return _instead(own, "server" if cause == "gateway" else cause, _reason(last))
+    if own is None:
+        return None if in_process else _failure_without_model(wire, last) or _failure_without_end(outcome, last)
+    if last is not None and cause == "request":
+        return _instead(own, "model", _reason(last))
+    if own.kind == "model" and last is None:
+        # It never asked, so it was not the model's answer that failed it.
+        return own.model_copy(update={"kind": "agent"})
+    return own
+
+
+def _failure_without_model(wire: WireLog, last: ModelCall | None) -> Failure | None:
+    """The failure of an agent that answers without an answer of the model."""
+    if last is None:
+        return Failure(kind="agent", message="the agent answered without a request to the model")
+    if any(cause_of(call) is None for call in wire.model_calls):
+        return None
+    if cause_of(last) == "request":
+        return Failure(kind="model", message=_reason(last))
+    return Failure(kind="agent", message="the agent answered without waiting for an answer of the model")
+
+
+def _failure_without_end(outcome: Outcome, last: ModelCall | None) -> Failure | None:
+    """The failure of an agent that did not finish, as its last request has no usable answer.
+
+    Some frameworks give the error's text back in place of an answer, where others raise an exception: the user of both
+    got nothing.
+    """
+    if last is None or outcome.answer is None or outcome.answer.finish is not None:
+        return None
+    if cause_of(last) == "request" or (last.fault and last.error):
+        return _instead(None, "model", _reason(last))
+    return None
+
+
+def _last(wire: WireLog) -> ModelCall | None:
+    """The model request that ended last."""
+    calls = enumerate(wire.model_calls)
+    return max(calls, key=lambda item: (item[1].started + item[1].duration, item[0]), default=(0, None))[1]
+
+
+def _instead(own: Failure | None, kind: FailureKind, message: str) -> Failure:
+    """A failure in place of the agent's own end, which becomes its detail."""
+    if own is None:
+        return Failure(kind=kind, message=message, detail="The agent answered all the same.")
+    detail = f"The agent ended with {own.kind}: {own.message}"
+    return Failure(kind=kind, message=message, detail=f"{detail}\n{own.detail}".rstrip())
+
+
+def _reason(call: ModelCall) -> str:
+    """Return the reason of a failed model request, in the gateway's or the endpoint's words."""
+    text = call.error or f"the model's endpoint answered with status {call.status}: {recorded_error(call)}"
+    return text[:MAX_REASON].rstrip(" :")
+
+
+def _past_limit(own: Failure | None, refused: Sequence[LimitName]) -> Failure:
+    """The failure of a trial whose requests were refused. One that is only late ran out of time, whatever it says."""
+    limit: LimitName = next((name for name in refused if name != "timeout"), "timeout")
+    if limit == "timeout" and own is not None and own.kind == "timeout":
+        return own
+    kind: FailureKind = "timeout" if limit == "timeout" else "limit"
+    return _instead(own, kind, f"stopped by the limit: {_requests(len(refused))} past {_option(limit)} refused")
+
+
+def _option(limit: LimitName) -> str:
+    """The option of ``bench run`` that sets a limit."""
+    return f"--{limit.replace('_', '-')}"
+
+
+def _requests(count: int) -> str:
+    return "1 request" if count == 1 else f"{count} requests"

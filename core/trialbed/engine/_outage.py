@@ -1,0 +1,105 @@
+"""A run whose endpoint or server is out: trial after trial fails because of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trialbed.engine._classification import cause_of
+from trialbed.errors import NothingMeasured
+from trialbed.models import key_hint
+from trialbed.records import Failure, TrialResult
+
+KEY_REFUSED = frozenset({401, 403})
+"""Statuses with which endpoints refuse a key, or the lack of one."""
+
+LIMIT = 8
+"""Number of trials in a row that may fail in this way before no more are begun."""
+
+PARTIES = {"budget": "the budget", "server": "Trialbed's server", "tool": "a tool"}
+"""Kind of failure -> whose it is; the endpoint's for others."""
+
+
+class Outage:
+    """Watches, at any time of a run, for an endpoint or a server that fails trial after trial.
+
+    Until the model has answered any request, refusals count too: an endpoint that refuses everything says nothing
+    about a framework's requests, but that the model's name, the address or a setting is wrong.
+
+    Args:
+        key_variable: the environment variable of the endpoint's key, for the advice where the endpoint refuses it;
+            models: those of the run, which may name other endpoints.
+
+    Attributes:
+        measured: whether any trial, or an earlier session of the run, has measured something.
+        spent: how much of the run's budget is used, where that is all of it.
+        gone: why there are no nodes for further trials; empty while there may be.
+    """
+
+    def __init__(self, *, measured: bool, key_variable: str, models: Sequence[str] = ()) -> None:
+        self.measured = measured
+        self._models = models
+        self._key_variable = key_variable
+        self.spent = self.gone = ""
+        self._key_refused = False
+        self._row = 0
+        self._tried = 0
+        self._last: Failure | None = None
+
+    @property
+    def over(self) -> bool:
+        """Return whether it is pointless to begin further trials."""
+        return self._row >= LIMIT or bool(self.spent or self.gone)
+
+    def note(self, result: TrialResult) -> None:
+        """A trial has ended; one that left its recording says nothing about the endpoint or the server.
+
+        Nor does one whose node was lost.
+        """
+        if result.outcome.failure is not None and result.outcome.failure.kind == "lost":
+            return
+        if result.outcome.failure is not None and result.outcome.failure.kind == "replay":
+            self.measured = True
+            return
+        self._tried += 1
+        if result.outcome.failure is not None and result.outcome.failure.kind == "budget":
+            self.spent = result.outcome.failure.message
+        self.measured = self.measured or _says_something(result)
+        if result.status == "not measured" or not self.measured:
+            self._row += 1
+            self._last = result.outcome.failure
+            refused = any(call.status in KEY_REFUSED for call in result.wire.model_calls)
+            # What is over the budget is refused by Trialbed.
+            self._key_refused = refused and (self._last is None or self._last.kind != "budget")
+        else:
+            self._row = 0
+
+    def check(self) -> None:
+        """See whether the run has measured anything.
+
+        Raises:
+            NothingMeasured: it has not; gives the last trial's reason.
+        """
+        if not self.measured and self.gone:
+            raise NothingMeasured(f"nothing could be measured: {self.gone}")
+        if self.measured or self._last is None:
+            return
+        trials = "the one trial that was tried" if self._tried == 1 else f"all {self._tried} trials that were tried"
+        advice = f"; {key_hint(self._key_variable, self._models)}" if self._key_refused else ""
+        raise NothingMeasured(
+            f"nothing could be measured: {trials} failed because of {_party(self._last)}: {self._last.message}{advice}"
+        )
+
+
+def _says_something(result: TrialResult) -> bool:
+    """Return whether a trial says something about its framework, even if the endpoint refused every request."""
+    if result.status == "not measured":
+        return False
+    if result.outcome.failure is None or result.outcome.failure.kind != "model":
+        return True
+    # A request for another model than the run's, or one that is refused where a plain one is not, says nothing of the
+    # endpoint.
+    return any(cause_of(call) is None or call.other_model or call.provoked for call in result.wire.model_calls)
+
+
+def _party(failure: Failure) -> str:
+    return PARTIES.get(failure.kind, "the model's endpoint")
