@@ -24,7 +24,7 @@ from trialbed_adapter_lab.harness import Harness
 FAILED, NAMED = 0.95, 0.85
 """The least shares of mutants for which a check fails, and whose cause the first failure names."""
 
-SAMPLE = 4
+SAMPLE = 2
 """Mutants that are tried with the whole kit each time; the others only with the check that heads their report."""
 
 RECORD = {defect.name: defect for defect in tried_defects()}

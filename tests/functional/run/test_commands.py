@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+from support.warm import warm_programs
 
 from trialbed.preparation import RunOptions
 from trialbed.report import legacy_documents
@@ -42,7 +43,8 @@ def ran(tmp_path: Path, *commands: str, **settings: Any) -> list[dict[str, Any]]
         response_cache=tmp_path / "responses.db",
         **{"limit": 2, **settings},
     )
-    return legacy_documents(asyncio.run(run_and_report(options)))
+    with warm_programs():
+        return legacy_documents(asyncio.run(run_and_report(options)))
 
 
 @pytest.mark.parametrize("example", NEEDED)
