@@ -67,7 +67,12 @@ class HostileReport:
 
 
 def run_attacks(
-    framework: str, sandbox: str = "none", attacks: Sequence[Attack] = ATTACKS, *, options: Sequence[str] = ()
+    framework: str,
+    sandbox: str = "none",
+    attacks: Sequence[Attack] = ATTACKS,
+    *,
+    timeout: int = TIMEOUT,
+    options: Sequence[str] = (),
 ) -> HostileReport:
     """Run the hostile adapter beside a framework: each attack, and a trial that does no harm after it.
 
@@ -77,6 +82,7 @@ def run_attacks(
         framework: the innocent one, as ``bench run --framework`` takes it.
         sandbox: as ``bench run --sandbox`` takes it.
         attacks: those to carry out.
+        timeout: seconds that a trial may take; an attack that does not end takes all of them.
         options: more options of ``bench run``.
 
     Raises:
@@ -86,7 +92,7 @@ def run_attacks(
         install_hostile_adapter(folder / "site")
         (folder / "attacks.json").write_text(json.dumps({"name": "attacks", "queries": _queries(attacks)}))
         command = [sys.executable, "-P", "-m", "trialbed", "run", "-f", framework, "-f", "hostile"]
-        command += ["--dataset", "attacks.json", "--timeout", str(TIMEOUT), "--concurrency", "2", "--json"]
+        command += ["--dataset", "attacks.json", "--timeout", str(timeout), "--concurrency", "2", "--json"]
         command += ["--sandbox", sandbox, *options]
         done = subprocess.run(
             command,

@@ -86,7 +86,7 @@ async def test_the_models_own_template_parses_no_call_and_the_first_look_says_so
 def test_a_run_is_recorded_and_replayed_without_the_model(tmp_path: Path) -> None:
     environment = bare_environment(tmp_path, TRIALBED_WEIGHTS_DIR=str(ROOT / ".tox" / "weights"))
     bench = bench_in(tmp_path, environment, timeout=1200)
-    options = ("--limit", 1, "--max-tools", 2, "--max-steps", 2, "--max-tokens", 60, "--timeout", 900, "--json")
+    options = ("--limit", 1, "--max-tools", 2, "--max-steps", 2, "--timeout", 900, "--json")
     asked = bench("run", "--model", MODEL, *options, "--probe", 0)
     assert f"{MODEL}: template function-call" in asked.err
     assert "answers of local:qwen2.5-coder-0.5b" in bench("record", "latest", "-o", "a.cassette").out

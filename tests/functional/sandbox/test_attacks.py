@@ -25,8 +25,8 @@ SOME = (
 SOME_CHEATS = ("another model", "forced by name", "unasked calls", "facts from the dataset", "work when closed")
 NONE = "scripted:none"
 """The model with which they are tried: it calls nothing."""
-SOONER = ("--timeout", "5")
-"""Half the time for each trial: in one of them an attack keeps a processor busy to its end."""
+SECONDS = 5
+"""That a trial may take: half of the usual, since in one of them an attack keeps a processor busy to its end."""
 ORDINARY = 65534
 AS_ORDINARY = ("setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups", "--bounding-set=-all")
 PROGRAM = f"""
@@ -35,7 +35,7 @@ from dataclasses import replace
 from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, run_attacks, run_cheats, run_probes
 
 some = [attack for attack in ATTACKS if attack.name in {SOME}]
-report = run_attacks("reference", sys.argv[1], some, options={SOONER})
+report = run_attacks("reference", sys.argv[1], some, timeout={SECONDS})
 chosen = [cheat for cheat in CHEATS if cheat.name in {SOME_CHEATS} and cheat.model == "{NONE}"]
 cheats = run_cheats("reference", sys.argv[1], chosen)
 print(json.dumps({{
@@ -51,7 +51,7 @@ def test_one_attack_of_each_kind_is_known() -> None:
 
 @pytest.mark.slow(90)
 def test_attacks_of_whoever_runs_the_tests_are_held(sandbox: str) -> None:
-    report = run_attacks("reference", sandbox, [one for one in ATTACKS if one.name in SOME], options=SOONER)
+    report = run_attacks("reference", sandbox, [one for one in ATTACKS if one.name in SOME], timeout=SECONDS)
     assert [result for result in report.results if not result.held] == []
     chosen = [cheat for cheat in CHEATS if cheat.name in SOME_CHEATS and cheat.model == NONE]
     cheats = run_cheats("reference", sandbox, chosen)
