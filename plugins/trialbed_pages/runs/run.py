@@ -218,9 +218,14 @@ class Differences:
     effects: FactorEffects | None = None
 
     @property
-    def scores(self) -> list[str]:
-        """The scores that are compared."""
-        return list(dict.fromkeys(finding.score for finding in self.findings))
+    def rows(self) -> list[tuple[list[str], ScoreFinding]]:
+        """The findings by score, each with the scores of which all that is shown is the same."""
+        scores = list(dict.fromkeys(finding.score for finding in self.findings))
+        alike: dict[object, tuple[list[str], ScoreFinding]] = {}
+        for one in sorted(self.findings, key=lambda finding: scores.index(finding.score)):
+            shown = (one.baseline, one.candidate, one.difference, one.interval, one.p_adjusted, one.verdict, one.needed)
+            alike.setdefault((shown, len(one.changed_queries), one.n), ([], one))[0].append(one.score)
+        return list(alike.values())
 
     @property
     def notes(self) -> list[str]:
