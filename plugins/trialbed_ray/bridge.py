@@ -42,6 +42,7 @@ class Bridge:
         self._setup = order.setup.model_dump_json()
         self._out = out
         self._places: dict[int, Any] = {}
+        self._ended: set[int] = set()
         options = {"num_cpus": order.cpus, "memory": order.memory, "scheduling_strategy": "SPREAD"}
         # Nobody reads its list of tasks here.
         self._kind = ray.remote(max_restarts=0, max_task_retries=0, enable_task_events=False, **options)(PlaceActor)
@@ -49,22 +50,23 @@ class Bridge:
     async def run(self, reader: asyncio.StreamReader) -> None:
         """Serve until the input ends, and the places have ended their workers, with which the engine has hung up."""
         self._say(Connected(host=ray.util.get_node_ip_address()))
-        watching: set[asyncio.Task[None]] = set()
+        watching: dict[int, asyncio.Task[None]] = {}
         while line := await reader.readline():
             match TO_BRIDGE.validate_json(line):
                 case MakePlace() as order:
                     # Before the next message, which may end it.
                     self._places[order.place] = actor = self._make(order)
-                    task = asyncio.create_task(self._watch(order, actor))
-                    watching.add(task)
-                    task.add_done_callback(watching.discard)
+                    watching[order.place] = asyncio.create_task(self._watch(order, actor))
                 case EndPlace(place=number):
+                    self._ended.add(number)
                     _kill(self._places.get(number))
                 case message:
                     raise ValueError(f"a second {message.type}")
+        # Those that were to end, such as actors that begin, are not waited for.
+        leaving = [task for number, task in watching.items() if number not in self._ended]
         with suppress(ValueError):  # there are none
-            await asyncio.wait(watching, timeout=LAST)
-        for task in watching:
+            await asyncio.wait(leaving, timeout=LAST)
+        for task in watching.values():
             task.cancel()
 
     def _make(self, order: MakePlace) -> Any:
