@@ -14,7 +14,7 @@ import click
 
 from trialbed.api import refuse_running_loop, run_agents
 from trialbed.drivers import list_drivers
-from trialbed.engine import NoProgress, answers, server_root, split_port
+from trialbed.engine import NoProgress, server_root
 from trialbed.errors import UsageError
 from trialbed.preparation import read_keywords
 from trialbed.records import Query, TrialResult
@@ -173,11 +173,24 @@ class _Written(NoProgress):
 
 
 async def _server(url: str) -> dict[str, Any]:
-    if await answers(url):
+    if await _is_there(url):
         return {"server_url": server_root(url)}
-    if not is_loopback(urlsplit(url).hostname or ""):
+    parts = urlsplit(url)
+    if not is_loopback(parts.hostname or ""):
         raise UsageError(f"nothing answers at {url}; start a server there with `bench serve`")
-    return {"server_port": split_port(url)}
+    return {"server_port": parts.port or 80}
+
+
+async def _is_there(url: str) -> bool:
+    """Return whether anything answers HTTP at this URL's server."""
+    import aiohttp  # it takes long to import
+
+    limit = aiohttp.ClientTimeout(total=5)
+    try:
+        async with aiohttp.ClientSession(timeout=limit) as session, session.get(f"{server_root(url)}/healthz"):
+            return True
+    except (aiohttp.ClientError, TimeoutError):
+        return False
 
 
 def _dataset_name(test_set: str) -> str:

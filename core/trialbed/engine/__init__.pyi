@@ -10,11 +10,9 @@ from ._progress import RunProgress as RunProgress
 from ._progress import say_when_long as say_when_long
 from ._server import START_TIMEOUT as START_TIMEOUT
 from ._server import ServerStart as ServerStart
-from ._server import answers as answers
 from ._server import server as server
 from ._server import server_root as server_root
 from ._server import server_start as server_start
-from ._server import split_port as split_port
 from ._spent import judge_refusal as judge_refusal
 from ._start import run as run
 from ._tools import select_for as select_for

@@ -10,7 +10,6 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -169,16 +168,6 @@ async def _is_open(root: str) -> bool:
         return False  # the next request says why
 
 
-async def answers(url: str) -> bool:
-    """Return whether anything answers HTTP at this URL's server."""
-    limit = aiohttp.ClientTimeout(total=5)
-    try:
-        async with aiohttp.ClientSession(timeout=limit) as session, session.get(f"{server_root(url)}/healthz"):
-            return True
-    except (aiohttp.ClientError, TimeoutError):
-        return False
-
-
 def server_root(url: str) -> str:
     """Return the server's root, whether ``url`` is it, its ``/virtual`` or its ``/v1``."""
     url = url.rstrip("/")
@@ -308,8 +297,3 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     except TimeoutError:
         process.kill()
         await process.wait()
-
-
-def split_port(url: str) -> int:
-    """Return the port of a URL, 80 where it names none."""
-    return urlsplit(url).port or 80
