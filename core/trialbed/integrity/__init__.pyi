@@ -4,7 +4,7 @@ from ._clock import with_outside_time as with_outside_time
 from ._findings import integrity_findings as integrity_findings
 from ._sources import unsourced as unsourced
 from ._tally import Integrity as Integrity
+from ._tally import IntegrityCounter as IntegrityCounter
 from ._tally import IntegrityTally as IntegrityTally
 from ._tally import finding_text as finding_text
 from ._tally import framework_integrity as framework_integrity
-from ._tally import sum_integrity as sum_integrity

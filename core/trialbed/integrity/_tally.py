@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -95,38 +96,57 @@ def _names(found: IntegrityFinding | IntegrityTally) -> str:
     return f" ({', '.join(found.examples[:EXAMPLES])})" if found.examples else ""
 
 
-def sum_integrity(
-    trials: Iterable[Sequence[IntegrityFinding] | None], allowed_models: Collection[str], *, in_process: bool
-) -> Integrity:
-    """Sum up the findings of a framework's trials.
+@dataclass
+class IntegrityCounter:
+    """Sums up the findings of a framework's trials, one trial after the other, of which it keeps nothing else."""
 
-    A row is void where a model answered that the run does not allow: its scores are then not those of the run's model.
-    All else either scores nothing, or is a fact that readers judge.
+    trials: int = 0
+    _counts: Counter[IntegrityKind] = field(default_factory=Counter)
+    _trials: Counter[IntegrityKind] = field(default_factory=Counter)
+    _examples: dict[IntegrityKind, dict[str, None]] = field(default_factory=dict)
 
-    Args:
-        trials: the findings of each; None where none were recorded.
-        in_process: whether the agent is an object of the caller's program, which may ask for any model.
-    """
-    known = [findings for findings in trials if findings is not None]
-    kinds = [kind for kind in WORDS if any(found.kind == kind for findings in known for found in findings)]
-    tallies = {kind: _tally(kind, known) for kind in kinds}
-    others = tallies["other_model_answered"].examples if "other_model_answered" in tallies else ()
-    foreign = [name for name in others if not {name, ANY} & {*allowed_models}]
-    void = f"{', '.join(foreign)} answered in place of the run's model" if foreign and not in_process else ""
-    return Integrity(len(known), tallies, void)
+    def add(self, findings: Sequence[IntegrityFinding] | None) -> None:
+        """Add the findings of a trial; None where none were recorded."""
+        if findings is None:
+            return
+        self.trials += 1
+        self._trials.update({found.kind for found in findings})
+        for found in findings:
+            self._counts[found.kind] += found.count
+            known = self._examples.setdefault(found.kind, {})
+            for name in found.examples:
+                if len(known) < MOST:
+                    known[name] = None
+
+    def total(self, allowed_models: Collection[str], *, in_process: bool) -> Integrity:
+        """Return the sum.
+
+        A row is void where a model answered that the run does not allow: its scores are then not those of the run's
+        model. All else either scores nothing, or is a fact that readers judge.
+
+        Args:
+            in_process: whether the agent is an object of the caller's program, which may ask for any model.
+        """
+        tallies = {
+            kind: IntegrityTally(self._counts[kind], self._trials[kind], tuple(self._examples[kind]))
+            for kind in WORDS
+            if kind in self._trials
+        }
+        others = tallies["other_model_answered"].examples if "other_model_answered" in tallies else ()
+        foreign = [name for name in others if not {name, ANY} & {*allowed_models}]
+        void = f"{', '.join(foreign)} answered in place of the run's model" if foreign and not in_process else ""
+        return Integrity(self.trials, tallies, void)
+
+    def of_framework(self, config: RunConfig, framework: str) -> Integrity:
+        """Return the sum for a framework of a run."""
+        return self.total(config.allowed_models, in_process=framework not in config.adapter_versions)
 
 
 def framework_integrity(
     config: RunConfig, framework: str, trials: Iterable[Sequence[IntegrityFinding] | None]
 ) -> Integrity:
-    """Sum up the findings of a framework's trials in a run."""
-    return sum_integrity(trials, config.allowed_models, in_process=framework not in config.adapter_versions)
-
-
-def _tally(kind: IntegrityKind, trials: Sequence[Sequence[IntegrityFinding]]) -> IntegrityTally:
-    own = [[found for found in findings if found.kind == kind] for findings in trials]
-    every = [found for findings in own for found in findings]
-    examples = dict.fromkeys(name for found in every for name in found.examples)
-    return IntegrityTally(
-        sum(found.count for found in every), sum(1 for findings in own if findings), tuple(examples)[:MOST]
-    )
+    """Sum up the findings of a framework's trials in a run; those of a trial are None where none were recorded."""
+    counter = IntegrityCounter()
+    for findings in trials:
+        counter.add(findings)
+    return counter.of_framework(config, framework)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
-from trialbed.errors import DataError
 from trialbed.listeners import Listeners, installed_listeners
 from trialbed.records import GoldAnswer, Query, Run, ToolSpec, TrialKey, TrialResult
+from trialbed.report._reading import BlankQueries, ReadTrials, are_first_apart, common_trials
 from trialbed.report._records import Summary
 from trialbed.report._report import Report
 from trialbed.report._summary import summarise
+from trialbed.report._tally import quality_names
 from trialbed.report._trials import QueryId, ReportedTrial, Shortener
 from trialbed.report.attribution import attribute_trial
 from trialbed.report.comparison import FrameworkComparison, compare_frameworks, open_ranks
-from trialbed.scoring import absent_by_trials, absent_scores, common_pairs, first_trials_apart, quality_scores
+from trialbed.scoring import ALWAYS, OF_GOLD, absent_by_trials, absent_scores
 from trialbed.settings import secret_values
 from trialbed.store import StoredRun, counted_attempts, require_frameworks
 
@@ -110,7 +112,7 @@ def ended_run(run: Run) -> Run:
 
 def queries_of(run: Run, queries: Queries | None) -> Queries:
     """The queries of a run by id; without texts and Apis where the dataset is out of reach."""
-    return queries or {query_id: Query(query_id=query_id, text="", apis=()) for query_id in run.config.query_ids}
+    return queries or BlankQueries(run.config.query_ids)
 
 
 def _report(
@@ -133,57 +135,56 @@ def _report(
         whole: gives the attempt of a trial that counts.
     """
     known = queries_of(run, queries)
-    attempts = list(_short(run, each(), known, tools))
-    trials = counted_attempts(attempts)
-    groups = {name: [trial for trial in trials if trial.key.framework == name] for name in run.config.frameworks}
-    common = common_pairs(run.status, groups) if allow_incomplete else None
-    absent = absent_scores(queries.values()) if queries else absent_by_trials(known, _answered_scores(trials))
-    counted = {id(trial) for trial in trials}
+    groups = {name: read.counted(gold or {}) for name, read in _read(run, each(), known, tools).items()}
+    columns = [group.trials.columns for group in groups.values()]
+    common = common_trials(run.status, columns) if allow_incomplete else None
+    answered = chain.from_iterable(own.values_by_query(OF_GOLD) for own in columns)
+    absent = absent_scores(queries.values()) if queries else absent_by_trials(known, answered)
     # Those of the run itself come first: its scorers may not be installed here, or have changed.
     described = {**listeners.descriptions(), **run.scores}
     summarised = partial(
         summarise,
         run,
         absent=absent,
-        quality=quality_scores(trials),
-        common=common,
-        first_apart=first_trials_apart(groups, common),
-        gold=gold,
+        quality=quality_names((group.tally for group in groups.values()), ALWAYS),
+        first_apart=are_first_apart(columns, common),
         attributed=tools is not None,
         described=described,
     )
-    summaries = []
-    for framework in run.config.frameworks:
-        own = [trial for trial in attempts if trial.key.framework == framework]
-        counting = _sort_trials(known, [trial for trial in own if id(trial) in counted])
-        earlier = [trial for trial in own if id(trial) not in counted]
-        summaries.append(summarised(framework=framework, trials=counting, earlier=earlier))
-    compared = _add_comparisons(summaries, trials, whole, against=against or run.against, margin=margin or run.margin)
+    summaries = [
+        summarised(name, group.trials, group.tally, common=None if common is None else common[place])
+        for place, (name, group) in enumerate(groups.items())
+    ]
+    compared = _add_comparisons(
+        summaries,
+        lambda name: groups[name].trials.as_they_ended,
+        whole,
+        against=against or run.against,
+        margin=margin or run.margin,
+    )
     return _with_figures_of_plugins(Report(run, compared, known, described, gold or {}, each, absent), listeners)
 
 
-def _short(run: Run, each: Iterable[TrialResult], queries: Queries, tools: Offers | None) -> Iterator[ReportedTrial]:
+def _read(run: Run, each: Iterable[TrialResult], queries: Queries, tools: Offers | None) -> dict[str, ReadTrials]:
+    """Read the attempts of each framework."""
     secrets = secret_values()
-    shorteners: dict[str, Shortener] = {}
+    numbers = {query_id: number for number, query_id in enumerate(queries)}
+    found = {name: ReadTrials(name, numbers) for name in run.config.frameworks}
+    shorteners = {name: Shortener(secrets, run.prices_of(name)) for name in run.config.frameworks}
     for result in each:
         label = result.key.framework
-        short = shorteners.setdefault(label, Shortener(secrets, run.prices_of(label)))
-        known = result.key.query_id in queries
+        if label not in found:
+            continue
         offered = None if tools is None else tools[run.config.own_limit(label)]
-        yield short(result, attribute_trial(result, queries, offered, secrets) if known and offered else None)
-
-
-def _sort_trials(queries: Queries, trials: Sequence[ReportedTrial]) -> list[ReportedTrial]:
-    places = {query_id: place for place, query_id in enumerate(queries)}
-    for trial in trials:
-        if trial.query_id not in places:
-            raise DataError(f"there is a trial of query {trial.query_id!r}, which is not one of the run's queries")
-    return sorted(trials, key=lambda trial: (places[trial.query_id], trial.repeat))
+        known = result.key.query_id in numbers
+        calls = attribute_trial(result, queries, offered, secrets) if known and offered else None
+        found[label].add(shorteners[label](result, calls))
+    return found
 
 
 def _add_comparisons(
     summaries: Sequence[Summary],
-    trials: Sequence[ReportedTrial],
+    trials: Callable[[str], Iterable[ReportedTrial]],
     whole: Callable[[TrialKey], TrialResult],
     *,
     against: str | None,
@@ -215,13 +216,6 @@ def _add_comparisons(
 def _ranks_of(framework: str, ranks: Mapping[str, Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
     """The ranks of a framework; none where it is not compared, as its row is void."""
     return {score: found[framework] for score, found in ranks.items() if framework in found}
-
-
-def _answered_scores(trials: Iterable[ReportedTrial]) -> Iterator[tuple[QueryId, Sequence[str]]]:
-    """Yield the query of each trial without failure, and the scores that have a value in it."""
-    for trial in trials:
-        if trial.status == "answered":
-            yield trial.query_id, [score.name for score in trial.scores if score.value is not None]
 
 
 def _with_figures_of_plugins(report: Report, listeners: Listeners) -> Report:

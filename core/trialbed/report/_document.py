@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 import os
 import tempfile
+from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 from trialbed.errors import DataError
 from trialbed.integrity import Integrity
-from trialbed.records import TrialKey, TrialResult
+from trialbed.records import TrialResult
 from trialbed.report._entries import entry
 from trialbed.report._files import json_bytes, open_scratch_file, unwritable
 from trialbed.report._metadata import metadata
+from trialbed.report._packed import finder
 from trialbed.report._records import LEVEL, ClaimTotals, CommonFigures, Figures, Reason, ScoreMean, Summary, WireTally
 from trialbed.report._report import Report
 from trialbed.report._trials import ReportedTrial
@@ -88,28 +90,42 @@ def open_documents(
     Raises:
         DataError: it cannot be written.
     """
-    counted = {
-        (trial.key, trial.attempt): (summary, trial) for summary in report.frameworks for trial in summary.trials
-    }
+    entries = {summary.framework: _Entries(summary) for summary in report.frameworks}
     write = _EntryWriter(report)
-    places: dict[tuple[TrialKey, int], tuple[int, int]] = {}
     with open_scratch_file(folder) as file:
         for result in report.trials():
-            place = result.key, result.attempt
-            text = json_bytes(write(*counted[place], result))
-            places[place] = file.tell(), len(text)
+            own = entries[result.key.framework]
+            place = own.place_of(result)
+            text = json_bytes(write(own.summary, own.summary.trials[place], result))
+            own.begins[place], own.lengths[place] = file.tell(), len(text)
             try:
                 file.write(text)
             except OSError as error:
                 raise unwritable(folder or tempfile.gettempdir(), error) from error
 
-        def read(trial: ReportedTrial) -> bytes:
-            start, length = places[trial.key, trial.attempt]
-            file.seek(start)
-            return file.read(length)
-
         effects = report.factors
-        yield ((_frame(summary, effects, []), map(read, summary.trials)) for summary in report.frameworks)
+        yield ((_frame(own.summary, effects, []), own.read(file)) for own in entries.values())
+
+
+class _Entries:
+    """Where the entries of a framework's trials lie in a file."""
+
+    def __init__(self, summary: Summary) -> None:
+        self.summary = summary
+        self._find = finder(summary.trials)
+        self.begins, self.lengths = (array("Q", [0]) * len(summary.trials) for _ in range(2))
+
+    def place_of(self, result: TrialResult) -> int:
+        """Return the place of a trial that counts among those of its framework."""
+        place = self._find(result.key, result.attempt)
+        assert place is not None  # noqa: S101 - it is one that counts
+        return place
+
+    def read(self, file: IO[bytes]) -> Iterator[bytes]:
+        """Read the entries in the order of the trials."""
+        for begin, length in zip(self.begins, self.lengths, strict=True):
+            file.seek(begin)
+            yield file.read(length)
 
 
 class _EntryWriter:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 from trialbed.records import Failure, shown_name
 from trialbed.report._records import Reason, Summary
@@ -15,25 +15,46 @@ from trialbed.texts import one_line
 MAX_MESSAGE = 300
 """Characters of a message; the whole stands in the trial's entry."""
 
-Found = tuple[int, ReportedTrial, Failure]
-"""The place of a trial, the trial, and a failure in it."""
 
+@dataclass
+class ReasonCounter:
+    """Counts the failures of trials, one trial after the other, of which it keeps the first of each kind."""
 
-def failure_reasons(trials: Sequence[ReportedTrial]) -> tuple[Reason, ...]:
-    """One for each kind of failure of trials, the most frequent first."""
-    found = [(place, trial, trial.failure) for place, trial in enumerate(trials) if trial.failure is not None]
-    return tuple(map(_reason, _group(found, lambda item: item[2].kind)))
+    _ends: dict[str, Reason] = field(default_factory=dict)
+    _untold: dict[str, Reason] = field(default_factory=dict)
 
+    def add(self, place: int, trial: ReportedTrial) -> None:
+        """Add a trial.
 
-def untold_reasons(trials: Sequence[ReportedTrial]) -> tuple[Reason, ...]:
-    """One for each score that could not be determined for some trials without failure."""
-    found: dict[str, list[Found]] = {}
-    for place, trial in enumerate(trials):
+        Args:
+            place: its place in ``Summary.trials``.
+        """
+        if trial.failure is not None:
+            _count(self._ends, trial.failure.kind, place, trial, trial.failure)
         for score in trial.scores if trial.status == "answered" else ():
             if score.value is None:
                 failure = score.failure or Failure(kind="scorer", message="no reason is given")
-                found.setdefault(score.name, []).append((place, trial, failure))
-    return tuple(_reason(own, name) for name, own in found.items())
+                _count(self._untold, score.name, place, trial, failure, score.name)
+
+    @property
+    def failures(self) -> tuple[Reason, ...]:
+        """One for each kind of failure of trials, the most frequent first."""
+        return tuple(sorted(self._ends.values(), key=lambda found: -found.count))
+
+    @property
+    def untold(self) -> tuple[Reason, ...]:
+        """One for each score that could not be determined for some trials without failure."""
+        return tuple(self._untold.values())
+
+
+def _count(
+    reasons: dict[str, Reason], key: str, place: int, trial: ReportedTrial, failure: Failure, score: str = ""
+) -> None:
+    known = reasons.get(key)
+    if known is None:
+        reasons[key] = _reason(place, trial, failure, score)
+    else:
+        reasons[key] = replace(known, count=known.count + 1)
 
 
 def how_to_complete(summaries: Iterable[Summary]) -> str:
@@ -46,19 +67,11 @@ def how_to_complete(summaries: Iterable[Summary]) -> str:
     return "the same command runs what is missing"
 
 
-def _group(found: Iterable[Found], key: Callable[[Found], Hashable]) -> list[list[Found]]:
-    groups: dict[Hashable, list[Found]] = {}
-    for item in found:
-        groups.setdefault(key(item), []).append(item)
-    return sorted(groups.values(), key=len, reverse=True)
-
-
-def _reason(group: Sequence[Found], score: str = "") -> Reason:
-    place, trial, failure = group[0]
+def _reason(place: int, trial: ReportedTrial, failure: Failure, score: str) -> Reason:
     return Reason(
         kind=failure.kind,
         status=trial.status,
-        count=len(group),
+        count=1,
         message=one_line(failure.message, MAX_MESSAGE),
         query_id=trial.query_id,
         repeat=trial.repeat,

@@ -14,6 +14,7 @@ from trialbed.records import (
     ScoreDescription,
     framework_profile,
 )
+from trialbed.report._packed import columns_of
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution
 from trialbed.report.comparison import FactorEffects, FrameworkComparison, Side, run_side
@@ -312,13 +313,14 @@ class Summary:
     def side(self) -> Side:
         """The framework as comparisons of runs take it."""
         scores = self.scores.values()
+        quality = frozenset(score.name for score in scores if score.quality)
         return run_side(
             self.run,
             self.framework,
-            self.trials,
+            columns_of(self.trials).table(self.trials, quality, self.absent),
             bounded=frozenset(score.name for score in scores if score.interval),
-            quality=frozenset(score.name for score in scores if score.quality),
-            absent=self.absent,
+            quality=quality,
+            void=self.integrity.void,
             first_apart=self.times.first_apart or not self.times.first_trials,
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, meant_labels
+from trialbed.report._packed import finder
 from trialbed.report._records import KeptFigures, Summary
 from trialbed.report._thresholds import check_thresholds
 from trialbed.report._trials import QueryId
@@ -99,13 +100,16 @@ class Report:
 
         Those of a stored run are read from the store, a part at a time.
         """
-        counted = {
-            (trial.key, trial.attempt)
+        find = {
+            summary.framework: finder(summary.trials)
             for summary in self.frameworks
             if framework in (None, summary.framework)
-            for trial in summary.trials
         }
-        return (result for result in self.whole() if (result.key, result.attempt) in counted)
+        return (
+            result
+            for result in self.whole()
+            if result.key.framework in find and find[result.key.framework](result.key, result.attempt) is not None
+        )
 
     def below(self, thresholds: Mapping[str, float] | None = None, /, **more: float) -> list[str]:
         """Return a line for each framework whose mean of a score is below its threshold, as ``--fail-under`` does.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any
 
 from trialbed.records import (
     Failure,
@@ -150,15 +150,13 @@ class ReportedTrial:
         return self.wire.api_errors + self.wire.sent_invalid + self.wire.model_errors
 
 
-Part = TypeVar("Part")
-
 SCORE_FIELDS = set(Score.model_fields)
 NO_DETAIL: dict[str, Any] = {}
 
 
 @dataclass
 class Shortener:
-    """Makes trials short; equal parts of many trials are kept once.
+    """Makes trials short.
 
     Args:
         secrets: redacted in words.
@@ -167,8 +165,6 @@ class Shortener:
 
     secrets: Collection[str] = ()
     prices: Prices | None = None
-    _scores: dict[tuple[object, ...], dict[float | None, Score]] = field(default_factory=lambda: defaultdict(dict))
-    _parts: dict[object, Any] = field(default_factory=dict)
 
     def __call__(self, result: TrialResult, gold_calls: tuple[AttributedCall, ...] | None = None) -> ReportedTrial:
         """The trial, with what became of its expected calls."""
@@ -181,37 +177,19 @@ class Shortener:
             status=result.status,
             failure=self._failure(outcome.failure),
             scores=tuple(map(self._score, result.scores)),
-            selected_tools=self._same(result.selected_tools),
+            selected_tools=result.selected_tools,
             started_at=outcome.started_at,
             wall_time=outcome.wall_time,
             evaluation_time=result.evaluation_time,
             first=outcome.first,
-            adapter_digest=self._same(result.adapter_digest),
+            adapter_digest=result.adapter_digest,
             reason=redact(_reason(judged), self.secrets),
             finished=is_finished(result),
-            wire=self._wire(result.wire),
-            claimed=self._same(_read_claims(result)),
+            wire=_counts(result.wire, self.prices),
+            claimed=_read_claims(result),
             integrity=result.integrity,
             gold_calls=gold_calls,
         )
-
-    def _same(self, part: Part) -> Part:
-        """Return the part that an earlier trial had, if it is equal."""
-        found: Part = self._parts.setdefault((type(part), part), part)
-        return found
-
-    def _wire(self, wire: WireLog) -> WireCounts:
-        found = _counts(wire, self.prices)
-        return replace(
-            found,
-            usage=self._same(found.usage),
-            finish_reasons=self._same_counts(found.finish_reasons),
-            refused=self._same_counts(found.refused),
-        )
-
-    def _same_counts(self, counts: Mapping[str, int]) -> Mapping[str, int]:
-        found: Mapping[str, int] = self._parts.setdefault((Counter, *counts.items()), counts)
-        return found
 
     def _failure(self, failure: Failure | None) -> Failure | None:
         if failure is None:
@@ -221,17 +199,28 @@ class Shortener:
     def _score(self, score: Score) -> Score:
         if score.failure is not None:
             return score.model_copy(update={"detail": {}, "failure": self._failure(score.failure)})
-        # The type too: 1, 1.0 and True are equal.
-        values = self._scores[score.name, type(score.value), score.label, score.bounded, score.quality]
-        found = values.get(score.value)
-        if found is None:
-            found = values[score.value] = _without_detail(score)
-        return found
+        return short_score(score.name, score.label, score.bounded, score.quality, score.value)
 
 
-def _without_detail(score: Score) -> Score:
-    """Return the score in short: with a set and a dict that all share, which of its own would be most of its memory."""
-    return Score.model_construct(SCORE_FIELDS, **{**vars(score), "detail": NO_DETAIL})
+@lru_cache(maxsize=1_024, typed=True)  # 1, 1.0 and True are equal
+def short_score(
+    name: str,
+    label: str | None,
+    bounded: bool,
+    quality: bool,
+    value: float | None,
+) -> Score:
+    """Return a score in short: with a set and a dict that all share, which of its own would be most of its memory."""
+    return Score.model_construct(
+        SCORE_FIELDS,
+        name=name,
+        value=value,
+        label=label,
+        detail=NO_DETAIL,
+        bounded=bounded,
+        quality=quality,
+        failure=None,
+    )
 
 
 def is_finished(result: TrialResult) -> bool:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from statistics import fmean
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from trialbed.report._columns import ReportedColumns, quality_of
+from trialbed.report._packed import columns_of
 from trialbed.report._records import WorstQuery
 from trialbed.report._trials import QueryId, ReportedTrial
 
 if TYPE_CHECKING:
     from trialbed.report._report import Report
 
-JUDGING = ("sopr_score", "api_call_score")
-"""The scores that say how a trial went, the foremost first."""
-
 SHOWN = 5
 """Queries that are listed where no other number is asked for."""
+
+DIGITS = 12
+"""Digits of mean qualities, so that those of the same trials in another order are equal."""
 
 
 def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
@@ -26,16 +27,50 @@ def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
     """
     if report.kept is not None and most <= SHOWN:
         return list(report.kept.worst[:most])
-    found: dict[QueryId, dict[str, list[ReportedTrial]]] = {}
-    for summary in report.frameworks:
-        for trial in summary.trials:
-            found.setdefault(trial.query_id, {}).setdefault(summary.framework, []).append(trial)
-    flawed = [
-        WorstQuery(query_id, report.queries[query_id].text, trials, min(own, key=_of_trial))
-        for query_id, trials in found.items()
-        if (own := [trial for each in trials.values() for trial in each if _is_flawed(trial)])
-    ]
-    return sorted(flawed, key=lambda query: _of_query(query.trials))[:most]
+    numbers: dict[QueryId, int] = {}
+    columns = [columns_of(summary.trials, numbers) for summary in report.frameworks]
+    queries = columns[0].queries if columns else ()
+    return [_worst_query(report, columns, queries[number], number) for number in _worst_numbers(columns)[:most]]
+
+
+def _worst_numbers(columns: Sequence[ReportedColumns]) -> list[int]:
+    """The numbers of the queries on which something went wrong, the worst first, else as trials have them first."""
+    import numpy as np
+
+    if not columns:
+        return []
+    query, measured, answered, quality, faults = (
+        np.concatenate(parts)
+        for parts in zip(
+            *(
+                (own.query.astype(np.int64), own.measured, own.answered, own.column("quality"), own.column("faults"))
+                for own in columns
+            ),
+            strict=True,
+        )
+    )
+    known = np.bincount(query, measured)
+    total = np.bincount(query, quality)  # that of a trial that was not measured is 0
+    mean = np.round(np.divide(total, known, out=np.zeros_like(total), where=known > 0), DIGITS)
+    flawed = np.bincount(query, ~answered | (quality < 1) | (faults > 0)) > 0
+    numbers, first = np.unique(query, return_index=True)
+    chosen = flawed[numbers]
+    numbers, first = numbers[chosen], first[chosen]
+    order = np.lexsort((first, -np.bincount(query, faults)[numbers], mean[numbers], known[numbers] == 0))
+    found: list[int] = numbers[order].tolist()
+    return found
+
+
+def _worst_query(report: Report, columns: Sequence[ReportedColumns], query: QueryId, number: int) -> WorstQuery:
+    import numpy as np
+
+    trials = {
+        summary.framework: [summary.trials[place] for place in places]
+        for summary, own in zip(report.frameworks, columns, strict=True)
+        if (places := np.flatnonzero(own.query == number).tolist())
+    }
+    flawed = (trial for own in trials.values() for trial in own if _is_flawed(trial))
+    return WorstQuery(query, report.queries[query].text, trials, min(flawed, key=_of_trial))
 
 
 def trial_name(framework: str, query: QueryId, repeat: int = 0) -> str:
@@ -46,28 +81,8 @@ def trial_name(framework: str, query: QueryId, repeat: int = 0) -> str:
 
 
 def _is_flawed(trial: ReportedTrial) -> bool:
-    return trial.status != "answered" or _quality(trial) < 1 or trial.faults > 0
+    return trial.status != "answered" or quality_of(trial) < 1 or trial.faults > 0
 
 
 def _of_trial(trial: ReportedTrial) -> tuple[bool, float, int]:
-    return trial.status == "not measured", _quality(trial), -trial.faults
-
-
-def _of_query(trials: Mapping[str, Iterable[ReportedTrial]]) -> tuple[bool, float, int]:
-    every = [trial for own in trials.values() for trial in own]
-    measured = [trial for trial in every if trial.status != "not measured"]
-    quality = fmean(map(_quality, measured)) if measured else 0.0
-    return not measured, quality, -sum(trial.faults for trial in every)
-
-
-def _quality(trial: ReportedTrial) -> float:
-    """The mean of the scores that are known; one that could not be determined is 0."""
-    if trial.status != "answered":
-        return 0.0
-    return fmean(_values(trial))
-
-
-def _values(trial: ReportedTrial) -> Iterator[float]:
-    for name in JUDGING:
-        score = trial.score(name)
-        yield (score.value if score is not None else None) or 0.0
+    return trial.status == "not measured", quality_of(trial), -trial.faults

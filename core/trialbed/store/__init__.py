@@ -5,6 +5,7 @@ from trialbed.store._column_table import ColumnTable, NumberedColumn
 from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._commits import Commits
 from trialbed.store._continuation import hold_run, record_run
+from trialbed.store._packed_column import PackedColumn
 from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
 from trialbed.store._reports import MadeReport, ReportPart
 from trialbed.store._runs import RunChanges, new_run, new_run_id
@@ -29,6 +30,7 @@ __all__ = [
     "Commits",
     "MadeReport",
     "NumberedColumn",
+    "PackedColumn",
     "ReportPart",
     "RunChanges",
     "RunColumns",

@@ -16,6 +16,7 @@ from trialbed.records import IntegrityFinding, Score
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._column_table import ColumnTable, NumberedColumn
 from trialbed.store._columns import ScoreKind, TrialColumns, TrialPlace
+from trialbed.store._packed_column import PackedColumn
 from trialbed.store._rows import IN_ONE, decode_id, decode_record
 from trialbed.store._schema import scores, trials
 
@@ -106,7 +107,7 @@ class _TrialsReader:
         for name, values in numbered.items():
             self._numbered[name].extend(values)
 
-    def table(self, kinds: Mapping[str, ScoreKind], values: Mapping[str, array[float]]) -> ColumnTable:
+    def table(self, kinds: Mapping[str, ScoreKind], values: Mapping[str, PackedColumn]) -> ColumnTable:
         """Return the table, with these scores."""
         return ColumnTable(
             row=self.row,
@@ -162,27 +163,51 @@ def _uncounted_rows(connection: Connection, run_id: str) -> set[int]:
 
 def _chosen_values(
     connection: Connection, run_id: str, names: Collection[str], rows: Sequence[int]
-) -> dict[str, array[float]]:
-    places = {row: place for place, row in enumerate(rows)}
-    found: dict[str, array[float]] = {}
+) -> dict[str, PackedColumn]:
+    found: dict[str, PackedColumn] = {}
+    place_of = _Places(rows)
     chosen = _scores_of(run_id, scores.c.trial_id, scores.c.name, scores.c.value)
     for part in _parts(connection, chosen.where(scores.c.name.in_(names), scores.c.value.is_not(None))):
         for row, name, value in part:
-            if row in places:
-                if name not in found:
-                    found[name] = _unknown(len(rows))
-                found[name][places[row]] = value
+            place = place_of(row)
+            if place is not None:
+                _column(found, name).put(place, value)
+    return _filled(found, len(rows))
+
+
+class _Places:
+    """Finds the places of rows that are asked for in their order, without holding a number for each."""
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        self._rows = rows
+        self._place = 0
+
+    def __call__(self, row: int) -> int | None:
+        """Return the place of a row, which is not before the last one that was asked for; None if it is not there."""
+        rows, place = self._rows, self._place
+        while place < len(rows) and rows[place] < row:
+            place += 1
+        self._place = place
+        return place if place < len(rows) and rows[place] == row else None
+
+
+def _column(values: dict[str, PackedColumn], name: str) -> PackedColumn:
+    found = values.get(name)
+    if found is None:
+        found = values[name] = PackedColumn("d", math.nan)
     return found
+
+
+def _filled(values: dict[str, PackedColumn], count: int) -> dict[str, PackedColumn]:
+    for column in values.values():
+        column.fill(count)
+    return values
 
 
 def _scores_of(run_id: str, *columns: Any) -> Select[Any]:
     of_run = select(trials.c.id).where(trials.c.run_id == run_id)
     chosen = select(*columns).where(scores.c.trial_id.in_(of_run))
     return chosen.order_by(scores.c.trial_id, scores.c.position)
-
-
-def _unknown(count: int) -> array[float]:
-    return array("d", [math.nan]) * count
 
 
 def _sample(rows: Sequence[int]) -> Sequence[int]:
@@ -211,19 +236,20 @@ class _ScoresReader:
 
     def __init__(self, connection: Connection, run_id: str, rows: Sequence[int]) -> None:
         self._connection = connection
-        self._places = {row: place for place, row in enumerate(rows)}
-        self.values: dict[str, array[float]] = {}
+        self._place_of = _Places(rows)
+        self.values: dict[str, PackedColumn] = {}
         self._ends: dict[str, set[str]] = {}
         self._others: dict[int, None] = {}
         end = func.substr(scores.c.record, func.length(scores.c.record) - (LONGEST_END - 1))
         columns = (scores.c.trial_id, scores.c.name, scores.c.value, end)
         for part in _parts(connection, _scores_of(run_id, *columns)):
             self._extend(part)
+        _filled(self.values, len(rows))
 
     def _extend(self, part: Sequence[Any]) -> None:
-        values, known, places = self.values, self._ends, self._places
+        values, known, place_of = self.values, self._ends, self._place_of
         for row, name, value, end in part:
-            place = places.get(row)
+            place = place_of(row)
             if place is None:
                 continue
             ends = known.get(name)
@@ -232,9 +258,7 @@ class _ScoresReader:
             if value is None:
                 self._others[row] = None
                 continue
-            if name not in values:
-                values[name] = _unknown(len(places))
-            values[name][place] = value
+            _column(values, name).put(place, value)
             if end in ends:
                 continue
             if END_OF_SCORE.search(end):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
 from array import array
-from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +11,10 @@ from typing import Any, NamedTuple
 
 from trialbed.records import IntegrityFinding
 from trialbed.store._columns import RunColumns, ScoreKind, TrialColumns, TrialPlace
+from trialbed.store._packed_column import PackedColumn
 from trialbed.store._rows import decode, encode
 
-VERSION = "2"
+VERSION = "3"
 """Incremented with a change of the text."""
 
 
@@ -57,7 +56,7 @@ class ColumnTable:
     offered: NumberedColumn
     integrity: Mapping[int, tuple[IntegrityFinding, ...]]
     kinds: Mapping[str, ScoreKind]
-    _values: Mapping[str, array[float] | str]
+    _values: Mapping[str, PackedColumn]
 
     def __len__(self) -> int:
         return len(self.row)
@@ -69,8 +68,7 @@ class ColumnTable:
 
     def score(self, name: str) -> array[float]:
         """Return the values of one of ``scores``; nan for trials without one."""
-        found = self._values[name]
-        return _array("d", found) if isinstance(found, str) else found
+        return self._values[name].array()
 
     def trial(self, place: int) -> TrialColumns:
         """Return the trial at a place as an object."""
@@ -119,18 +117,18 @@ def table_text(table: ColumnTable) -> str:
     numbered = {name: getattr(table, name) for name in NUMBERED}
     offers = [sorted(tools) for tools in table.offered.values]
     found = {
-        **{name: _text(getattr(table, name)) for name in ARRAYS},
-        **{name: [column.values, _text(column.places)] for name, column in numbered.items()},
-        "offered": [offers, _text(table.offered.places)],
+        **{name: _texts(getattr(table, name)) for name in ARRAYS},
+        **{name: [column.values, _texts(column.places)] for name, column in numbered.items()},
+        "offered": [offers, _texts(table.offered.places)],
         "integrity": [[place, [one.model_dump(mode="json") for one in own]] for place, own in table.integrity.items()],
         "kinds": {name: list(kind) for name, kind in table.kinds.items()},
-        "values": {name: _text(table.score(name)) for name in table.scores},
+        "values": {name: column.texts for name, column in table._values.items()},
     }
     return encode(found)
 
 
 def read_table(text: str) -> ColumnTable:
-    """Return the table of a text; the values of a score are read when they are asked for."""
+    """Return the table of a text; the values of a score are unpacked when they are asked for."""
     found = decode(text)
     offers, offered = found["offered"]
     columns: dict[str, Any] = {name: _array(kind, found[name]) for name, kind in ARRAYS.items()}
@@ -142,22 +140,13 @@ def read_table(text: str) -> ColumnTable:
         offered=NumberedColumn([frozenset(tools) for tools in offers], _array("q", offered)),
         integrity={place: tuple(map(IntegrityFinding.model_validate, own)) for place, own in found["integrity"]},
         kinds={name: ScoreKind(*kind) for name, kind in found["kinds"].items()},
-        _values=found["values"],
+        _values={name: PackedColumn.read("d", parts) for name, parts in found["values"].items()},
     )
 
 
-def _text(column: array[Any]) -> str:
-    return b64encode(_little_endian(column).tobytes()).decode("ascii")
+def _texts(column: array[Any]) -> list[str]:
+    return PackedColumn.of(column).texts
 
 
-def _array(kind: str, text: str) -> array[Any]:
-    return _little_endian(array(kind, b64decode(text)))
-
-
-def _little_endian(column: array[Any]) -> array[Any]:
-    """Return the column in the byte order of the text, or from it: stores move between machines."""
-    if sys.byteorder == "little":
-        return column
-    turned = array(column.typecode, column)
-    turned.byteswap()
-    return turned
+def _array(kind: str, parts: Sequence[str]) -> array[Any]:
+    return PackedColumn.read(kind, parts).array()

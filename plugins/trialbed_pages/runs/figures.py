@@ -181,13 +181,11 @@ class RunFigures:
         column = self._values(score)[own]
         own = own[trials.counting[own] & (column == column)]  # nan is unlike itself
         values = self._values(score)[own].tolist()
-        of_query: dict[QueryId, list[float]] = {}
-        for query, value in zip(trials.queries(own), values, strict=True):
-            of_query.setdefault(query, []).append(value)
         kind = self.columns.kinds.get(score)
         bounded = (kind is not None and kind.bounded) or not trials.answered[own].any()
         within = bounded and all(0 <= value <= 1 for value in values)
-        return ScoreValues(score, of_query, within).summary(quality=score in self._quality)
+        queries = len(set(trials.queries(own)))
+        return ScoreValues(score, values, queries, within).summary(quality=score in self._quality)
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """Return a value of these figures, which is made when it is first asked for."""

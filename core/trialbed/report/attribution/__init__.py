@@ -10,7 +10,7 @@ from trialbed.report.attribution._stages import (
     attribute,
 )
 from trialbed.report.attribution._trial import attribute_trial, unrequested_calls
-from trialbed.report.attribution._waterfall import LOSERS, USED, Attribution, FirstLoss, waterfall
+from trialbed.report.attribution._waterfall import LOSERS, USED, Attribution, CallCounter, FirstLoss, waterfall
 
 __all__ = [
     "BY_FRAMEWORK",
@@ -21,6 +21,7 @@ __all__ = [
     "USED",
     "AttributedCall",
     "Attribution",
+    "CallCounter",
     "FirstLoss",
     "Stage",
     "attribute",

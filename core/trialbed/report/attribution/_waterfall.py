@@ -83,18 +83,35 @@ class Attribution:
         return {stage: count / total if total else None for stage, count in self.counts.items()}
 
 
+@dataclass
+class CallCounter:
+    """Counts the expected calls of trials, one trial after the other, of which it keeps nothing else."""
+
+    _counts: Counter[str] = field(default_factory=Counter)
+    _losers: Counter[str] = field(default_factory=Counter)
+    _first: dict[str, FirstLoss] = field(default_factory=dict)
+
+    def add(self, trial: AttributedTrial) -> None:
+        """Add the expected calls of a trial."""
+        for call in trial.gold_calls or ():
+            self._counts[call.lost or USED] += 1
+            if call.lost is not None:
+                self._first.setdefault(call.lost, FirstLoss(trial.query_id, call))
+                self._losers[_loser(call, trial.failure)] += 1
+
+    @property
+    def total(self) -> Attribution:
+        """The sum."""
+        counts = {stage: self._counts[stage] for stage in (*STAGES, USED)}
+        return Attribution(counts, self._first, dict(self._losers))
+
+
 def waterfall(trials: Iterable[AttributedTrial]) -> Attribution:
     """Count the expected calls of trials."""
-    found: Counter[str] = Counter()
-    losers: Counter[str] = Counter()
-    first: dict[str, FirstLoss] = {}
+    counter = CallCounter()
     for trial in trials:
-        for call in trial.gold_calls or ():
-            found[call.lost or USED] += 1
-            if call.lost is not None:
-                first.setdefault(call.lost, FirstLoss(trial.query_id, call))
-                losers[_loser(call, trial.failure)] += 1
-    return Attribution({stage: found[stage] for stage in (*STAGES, USED)}, first, dict(losers))
+        counter.add(trial)
+    return counter.total
 
 
 def _loser(call: AttributedCall, failure: Failure | None) -> str:

@@ -30,7 +30,7 @@ from trialbed.report.comparison._sides import (
     void_notes,
 )
 from trialbed.report.comparison._stored import is_run_name, read_sides, run_side
-from trialbed.report.comparison._stored_columns import KnownTrials
+from trialbed.report.comparison._stored_columns import KnownTrials, in_order
 from trialbed.report.comparison._tables import (
     comparison_records,
     comparison_tables,
@@ -39,7 +39,14 @@ from trialbed.report.comparison._tables import (
     finding_notes,
     verdict_notes,
 )
-from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, SideColumn, TrialTable, means_by_query
+from trialbed.report.comparison._trial_table import (
+    ComparedTrial,
+    QueryId,
+    SideColumn,
+    TrialTable,
+    UnpackedColumns,
+    means_by_query,
+)
 
 __all__ = [
     "ALPHA",
@@ -61,6 +68,7 @@ __all__ = [
     "Side",
     "SideColumn",
     "TrialTable",
+    "UnpackedColumns",
     "are_same_trials",
     "chosen_baseline",
     "compare_frameworks",
@@ -75,6 +83,7 @@ __all__ = [
     "finding_cells",
     "finding_notes",
     "headline_scores",
+    "in_order",
     "incomplete_note",
     "is_document",
     "is_run_name",

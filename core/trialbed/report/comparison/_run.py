@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -26,6 +26,8 @@ from trialbed.report.comparison._findings import HEADLINE, ScoreFinding, finding
 from trialbed.report.comparison._sides import Side
 
 REFERENCE = "reference"
+
+NO_TRIALS: Callable[[str], Iterable[ReportedTrial]] = lambda _: ()  # noqa: E731 as a default
 
 Kind = Literal["reference", "profile"]
 """The subject of a comparison: the run's baseline, or the controlled profile of the same framework."""
@@ -66,7 +68,7 @@ def compare_frameworks(
     *,
     against: str | None,
     margin: float,
-    trials: Sequence[ReportedTrial] = (),
+    trials: Callable[[str], Iterable[ReportedTrial]] = NO_TRIALS,
     whole: Callable[[TrialKey], TrialResult],
 ) -> dict[str, tuple[FrameworkComparison, ...]]:
     """The comparisons of each framework of a run.
@@ -76,7 +78,7 @@ def compare_frameworks(
         against: the framework that the others are compared with; None for ``reference``, or the first if that is not
             in the run.
         margin: the largest difference of a score that does not matter.
-        trials: those that count, in the order in which causes are looked for.
+        trials: gives those of a framework that count, in the order in which causes are looked for.
         whole: gives a trial with its bodies, which show the causes.
 
     Raises:
@@ -89,7 +91,7 @@ def compare_frameworks(
         baseline, candidate = pair.baseline.name, pair.candidate.name
         for kind in pair.kinds:
             lower = {query for finding in scores.values() for query in finding.worse} if kind == "profile" else ()
-            causes = _causes(trials, baseline, candidate, lower, whole)
+            causes = _causes(trials(candidate), trials(baseline), lower, whole) if lower else {}
             found[candidate].append(FrameworkComparison(kind, baseline, scores, causes))
     return {name: tuple(own) for name, own in found.items()}
 
@@ -119,21 +121,19 @@ def _baseline_of(name: str, baseline: str, names: Collection[str]) -> str:
 
 
 def _causes(
-    trials: Sequence[ReportedTrial],
-    controlled: str,
-    native: str,
+    native: Iterable[ReportedTrial],
+    controlled: Iterable[ReportedTrial],
     queries: Collection[QueryId],
     whole: Callable[[TrialKey], TrialResult],
 ) -> dict[str, list[QueryId]]:
     """The causes of lower scores, the most frequent first: each with its queries."""
-    known = {(trial.key.framework, *trial.pair): trial for trial in trials}
-    found: dict[str, list[QueryId]] = {}
-    for (framework, query, repeat), trial in known.items():
-        other = known.get((controlled, query, repeat))
-        if framework == native and query in queries and other is not None and _is_lower(trial, other):
-            own = found.setdefault(loss_cause(whole(trial.key), whole(other.key)), [])
-            own.extend([query] if query not in own else [])
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+    others = {trial.pair: trial for trial in controlled if trial.query_id in queries}
+    found: dict[str, dict[QueryId, None]] = {}
+    for trial in native:
+        other = others.get(trial.pair)
+        if other is not None and _is_lower(trial, other):
+            found.setdefault(loss_cause(whole(trial.key), whole(other.key)), {})[trial.query_id] = None
+    return {cause: list(own) for cause, own in sorted(found.items(), key=lambda item: -len(item[1]))}
 
 
 def _is_lower(native: ReportedTrial, controlled: ReportedTrial) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from trialbed.errors import TrialbedError
 from trialbed.integrity import framework_integrity
-from trialbed.records import IntegrityFinding, Run
+from trialbed.records import Run
 from trialbed.report._metadata import framework_info, shown_settings
-from trialbed.report._trials import ReportedTrial
 from trialbed.report.comparison._documents import document_file, read_documents
 from trialbed.report.comparison._sides import (
     ComparedRun,
@@ -22,9 +21,9 @@ from trialbed.report.comparison._sides import (
     compared_settings,
     missing_trials,
 )
-from trialbed.report.comparison._stored_columns import KnownTrials, in_order
-from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
-from trialbed.scoring import ALWAYS, NONE_ABSENT
+from trialbed.report.comparison._stored_columns import KnownTrials
+from trialbed.report.comparison._trial_table import TrialTable
+from trialbed.scoring import ALWAYS
 from trialbed.settings import store_file
 
 if TYPE_CHECKING:
@@ -79,13 +78,13 @@ def _sides(run: StoredRun, labels: Sequence[str], keep: Callable[[MadeReport], N
     measured = known.measured_queries
     helpers = HelperTotals(run.record.helpers, sum(measured.values()), len(measured))
     for label in labels:
-        side = _side(
+        side = run_side(
             run.record,
             label,
             known.of(label),
-            known.findings(label),
             bounded=bounded,
             quality=quality,
+            void=framework_integrity(run.config, label, known.findings(label)).void,
             first_apart=known.first_apart,
         )
         yield replace(side, about=replace(side.about, helpers=helpers))
@@ -94,35 +93,19 @@ def _sides(run: StoredRun, labels: Sequence[str], keep: Callable[[MadeReport], N
 def run_side(
     run: Run,
     framework: str,
-    trials: Sequence[ReportedTrial],
+    trials: TrialTable,
     *,
     bounded: frozenset[str],
     quality: frozenset[str],
-    absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
+    void: str = "",
     first_apart: bool = True,
 ) -> Side:
     """Return the side of a framework in a run, by its trials that count.
 
     Args:
-        absent: the scores that trials of a query cannot have.
+        bounded, quality, void: as the side has them.
         first_apart: whether times leave out each worker's first trial.
     """
-    zeros = in_order(quality)
-    own = TrialTable.of([_trial(trial, zeros, absent.get(trial.key.query_id, ())) for trial in trials])
-    integrity = (trial.integrity for trial in trials)
-    return _side(run, framework, own, integrity, bounded=bounded, quality=quality, first_apart=first_apart)
-
-
-def _side(
-    run: Run,
-    framework: str,
-    trials: TrialTable,
-    integrity: Iterable[Sequence[IntegrityFinding] | None],
-    *,
-    bounded: frozenset[str],
-    quality: frozenset[str],
-    first_apart: bool,
-) -> Side:
     return Side(
         source=run.run_id,
         name=framework,
@@ -138,7 +121,7 @@ def _side(
         ),
         described=run.scores,
         first_apart=first_apart,
-        void=framework_integrity(run.config, framework, integrity).void,
+        void=void,
     )
 
 
@@ -163,21 +146,3 @@ def _about(run: Run, framework: str) -> ComparedRun:
         against=run.against,
         margin=run.margin,
     )
-
-
-def _trial(trial: ReportedTrial, quality: Collection[str], absent: Collection[str]) -> ComparedTrial:
-    given = {score.name: score.value for score in trial.scores if score.value is not None}
-    return ComparedTrial(
-        trial.key.query_id,
-        _zeros(quality, absent) if trial.status == "failed" else given,
-        trial.failure.kind if trial.failure else "",
-        trial.status != "not measured",
-        trial.key.repeat,
-        frozenset(trial.selected_tools) or None,
-        trial.first,
-        absent,
-    )
-
-
-def _zeros(quality: Collection[str], absent: Collection[str]) -> dict[str, float]:
-    return {name: 0.0 for name in quality if name not in absent}

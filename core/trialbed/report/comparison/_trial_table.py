@@ -69,6 +69,28 @@ class SideColumn:
         return map(self.values.__getitem__, self.places.tolist())
 
 
+class UnpackedColumns(Mapping[str, "NDArray[Any]"]):
+    """Columns by name, of which each is unpacked anew when it is asked for, so that one at a time is held."""
+
+    def __init__(self, names: Sequence[str], unpack: Callable[[str], NDArray[Any]]) -> None:
+        self._names = dict.fromkeys(names)
+        self._unpack = unpack
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._unpack(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 @dataclass(frozen=True)
 class TrialTable:
     """The trials of a side in columns, each with a value per trial.

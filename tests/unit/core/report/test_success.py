@@ -8,6 +8,7 @@ from support.trials import ended
 
 from trialbed.records import Answer, Score, TrialResult
 from trialbed.report import Success
+from trialbed.report._packed import columns_of
 from trialbed.report._success import success
 
 
@@ -23,7 +24,9 @@ def trial(query_id: int, repeat: int, label: str | None) -> TrialResult:
 def test_failures_are_no_success_and_trials_without_verdict_are_left_out() -> None:
     outcomes = {1: ["Solved", "Solved", None], 2: ["Solved", "Unsure", ""], 3: ["Unsolved", "Unsolved", "Unsolved"]}
     found = success(
-        [short(trial(query, place, label)) for query, own in outcomes.items() for place, label in enumerate(own)]
+        columns_of(
+            [short(trial(query, place, label)) for query, own in outcomes.items() for place, label in enumerate(own)]
+        )
     )
     assert list(found.any) == list(found.each) == [1, 2, 3]
     assert found.any[1].value == found.each[1].value == pytest.approx((2 / 3 + 1 / 2 + 0) / 3)
@@ -35,5 +38,5 @@ def test_failures_are_no_success_and_trials_without_verdict_are_left_out() -> No
 
 
 def test_there_is_nothing_to_say_without_repeats() -> None:
-    assert success([short(trial(1, 0, "Solved")), short(trial(2, 0, None))]) == Success({}, {})
-    assert success([]) == Success({}, {})
+    once = columns_of([short(trial(1, 0, "Solved")), short(trial(2, 0, None))])
+    assert success(once) == success(columns_of([])) == Success({}, {})

@@ -15,6 +15,7 @@ from support.trials import ended, run_config
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
 from trialbed.report import read_report
+from trialbed.report._packed import columns_of
 from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, TrialTable, is_run_name, read_sides, run_side
 from trialbed.report.comparison._differences import ComparisonOptions, compare_pairs
 from trialbed.scoring import ALWAYS
@@ -157,5 +158,6 @@ def test_scores_of_trials_that_failed_stand_in_one_order(store: str) -> None:
     with open_store(store) as reader:
         run = reader.run(OLD)
         trials = read_report(run).frameworks[0].trials
-    same = run_side(run.record, "reference", trials, bounded=quality, quality=quality)
+    table = columns_of(trials).table(trials, quality)
+    same = run_side(run.record, "reference", table, bounded=quality, quality=quality)
     assert same.scores == [*ALWAYS, "a", "b"]

@@ -1,0 +1,104 @@
+"""The trials of a report, packed."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from random import Random
+
+import pytest
+from support.run_reports import run_of, short
+from support.scoring import gold_call
+from support.stored_runs import trial
+
+from trialbed.records import Failure, IntegrityFinding, Query, Score, TrialResult
+from trialbed.report import ReportedTrial, build_report
+from trialbed.report._columns import ReportedColumns
+from trialbed.report._packed import PackedTrials, TrialPack, finder
+from trialbed.report.attribution import AttributedCall
+
+
+def unlike() -> list[ReportedTrial]:
+    """Trials of which each part differs in some."""
+    first, second = (short(trial("reference", query, wrong=False)) for query in (1, 2))
+    other = replace(
+        short(trial("reference", "a/b", wrong=True)),
+        scores=(Score(name="late", value=None, failure=Failure(kind="judge", message="no verdict")),),
+        integrity=(IntegrityFinding(kind="added_tool", count=2, examples=("x",)),),
+        gold_calls=(AttributedCall(gold_call("a", x=1), "not called", "the model did not ask for it"),),
+    )
+    numbers = {"a": 1, "b": 1.0, "c": True}
+    unchecked = tuple(Score.model_construct(name=name, value=value) for name, value in numbers.items())
+    return [first, replace(second, scores=unchecked), other]
+
+
+def packed(trials: Sequence[ReportedTrial]) -> PackedTrials:
+    pack, columns = TrialPack("reference"), ReportedColumns({1: 0, 2: 1, "a/b": 2})
+    for one in trials:
+        pack.append(one)
+        columns.add(one)
+    return PackedTrials(pack, range(len(trials)), columns)
+
+
+def test_packed_trials_are_those_that_were_packed() -> None:
+    trials = unlike() * 50
+    found = packed(trials)
+    assert found == trials
+    assert trials[:3] != found
+    assert found[-1] == trials[-1]
+    assert found[148:] == tuple(trials[148:])
+    values = [[type(score.value) for score in one.scores] for one in (found[1], trials[1])]
+    assert values[0] == values[1] == [int, float, bool]
+    with pytest.raises(IndexError):
+        found[150]
+
+
+def test_trials_are_found_by_key_and_attempt() -> None:
+    trials = unlike()
+    for find in map(finder, (packed(trials), trials)):
+        assert [find(one.key, one.attempt) for one in trials] == [0, 1, 2]
+        assert find(trials[0].key, 1) is None
+        assert find(trials[0].key.model_copy(update={"repeat": 1}), 0) is None
+        assert find(trials[0].key.model_copy(update={"query_id": "new"}), 0) is None
+
+
+def results(count: int) -> Iterator[TrialResult]:
+    """Trials whose times and tokens all differ, as those of a run do."""
+    draw = Random(0)
+    made = trial("reference", 0, wrong=False)
+    for number in range(count):
+        times = tuple(Score(name=f"{name}_time", value=draw.random(), bounded=False) for name in ("wall", "model"))
+        shares = tuple(Score(name=f"share_{place}", value=draw.choice((0.0, 0.5, 1.0))) for place in range(15))
+        started = made.outcome.started_at + timedelta(seconds=number + draw.random())
+        yield made.model_copy(
+            update={
+                "key": made.key.model_copy(update={"query_id": number}),
+                "trial": f"{draw.getrandbits(64):x}",
+                "outcome": made.outcome.model_copy(update={"started_at": started, "wall_time": draw.random()}),
+                "scores": (*made.scores, *times, *shares),
+            }
+        )
+
+
+def held(count: int) -> int:
+    """The bytes that a report of so many trials holds."""
+    run = run_of({"agent_name": "reference", "num_queries": count})
+    queries = {number: Query(query_id=number, text="", apis=()) for number in range(count)}
+    tracemalloc.start()
+    try:
+        given = list(results(count))
+        before, _ = tracemalloc.get_traced_memory()
+        found = build_report(run, queries, given)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(found.frameworks[0].trials) == count
+    return after - before
+
+
+def test_a_report_holds_few_bytes_of_each_trial() -> None:
+    held(300)  # which imports, and fills what is kept of some trials
+    few, many = held(300), held(900)
+    assert (many - few) / 600 < 600  # an object of each takes 3 kB
