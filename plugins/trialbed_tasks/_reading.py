@@ -9,10 +9,11 @@ from pathlib import Path
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import TaskDataset, compile_tasks
 from trialbed_tasks._compiling import NamedFiles, make_task
+from trialbed_tasks._lines import LARGE, read_large
 from trialbed_tasks._python import read_python
 from trialbed_tasks.forms import FileForm
 from trialbed_tools.forms import NAME
-from trialbed_tools.located import Key, Located, name_place, read_json_lines, read_yaml, validate
+from trialbed_tools.located import LARGEST, Key, Located, name_place, read_json_lines, read_yaml, validate
 
 
 def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) -> TaskDataset:
@@ -30,10 +31,16 @@ def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) 
         raise UsageError(f"{path}: there is no such file")
     if path.suffix == ".py":
         return _of_python(path, NamedFiles(path.parent, [], answers), mcp)
-    located = read_json_lines(path) if path.suffix == ".jsonl" else read_yaml(path)
-    if path.suffix == ".jsonl":
-        located = _with_head(located)
-    return _of_form(located, path, NamedFiles(path.parent, [path.resolve()], answers), mcp)
+    if path.suffix != ".jsonl":
+        return _of_form(read_yaml(path), path, NamedFiles(path.parent, [path.resolve()], answers), mcp)
+    if path.stat().st_size >= LARGE:
+        try:
+            return read_large(path, _name(path, None), NamedFiles(path.parent, [path.resolve()], answers), mcp)
+        except DataError:
+            if path.stat().st_size > LARGEST:
+                raise
+            # Else the fault is named as that of a smaller file.
+    return _of_form(_with_head(read_json_lines(path)), path, NamedFiles(path.parent, [path.resolve()], answers), mcp)
 
 
 def _of_python(path: Path, reader: NamedFiles, mcp: Sequence[str]) -> TaskDataset:

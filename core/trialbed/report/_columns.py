@@ -142,7 +142,11 @@ class ReportedColumns:
         return found
 
     def timed(self, chosen: NDArray[Any], *, first_apart: bool | None) -> NDArray[Any]:
-        """Return which of the chosen trials have times that count, as ``scoring.timed_trials`` says."""
+        """Return which of the chosen trials ended without failure and have times that count.
+
+        Args:
+            first_apart: whether each worker's first is left out; None for wherever there are others.
+        """
         answered: NDArray[Any] = chosen & self.answered
         later: NDArray[Any] = answered & ~self.first
         return answered if first_apart is False or not later.any() else later

@@ -127,7 +127,9 @@ def common_trials(status: str, groups: Sequence[ReportedColumns]) -> list[NDArra
 
 
 def are_first_apart(groups: Sequence[ReportedColumns], common: Sequence[NDArray[Any]] | None) -> bool:
-    """Return whether the times of each worker's first trial can be left out, as ``scoring.first_trials_apart`` says.
+    """Return whether the times of each worker's first trial can be left out, for all frameworks alike.
+
+    They cannot if any framework has no other times: it alone would be shown with the start-up of its workers.
 
     Args:
         groups: the trials of each framework.

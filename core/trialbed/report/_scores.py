@@ -76,7 +76,7 @@ def score_values(
         chosen: for each trial, whether it is one of them.
         quality: the scores in which a trial that failed counts as 0; in others only trials without failure count.
         absent: the scores that trials of a query cannot have.
-        first_apart: as ``scoring.timed_trials`` takes it.
+        first_apart: as ``ReportedColumns.timed`` takes it.
     """
     answered, failed = chosen & trials.answered, chosen & trials.failed
     timed = trials.timed(chosen, first_apart=first_apart)

@@ -28,9 +28,7 @@ from trialbed.scoring._counting import (
     TIMES,
     absent_by_trials,
     absent_scores,
-    common_pairs,
     first_trials_apart,
-    timed_trials,
     zero_scores,
 )
 from trialbed.scoring._expected import Expectation, criterion_name, expectations, run_criteria
@@ -68,7 +66,6 @@ __all__ = [
     "as_judge",
     "calibration_of",
     "calibrations_file",
-    "common_pairs",
     "criterion_name",
     "expectations",
     "first_trials_apart",
@@ -87,6 +84,5 @@ __all__ = [
     "run_checks",
     "run_criteria",
     "scorer",
-    "timed_trials",
     "zero_scores",
 ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from trialbed.records import Query, TrialStatus
 
@@ -23,6 +22,8 @@ OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1", "tool_call_accuracy")
 OF_GOLD = (*OF_GOLD_CALLS, *OF_GOLD_ARGUMENTS)
 """Scores that not every query has."""
 
+NONE: frozenset[str] = frozenset()
+
 NONE_ABSENT: Mapping[QueryId, Collection[str]] = MappingProxyType({})
 """For queries whose trials can have every score."""
 
@@ -37,13 +38,6 @@ class EndedTrial(Protocol):
     @property
     def first(self) -> bool:
         """Whether it was the first trial of its worker."""
-
-    @property
-    def pair(self) -> tuple[QueryId, int]:
-        """The query and the repeat."""
-
-
-Trial = TypeVar("Trial", bound=EndedTrial)
 
 
 def absent_scores(queries: Iterable[Query]) -> dict[QueryId, Collection[str]]:
@@ -67,12 +61,14 @@ def absent_by_trials(
     Args:
         answered: the query of each trial without failure, and the scores that have a value in it.
     """
-    found: dict[QueryId, set[str]] = defaultdict(set)
+    found: dict[QueryId, frozenset[str]] = {}
+    known: dict[frozenset[str], frozenset[str]] = {}  # queries with the same scores share one set of them
     for query, names in answered:
-        found[query].update(names)
-    anywhere = set().union(*found.values()) if found else set(OF_GOLD)
-    missing = {query: [name for name in OF_GOLD if name not in found.get(query, anywhere)] for query in queries}
-    return {query: tuple(names) for query, names in missing.items() if names}
+        joined = found.get(query, NONE).union(names)
+        found[query] = known.setdefault(joined, joined)
+    anywhere = NONE.union(*known) if found else frozenset(OF_GOLD)
+    missing = {names: tuple(name for name in OF_GOLD if name not in names) for names in {*known, anywhere}}
+    return {query: lacked for query in queries if (lacked := missing[found.get(query, anywhere)])}
 
 
 def zero_scores(
@@ -87,44 +83,13 @@ def zero_scores(
     return [name for name in quality if name not in left_out]
 
 
-def common_pairs(status: str, groups: Mapping[str, Sequence[EndedTrial]]) -> frozenset[tuple[QueryId, int]] | None:
-    """Return the queries and repeats that were measured for every framework of a run, where some were not.
-
-    Args:
-        status: of the run.
-        groups: the trials of each framework.
-    """
-    if status == "finished" or len(groups) == 1:
-        return None
-    measured = [{trial.pair for trial in group if trial.status != "not measured"} for group in groups.values()]
-    return frozenset(set.intersection(*measured))
-
-
-def first_trials_apart(
-    groups: Mapping[str, Sequence[EndedTrial]], common: Collection[tuple[QueryId, int]] | None = None
-) -> bool:
+def first_trials_apart(groups: Mapping[str, Sequence[EndedTrial]]) -> bool:
     """Return whether the times of each worker's first trial can be left out for all frameworks alike.
 
     They cannot if any framework has no other times: it alone would be shown with the start-up of its workers.
 
     Args:
         groups: the trials of each framework.
-        common: the queries and repeats to which figures are held, where some lack trials.
     """
-    parts = [list(group) for group in groups.values()]
-    if common is not None:
-        parts += [[trial for trial in group if trial.pair in common] for group in parts]
-    answered = ([trial for trial in group if trial.status == "answered"] for group in parts)
+    answered = ([trial for trial in group if trial.status == "answered"] for group in groups.values())
     return all(any(not trial.first for trial in group) for group in answered if group)
-
-
-def timed_trials(trials: Iterable[Trial], *, first_apart: bool | None = None) -> list[Trial]:
-    """Return the trials without failure whose times count.
-
-    Args:
-        first_apart: whether each worker's first is left out; None for wherever there are others.
-    """
-    answered = [trial for trial in trials if trial.status == "answered"]
-    if first_apart is False:
-        return answered
-    return [trial for trial in answered if not trial.first] or answered

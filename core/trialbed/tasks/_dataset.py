@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from trialbed.contracts import Dataset
@@ -83,6 +84,10 @@ class TaskDataset(Dataset):
 
     def apis(self) -> Sequence[Api]:
         """The Apis of all tasks, as the first that has one describes it."""
+        return self._apis
+
+    @cached_property
+    def _apis(self) -> tuple[Api, ...]:
         found: dict[ApiRef, Api] = {}
         for query in self._queries:
             for api in query.apis:

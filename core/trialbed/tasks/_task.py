@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, TypeVar
 
+from trialbed.catalogs import pack_queries
 from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, ScriptedCall, TaskTest, ToolSpec
 from trialbed.suggestions import closest, did_you_mean
@@ -77,7 +78,7 @@ class CompiledTasks(NamedTuple):
         checks: name -> a function that looks at the trials of the queries that name it.
     """
 
-    queries: tuple[Query, ...]
+    queries: Sequence[Query]
     functions: dict[ApiRef, ApiBody]
     checks: dict[str, Check]
 
@@ -96,21 +97,22 @@ def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> 
     named: dict[str, Api] = {}
     for name, api in [*((api.api_name, api) for api in shared), *((api.ref.title, api) for api in shared)]:
         named.setdefault(name, api)
-    queries = []
-    for place, task in enumerate(tasks, 1):
-        if isinstance(task, Query):
-            queries.append(task)
-        elif isinstance(task, Task):
-            queries.append(_query(task, place, named, compiled))
-        else:
-            raise UsageError(f"tasks: {task!r:.60} is not a task; write Task({str(task)[:40]!r}, …)")
+    queries = pack_queries(_checked(_query_of(task, place, named, compiled) for place, task in enumerate(tasks, 1)))
     if not queries:
         raise UsageError("tasks: there are none to run")
-    _check_ids(queries)
-    return compiled._replace(queries=tuple(queries))
+    return compiled._replace(queries=queries)
 
 
-def _check_ids(queries: Sequence[Query]) -> None:
+def _query_of(task: Task | Query, place: int, named: Mapping[str, Api], compiled: CompiledTasks) -> Query:
+    if isinstance(task, Query):
+        return task
+    if isinstance(task, Task):
+        return _query(task, place, named, compiled)
+    raise UsageError(f"tasks: {task!r:.60} is not a task; write Task({str(task)[:40]!r}, …)")
+
+
+def _checked(queries: Iterable[Query]) -> Iterator[Query]:
+    """Yield queries, each once it is seen that no other has its id and that it is offered what is expected of it."""
     seen: set[str] = set()
     for place, query in enumerate(queries, 1):
         if str(query.query_id) in seen:
@@ -122,6 +124,7 @@ def _check_ids(queries: Sequence[Query]) -> None:
         missing = next((call.api for call in query.gold_calls if call.api not in offered), None)
         if missing is not None:
             raise UsageError(f"task {query.query_id}: calls: {missing.title} is not among its tools")
+        yield query
 
 
 def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledTasks) -> Query:

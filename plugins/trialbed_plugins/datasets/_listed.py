@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
+from trialbed.catalogs import pack_queries
 from trialbed.contracts import Dataset
 from trialbed.errors import DataError
 from trialbed.records import Api, Query, Record
@@ -29,10 +31,10 @@ QUERY_FILE = TypeAdapter(QueryFile)
 class ListedDataset(Dataset):
     """A dataset whose queries are all known; its Apis are those of the queries."""
 
-    def __init__(self, name: str, test_set: str, queries: Sequence[Query]) -> None:
+    def __init__(self, name: str, test_set: str, queries: Iterable[Query]) -> None:
         self.name = name
         self.test_set = test_set
-        self._queries = tuple(queries)
+        self._queries = pack_queries(queries)
 
     def queries(self) -> Sequence[Query]:
         """All queries, in the file's order."""
@@ -40,6 +42,10 @@ class ListedDataset(Dataset):
 
     def apis(self) -> Sequence[Api]:
         """The Apis on offer in any query, as their first query describes them."""
+        return self._apis
+
+    @cached_property
+    def _apis(self) -> tuple[Api, ...]:
         return unique_apis(api for query in self._queries for api in query.apis)
 
 

@@ -18,6 +18,7 @@ from trialbed.contracts import Dataset
 from trialbed.errors import DataError, UsageError
 from trialbed.preparation import RunOptions, prepare
 from trialbed.records import GoldCall, Query
+from trialbed_tasks._lines import LARGE
 from trialbed_tasks._reading import read_tasks
 
 PYTHON = '''
@@ -114,7 +115,7 @@ def test_a_python_file_brings_tools_tasks_checks_and_scores(folder: Path) -> Non
     assert all(Query.model_validate_json(query.model_dump_json()) == query for query in found.queries())
 
 
-def test_yaml_and_json_lines_say_the_same_as_python(folder: Path) -> None:
+def test_yaml_and_json_lines_say_the_same_as_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = read_tasks(folder / "desk.py")
     yaml = read_tasks(write(folder, YAML))
     lines = [
@@ -130,9 +131,14 @@ def test_yaml_and_json_lines_say_the_same_as_python(folder: Path) -> None:
         },
         {"query": "Refund order 7.", "tools": ["refund"], "expect": {"calls": ["refund"], "state": [7]}},
     ]
-    of_lines = read_tasks(write(folder, "\n\n".join(map(json.dumps, lines)), "tasks.jsonl"))
-    assert said(python) == said(yaml) == said(of_lines)
-    assert (yaml.name, of_lines.name) == ("tasks", "lines")
+    path = write(folder, "\n\n".join(map(json.dumps, lines)), "tasks.jsonl")
+    of_lines = read_tasks(path)
+    monkeypatch.setattr("trialbed_tasks._reading.LARGE", 0)
+    large = read_tasks(path)
+    assert said(python) == said(yaml) == said(of_lines) == said(large)
+    assert (yaml.name, of_lines.name, large.name) == ("tasks", "lines", "lines")
+    assert (large.files, large.sources, large.simulator) == (of_lines.files, of_lines.sources, of_lines.simulator)
+    assert large.scorers.keys() == of_lines.scorers.keys()
     assert {path.name for path in yaml.files} == {"tasks.yaml", "desk.py", "beside.py", "__pycache__"}
 
 
@@ -349,10 +355,31 @@ def test_a_fault_of_python_is_named(folder: Path, text: str, says: str) -> None:
         ('{"query": "a", "state": ' + "[" * 100_000, "tasks.jsonl:1: is not valid JSON: maximum recursion depth"),
     ],
 )
-def test_a_fault_of_json_lines_is_named_with_its_line(tmp_path: Path, text: str, says: str) -> None:
-    with pytest.raises(DataError) as raised:
-        read_tasks(write(tmp_path, text, "tasks.jsonl"))
-    assert says in str(raised.value)
+def test_a_fault_of_json_lines_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str
+) -> None:
+    path = write(tmp_path, text, "tasks.jsonl")
+    for large in (LARGE, 0):
+        monkeypatch.setattr("trialbed_tasks._reading.LARGE", large)
+        with pytest.raises(DataError) as raised:
+            read_tasks(path)
+        assert says in str(raised.value)
+
+
+def test_a_fault_of_a_very_large_file_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed_tasks._reading.LARGE", 0)
+    monkeypatch.setattr("trialbed_tasks._reading.LARGEST", 0)
+    for fault, says in {
+        '{"query": 3}': ":2: query: must be a text",
+        "[1]": ":2: each line is a JSON object",
+        '{"query": "b", "tools": ["nope"]}': ": task 2: tools: there is no tool 'nope'",
+        "\udcff": ": is not UTF-8 text",
+    }.items():
+        path = tmp_path / "tasks.jsonl"
+        path.write_bytes(f'{{"query": "a"}}\n{fault}'.encode(errors="surrogateescape"))
+        with pytest.raises(DataError) as raised:
+            read_tasks(path)
+        assert str(raised.value).startswith(f"{path}{says}")
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class StableToolBenchDataset(ListedDataset):
 
     def __init__(self, test_set: str, copies: DatasetCopies) -> None:
         descriptions = copies.descriptions()
-        queries = [described(query, descriptions) for query in copies.queries(test_set)]
+        queries = (described(query, descriptions) for query in copies.queries(test_set))
         super().__init__(NAME, test_set, queries)
         self._copies = copies
 
