@@ -71,4 +71,4 @@ def _packed(queries: Sequence[Query]) -> Callable[[], Sequence[Query]]:
         body = zlib.compress(pickle.dumps(queries, pickle.HIGHEST_PROTOCOL), LEVEL)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError):  # a state that Python code made
         return lambda: queries
-    return lambda: pickle.loads(zlib.decompress(body))  # type: ignore[no-any-return] # noqa: S301 - packed here
+    return lambda: pickle.loads(zlib.decompress(body))  # noqa: S301 - packed here

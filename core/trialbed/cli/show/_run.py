@@ -11,6 +11,7 @@ import click
 
 from trialbed.cli.options import print_json
 from trialbed.cli.stored import moment, run_reporter, seconds, show_command
+from trialbed.cli.waiting import TRIALS, names_itself
 
 if TYPE_CHECKING:
     from trialbed.records import Query
@@ -53,7 +54,8 @@ def show_run(
 
     brief = not (full or legend)
     chosen = run_reporter("table" if as_json else reporter, explained=legend, brief=brief)
-    report = stored_report(run, ask, store=store or store_file())
+    with names_itself(TRIALS):
+        report = stored_report(run, ask, store=store or store_file())
     worst = worst_queries(report)
     if as_json:
         print_json(_document(run, report, worst))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trialbed.report.comparison._trial_table import QueryId, SideColumn, TrialTable
+from trialbed.report.comparison._trial_table import QueryId, SideColumn, TrialTable, UnpackedColumns
 from trialbed.scoring import ALWAYS, OF_GOLD
 
 if TYPE_CHECKING:
@@ -53,13 +53,15 @@ class KnownTrials:
         own = np.flatnonzero(self.has("framework", framework))
         failed = self._failed[own]
         absent = {name: gone[own] for name, gone in self._absent.items()}
-        chosen = (name for name in table.kinds if name in table.scores and (names is None or name in names))
-        scores = {name: self._score(name)[own] for name in chosen}
-        for name in self._quality if failed.any() else ():
-            column = scores.setdefault(name, np.full(len(own), np.nan))
-            column[failed] = 0.0 if name not in absent else np.where(absent[name][failed], np.nan, 0.0)
-        for name in scores.keys() - set(self._quality):
-            scores[name][failed] = np.nan
+        chosen = [name for name in table.kinds if name in table.scores and (names is None or name in names)]
+
+        def read(name: str) -> NDArray[Any]:
+            found = self._score(name)[own]
+            found[failed] = np.nan
+            if name in self._quality:
+                found[failed & ~absent[name] if name in absent else failed] = 0.0
+            return found
+
         return TrialTable(
             query=_take(table.query, own),
             repeat=np.asarray(table.repeat)[own],
@@ -67,7 +69,7 @@ class KnownTrials:
             measured=self._measured[own],
             first=np.asarray(table.first)[own] > 0,
             tools=_take(table.offered, own, {frozenset(): None}),
-            scores=scores,
+            scores=UnpackedColumns([*chosen, *(self._quality if failed.any() else ())], read),
             absent=absent,
         )
 

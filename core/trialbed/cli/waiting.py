@@ -1,0 +1,26 @@
+"""A line for what takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+
+import click
+
+LONG = 5.0
+"""Seconds after which a phase of a command names itself."""
+
+TRIALS = "reading the trials of a run of which no figures are kept; the next reading has them"
+
+
+@contextmanager
+def names_itself(text: str, seconds: float = LONG) -> Iterator[None]:
+    """Print a line on the error stream if what is done meanwhile takes long."""
+    said = Timer(seconds, click.echo, (text,), {"err": True})
+    said.daemon = True
+    said.start()
+    try:
+        yield
+    finally:
+        said.cancel()
