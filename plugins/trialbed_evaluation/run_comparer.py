@@ -59,7 +59,7 @@ class RunComparer(Comparer):
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
         if options.get("preference"):
             return _compared_by_preference(values, options)
-        from trialbed.cli.waiting import TRIALS, names_itself
+        from trialbed.cli.waiting import names_reading
         from trialbed.plugins import described_scores
         from trialbed.report.comparison import (
             ComparisonOptions,
@@ -72,8 +72,7 @@ class RunComparer(Comparer):
         )
         from trialbed.settings import MARGIN
 
-        with names_itself(TRIALS):
-            groups = [read_sides(value, options["store"]) for value in values]
+        groups = [read_sides(value, options["store"], names_reading) for value in values]
         # The frameworks of one run are compared as the run itself compares them.
         usual = groups[0][0].about.margin if len(groups) == 1 else MARGIN
         how = ComparisonOptions(

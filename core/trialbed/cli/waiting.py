@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import Timer
 
 import click
 
 LONG = 5.0
 """Seconds after which a phase of a command names itself."""
-
-TRIALS = "reading the trials of a run of which no figures are kept; the next reading has them"
 
 
 @contextmanager
@@ -24,3 +22,8 @@ def names_itself(text: str, seconds: float = LONG) -> Iterator[None]:
         yield
     finally:
         said.cancel()
+
+
+def names_reading() -> AbstractContextManager[None]:
+    """Print a line if the reading of a run's trials takes long."""
+    return names_itself("reading the trials of a run of which no figures are kept; they are from now on")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -339,16 +339,22 @@ def column_table(run: StoredRun, scores: Collection[str] | None = None) -> Colum
         return read_column_table(connection, run.run_id, scores)
 
 
-def trial_columns(run: StoredRun, keep: Callable[[MadeReport], object]) -> ColumnTable:
+def trial_columns(
+    run: StoredRun,
+    keep: Callable[[MadeReport], object],
+    meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> ColumnTable:
     """Return ``column_table`` with all scores.
 
     Args:
         keep: keeps columns that had to be read from thousands of trials, for the next reader.
+        meanwhile: gives a context in which these are read.
     """
     kept = report_part(run, COLUMNS, VERSION)
     if kept is not None:
         return read_table(kept)
-    made = make_columns(run)
+    with meanwhile():
+        made = make_columns(run)
     if made is None:
         return column_table(run)
     keep(made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from statistics import fmean
@@ -13,6 +14,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.records import Prices, Usage
 from trialbed.report.comparison import (
     ALPHA,
+    Meanwhile,
     QueryId,
     Side,
     are_same_trials,
@@ -335,18 +337,19 @@ def _range(found: int | None, pilot: Pilot, repeats: int, difference: float) -> 
 
 
 def plan_sides(
-    values: Sequence[str], store: str | None, against: str | None
+    values: Sequence[str], store: str | None, against: str | None, meanwhile: Meanwhile = nullcontext
 ) -> tuple[list[Side], list[tuple[Side, Side]]]:
     """Return the sides of a pilot, and the pairs that a run of them would compare; none of fewer than two sides.
 
     Args:
         values: runs, with a framework or without, or result documents.
         against: the baseline's framework; None for ``reference``, or the first.
+        meanwhile: as ``read_sides`` takes it.
 
     Raises:
         UsageError, DataError: a value or the framework cannot be found, or means several.
     """
-    sides = unique_names([side for value in values for side in read_sides(value, store)])
+    sides = unique_names([side for value in values for side in read_sides(value, store, meanwhile)])
     for one, other in combinations(sides, 2):
         if are_same_trials(one, other):
             raise UsageError(

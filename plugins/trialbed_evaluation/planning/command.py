@@ -86,13 +86,12 @@ def command(
     The spread of its queries and repeats shows how small a difference more of them can find. Without a pilot, the
     worst case is taken, in which every query is won or lost as a whole; most runs need far fewer queries.
     """
-    from trialbed.cli.waiting import TRIALS, names_itself
+    from trialbed.cli.waiting import names_reading
     from trialbed.prices import given_prices
     from trialbed.records import score_key
     from trialbed_evaluation.planning import EVERY, QueryPlanOptions, plan, plan_sides
 
-    with names_itself(TRIALS):
-        sides, pairs = plan_sides(pilot, store, against)
+    sides, pairs = plan_sides(pilot, store, against, names_reading)
     # Only a pilot with repeats shows their gain.
     usual = (1, 3) if pairs and all((side.about.settings["repeat"] or 1) > 1 for side in sides) else (1,)
     options = QueryPlanOptions(

@@ -11,7 +11,7 @@ import click
 
 from trialbed.cli.options import print_json
 from trialbed.cli.stored import moment, run_reporter, seconds, show_command
-from trialbed.cli.waiting import TRIALS, names_itself
+from trialbed.cli.waiting import names_reading
 
 if TYPE_CHECKING:
     from trialbed.records import Query
@@ -54,8 +54,7 @@ def show_run(
 
     brief = not (full or legend)
     chosen = run_reporter("table" if as_json else reporter, explained=legend, brief=brief)
-    with names_itself(TRIALS):
-        report = stored_report(run, ask, store=store or store_file())
+    report = stored_report(run, ask, store=store or store_file(), meanwhile=names_reading)
     worst = worst_queries(report)
     if as_json:
         print_json(_document(run, report, worst))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -33,22 +33,28 @@ RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})
 """A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
 
 
+Meanwhile = Callable[[], AbstractContextManager[object]]
+
+
 def is_run_name(value: str) -> bool:
     """Return whether a text has the form of a run's id, of its beginning or ``latest``, with a framework or without."""
     return RUN_NAME.fullmatch(value) is not None
 
 
-def read_sides(value: str, store: str | None) -> list[Side]:
+def read_sides(value: str, store: str | None, meanwhile: Meanwhile = nullcontext) -> list[Side]:
     """Return the sides of a file of result documents, or of a run in the store: one per framework.
+
+    Args:
+        meanwhile: gives a context in which thousands of trials are read, of which the store has no columns yet.
 
     Raises:
         DataError: the file is not a result document, or the run is not in the store.
     """
     path = document_file(value)
-    return read_documents(path) if path is not None else _read_run(value, store)
+    return read_documents(path) if path is not None else _read_run(value, store, meanwhile)
 
 
-def _read_run(value: str, store: str | None) -> list[Side]:
+def _read_run(value: str, store: str | None, meanwhile: Meanwhile) -> list[Side]:
     """Return the sides of a run: all of its frameworks, or the one that is named after a slash."""
     from trialbed.store import open_store, require_frameworks
 
@@ -56,7 +62,7 @@ def _read_run(value: str, store: str | None) -> list[Side]:
     with open_store(store) as reader:
         run = require_frameworks(reader.run(name))
         labels = (run.framework(framework),) if framework else run.config.frameworks
-        return list(_sides(run, labels, partial(_keep, store or store_file())))
+        return list(_sides(run, labels, partial(_keep, store or store_file()), meanwhile))
 
 
 def _keep(place: str, made: MadeReport) -> None:
@@ -67,11 +73,13 @@ def _keep(place: str, made: MadeReport) -> None:
         store.keep_report(made)
 
 
-def _sides(run: StoredRun, labels: Sequence[str], keep: Callable[[MadeReport], None]) -> Iterator[Side]:
+def _sides(
+    run: StoredRun, labels: Sequence[str], keep: Callable[[MadeReport], None], meanwhile: Meanwhile
+) -> Iterator[Side]:
     # Of all frameworks, so that one of them alone has the same figures as beside the others.
     from trialbed.store import trial_columns
 
-    table = trial_columns(run, keep)
+    table = trial_columns(run, keep, meanwhile)
     quality = frozenset(name for name, kind in table.kinds.items() if kind.quality).union(ALWAYS)
     bounded = quality | {name for name, kind in table.kinds.items() if kind.bounded}
     known = KnownTrials(table, quality)

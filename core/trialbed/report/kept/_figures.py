@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.metadata import version
@@ -55,7 +55,13 @@ class FrameworkHeadline:
     scores: Mapping[str, ScoreSummary]
 
 
-def stored_report(run: StoredRun, ask: AskQueries, *, store: str | None = None) -> Report:
+def stored_report(
+    run: StoredRun,
+    ask: AskQueries,
+    *,
+    store: str | None = None,
+    meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> Report:
     """Report a run as ``read_report`` does, by the figures that its store keeps of it.
 
     They are made anew where there are none, or where they are of another version or of other trials.
@@ -63,6 +69,7 @@ def stored_report(run: StoredRun, ask: AskQueries, *, store: str | None = None) 
     Args:
         ask: called where a query is looked at, or trials are.
         store: the file or URL in which figures that took long to make are kept; None to keep none.
+        meanwhile: gives a context in which these are made.
     """
     listeners = installed_listeners()
     text = report_part(require_frameworks(run), FIGURES, _version(), _beside(listeners))
@@ -78,7 +85,8 @@ def stored_report(run: StoredRun, ask: AskQueries, *, store: str | None = None) 
         made.append(read_report(run, queries))
         return made[0]
 
-    kept = make_report(run, report)
+    with meanwhile():
+        kept = make_report(run, report)
     with suppress(TrialbedError):  # a store that cannot be written is read all the same
         _keep(kept, store)
     return made[0]
