@@ -47,7 +47,7 @@ class _PackedQueries:
         self._ids.append(query.query_id)
         self._open.append(query)
         if len(self._open) >= PART:
-            self._parts.append(_packed(self._open))
+            self._parts.append(_pack(self._open))
             self._open = []
 
     @property
@@ -65,7 +65,7 @@ class _PackedQueries:
         return queries[own]
 
 
-def _packed(queries: Sequence[Query]) -> Callable[[], Sequence[Query]]:
+def _pack(queries: Sequence[Query]) -> Callable[[], Sequence[Query]]:
     """Return a function that gives queries, which holds little of them."""
     try:
         body = zlib.compress(pickle.dumps(queries, pickle.HIGHEST_PROTOCOL), LEVEL)

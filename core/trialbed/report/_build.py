@@ -135,7 +135,7 @@ def _report(
         whole: gives the attempt of a trial that counts.
     """
     known = queries_of(run, queries)
-    groups = {name: read.counted(gold or {}) for name, read in _read(run, each(), known, tools).items()}
+    groups = {name: read.count(gold or {}) for name, read in _read(run, each(), known, tools).items()}
     columns = [group.trials.columns for group in groups.values()]
     common = common_trials(run.status, columns) if allow_incomplete else None
     answered = chain.from_iterable(own.values_by_query(OF_GOLD) for own in columns)

@@ -60,7 +60,7 @@ class ReportedColumns:
             "evaluation_time": trial.evaluation_time,
             "quality": quality_of(trial),
             "faults": trial.faults,
-            "solved": _solved(trial),
+            "solved": _verdict_of(trial),
         }
         for name, value in found.items():
             self._columns[name].append(value)
@@ -86,19 +86,19 @@ class ReportedColumns:
         return self.column("repeat")
 
     @cached_property
-    def answered(self) -> NDArray[Any]:
+    def is_answered(self) -> NDArray[Any]:
         """For each trial, whether it ended without failure."""
         return self._has_status("answered")
 
     @cached_property
-    def failed(self) -> NDArray[Any]:
+    def is_failed(self) -> NDArray[Any]:
         """For each trial, whether its failure counts."""
         return self._has_status("failed")
 
     @property
-    def measured(self) -> NDArray[Any]:
+    def is_measured(self) -> NDArray[Any]:
         """For each trial, whether it was measured."""
-        found: NDArray[Any] = self.answered | self.failed
+        found: NDArray[Any] = self.is_answered | self.is_failed
         return found
 
     @cached_property
@@ -141,13 +141,13 @@ class ReportedColumns:
         found: NDArray[Any] = np.isin(self.query, np.array(numbers, dtype=np.int64))
         return found
 
-    def timed(self, chosen: NDArray[Any], *, first_apart: bool | None) -> NDArray[Any]:
+    def have_times(self, chosen: NDArray[Any], *, first_apart: bool | None) -> NDArray[Any]:
         """Return which of the chosen trials ended without failure and have times that count.
 
         Args:
             first_apart: whether each worker's first is left out; None for wherever there are others.
         """
-        answered: NDArray[Any] = chosen & self.answered
+        answered: NDArray[Any] = chosen & self.is_answered
         later: NDArray[Any] = answered & ~self.first
         return answered if first_apart is False or not later.any() else later
 
@@ -188,7 +188,7 @@ class ReportedColumns:
             bits: tuple(name for bit, name in enumerate(names) if bits >> bit & 1) for bits in np.unique(found).tolist()
         }
         ids = self.queries
-        for number, bits in zip(self.query[self.answered].tolist(), found[self.answered].tolist(), strict=True):
+        for number, bits in zip(self.query[self.is_answered].tolist(), found[self.is_answered].tolist(), strict=True):
             yield ids[number], sets[bits]
 
     def table(
@@ -210,20 +210,20 @@ class ReportedColumns:
             query=SideColumn(self.queries, self.query.astype(np.int64)).take(np.arange(len(self))),
             repeat=self.repeat.astype(np.int64),
             failed=SideColumn(list(self._failures), self.column("failure").astype(np.int64)).take(np.arange(len(self))),
-            measured=self.measured,
+            measured=self.is_measured,
             first=self.first,
             tools=SideColumn(_Tools(trials), np.arange(len(self))),
-            scores=UnpackedColumns(self._compared_names(in_order(quality), lacks), self._compared(quality, lacks)),
+            scores=UnpackedColumns(self._compared_names(in_order(quality), lacks), self._reader(quality, lacks)),
             absent=lacks,
         )
 
-    def _compared(self, quality: Collection[str], lacks: Mapping[str, NDArray[Any]]) -> Any:
+    def _reader(self, quality: Collection[str], lacks: Mapping[str, NDArray[Any]]) -> Any:
         import numpy as np
 
         def read(name: str) -> NDArray[Any]:
-            found = np.where(self.failed, np.nan, self.score(name)[0])
+            found = np.where(self.is_failed, np.nan, self.score(name)[0])
             if name in quality:
-                found[self.failed if name not in lacks else self.failed & ~lacks[name]] = 0.0
+                found[self.is_failed if name not in lacks else self.is_failed & ~lacks[name]] = 0.0
             return found
 
         return read
@@ -232,9 +232,9 @@ class ReportedColumns:
         """The scores of which some trial has a value that counts, in the order in which trials have them first."""
         counted = {}
         for rank, name in enumerate(self._scores):
-            counted[name] = _first_of(~self.failed & ~_is_nan(self.score(name)[0])), rank
+            counted[name] = _first_of(~self.is_failed & ~_is_nan(self.score(name)[0])), rank
         for rank, name in enumerate(zeros):
-            found = _first_of(self.failed & ~lacks[name] if name in lacks else self.failed), rank
+            found = _first_of(self.is_failed & ~lacks[name] if name in lacks else self.is_failed), rank
             counted[name] = min(counted.get(name, found), found)
         known = {name: place for name, place in counted.items() if place[0] < len(self)}
         return sorted(known, key=known.__getitem__)
@@ -263,7 +263,7 @@ def quality_of(trial: ReportedTrial) -> float:
     return fmean((score.value if score is not None else None) or 0.0 for score in scores)
 
 
-def _solved(trial: ReportedTrial) -> int:
+def _verdict_of(trial: ReportedTrial) -> int:
     if trial.status != "answered":
         return 0 if trial.status == "failed" else UNKNOWN
     score = trial.score(JUDGED)

@@ -71,7 +71,7 @@ class ReadTrials:
         self._repeat.append(trial.repeat)
         self._pack.append(trial)
 
-    def counted(self, gold: Mapping[QueryId, GoldAnswer]) -> CountedGroup:
+    def count(self, gold: Mapping[QueryId, GoldAnswer]) -> CountedGroup:
         """Return the attempts that count, in the order of the run's queries.
 
         Args:
@@ -120,9 +120,9 @@ def common_trials(status: str, groups: Sequence[ReportedColumns]) -> list[NDArra
         return None
     width = 1 + max((int(own.repeat.max(initial=0)) for own in groups), default=0)
     pairs = [own.pairs(width) for own in groups]
-    common = pairs[0][groups[0].measured]
+    common = pairs[0][groups[0].is_measured]
     for own, numbers in zip(groups[1:], pairs[1:], strict=True):
-        common = np.intersect1d(common, numbers[own.measured])
+        common = np.intersect1d(common, numbers[own.is_measured])
     return [np.isin(numbers, common) for numbers in pairs]
 
 
@@ -135,8 +135,8 @@ def are_first_apart(groups: Sequence[ReportedColumns], common: Sequence[NDArray[
         groups: the trials of each framework.
         common: as ``common_trials`` gives it.
     """
-    parts = [own.answered for own in groups]
+    parts = [own.is_answered for own in groups]
     if common is not None:
-        parts += [own.answered & shared for own, shared in zip(groups, common, strict=True)]
+        parts += [own.is_answered & shared for own, shared in zip(groups, common, strict=True)]
     later = [~own.first for own in groups] * 2
     return all(bool((part & own).any()) for part, own in zip(parts, later, strict=False) if part.any())

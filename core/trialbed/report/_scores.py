@@ -76,11 +76,11 @@ def score_values(
         chosen: for each trial, whether it is one of them.
         quality: the scores in which a trial that failed counts as 0; in others only trials without failure count.
         absent: the scores that trials of a query cannot have.
-        first_apart: as ``ReportedColumns.timed`` takes it.
+        first_apart: as ``ReportedColumns.have_times`` takes it.
     """
-    answered, failed = chosen & trials.answered, chosen & trials.failed
-    timed = trials.timed(chosen, first_apart=first_apart)
-    for name in dict.fromkeys([*ALWAYS, *_given(trials, answered), *quality]):
+    answered, failed = chosen & trials.is_answered, chosen & trials.is_failed
+    timed = trials.have_times(chosen, first_apart=first_apart)
+    for name in dict.fromkeys([*ALWAYS, *_names_of(trials, answered), *quality]):
         if name in TIMES:
             yield _values(trials, name, timed, failed & False)
         elif name in quality and failed.any():
@@ -89,7 +89,7 @@ def score_values(
             yield _values(trials, name, answered, failed & False)
 
 
-def _given(trials: ReportedColumns, answered: NDArray[Any]) -> list[str]:
+def _names_of(trials: ReportedColumns, answered: NDArray[Any]) -> list[str]:
     """The scores that trials have, in the order in which they have them first."""
     found = {}
     for name in trials.names:

@@ -57,14 +57,14 @@ def summarise(
         counts=_counts(run, trials, tally),
         scores=score_summaries(
             columns,
-            columns.measured,
+            columns.is_measured,
             quality,
             absent,
             first_apart=first_apart,
             untold=tally.untold,
             described=described or {},
         ),
-        over_answered=figures(columns, columns.answered, first_apart=first_apart),
+        over_answered=figures(columns, columns.is_answered, first_apart=first_apart),
         common=None
         if common is None
         else CommonFigures(
@@ -78,7 +78,7 @@ def summarise(
         integrity=tally.integrity.of_framework(run.config, framework),
         times=_times(trials, tally, first_apart),
         success=success(columns),
-        repeated=tally.repeated,
+        repeated=tally.repeats,
         attribution=tally.calls.total if attributed else None,
         trials=trials,
         absent=absent,
@@ -108,8 +108,8 @@ def _counts(run: Run, trials: PackedTrials, tally: Tally) -> Counts:
 
 def _times(trials: PackedTrials, tally: Tally, first_apart: bool | None) -> Times:
     columns = trials.columns
-    answered = columns.answered
-    counted = columns.timed(answered, first_apart=first_apart)
+    answered = columns.is_answered
+    counted = columns.have_times(answered, first_apart=first_apart)
     first = answered & columns.first
     timed = int(counted.sum())
     return Times(

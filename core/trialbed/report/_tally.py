@@ -84,7 +84,7 @@ class Tally:
             self.finishes[bool(score.value)] += 1
 
     @property
-    def repeated(self) -> Repeated:
+    def repeats(self) -> Repeated:
         """The trials that were measured several times."""
         return self._repeated.total
 

@@ -43,7 +43,13 @@ def _worst_numbers(columns: Sequence[ReportedColumns]) -> list[int]:
         np.concatenate(parts)
         for parts in zip(
             *(
-                (own.query.astype(np.int64), own.measured, own.answered, own.column("quality"), own.column("faults"))
+                (
+                    own.query.astype(np.int64),
+                    own.is_measured,
+                    own.is_answered,
+                    own.column("quality"),
+                    own.column("faults"),
+                )
                 for own in columns
             ),
             strict=True,

@@ -172,7 +172,7 @@ def _chosen_values(
             place = place_of(row)
             if place is not None:
                 _column(found, name).put(place, value)
-    return _filled(found, len(rows))
+    return _fill(found, len(rows))
 
 
 class _Places:
@@ -198,7 +198,7 @@ def _column(values: dict[str, PackedColumn], name: str) -> PackedColumn:
     return found
 
 
-def _filled(values: dict[str, PackedColumn], count: int) -> dict[str, PackedColumn]:
+def _fill(values: dict[str, PackedColumn], count: int) -> dict[str, PackedColumn]:
     for column in values.values():
         column.fill(count)
     return values
@@ -244,7 +244,7 @@ class _ScoresReader:
         columns = (scores.c.trial_id, scores.c.name, scores.c.value, end)
         for part in _parts(connection, _scores_of(run_id, *columns)):
             self._extend(part)
-        _filled(self.values, len(rows))
+        _fill(self.values, len(rows))
 
     def _extend(self, part: Sequence[Any]) -> None:
         values, known, place_of = self.values, self._ends, self._place_of

@@ -97,7 +97,7 @@ def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> 
     named: dict[str, Api] = {}
     for name, api in [*((api.api_name, api) for api in shared), *((api.ref.title, api) for api in shared)]:
         named.setdefault(name, api)
-    queries = pack_queries(_checked(_query_of(task, place, named, compiled) for place, task in enumerate(tasks, 1)))
+    queries = pack_queries(_check_each(_query_of(task, place, named, compiled) for place, task in enumerate(tasks, 1)))
     if not queries:
         raise UsageError("tasks: there are none to run")
     return compiled._replace(queries=queries)
@@ -111,7 +111,7 @@ def _query_of(task: Task | Query, place: int, named: Mapping[str, Api], compiled
     raise UsageError(f"tasks: {task!r:.60} is not a task; write Task({str(task)[:40]!r}, …)")
 
 
-def _checked(queries: Iterable[Query]) -> Iterator[Query]:
+def _check_each(queries: Iterable[Query]) -> Iterator[Query]:
     """Yield queries, each once it is seen that no other has its id and that it is offered what is expected of it."""
     seen: set[str] = set()
     for place, query in enumerate(queries, 1):

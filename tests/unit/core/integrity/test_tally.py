@@ -16,7 +16,7 @@ FORCED = (
 )
 
 
-def summed(
+def sum_up(
     trials: Sequence[Sequence[IntegrityFinding] | None], allowed: Collection[str], *, in_process: bool
 ) -> Integrity:
     counter = IntegrityCounter()
@@ -26,14 +26,14 @@ def summed(
 
 
 def test_findings_are_summed_by_kind_over_the_trials_that_were_looked_at() -> None:
-    found = summed([FORCED, None, (), FORCED, STRONG], ["strong"], in_process=False)
+    found = sum_up([FORCED, None, (), FORCED, STRONG], ["strong"], in_process=False)
     assert found.trials == 4
     assert list(found.lines()) == [
         "2 requests answered by other models, in 1 trial (strong)",
         "2 requests force a call by name, in 2 trials (a)",
         "2 forced calls, which score nothing, in 2 trials (a)",
     ]
-    assert summed([None], [], in_process=False).trials == 0
+    assert sum_up([None], [], in_process=False).trials == 0
 
 
 @for_each(
@@ -49,12 +49,12 @@ def test_findings_are_summed_by_kind_over_the_trials_that_were_looked_at() -> No
 def test_a_row_is_void_where_a_model_answered_that_the_run_does_not_allow(
     allowed: list[str], void: str, *, in_process: bool
 ) -> None:
-    assert summed([STRONG, ()], allowed, in_process=in_process).void == void
-    assert summed([FORCED], allowed, in_process=in_process).void == ""
+    assert sum_up([STRONG, ()], allowed, in_process=in_process).void == void
+    assert sum_up([FORCED], allowed, in_process=in_process).void == ""
 
 
 def test_the_first_names_of_a_kind_are_kept() -> None:
     trials = [(IntegrityFinding(kind="added_tool", count=1, examples=(f"tool {n}",)),) for n in range(30)]
-    found = summed([*trials, trials[0]], [], in_process=False).found["added_tool"]
+    found = sum_up([*trials, trials[0]], [], in_process=False).found["added_tool"]
     assert (found.count, found.trials) == (31, 31)
     assert found.examples == tuple(f"tool {n}" for n in range(10))

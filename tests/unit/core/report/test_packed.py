@@ -34,7 +34,7 @@ def unlike() -> list[ReportedTrial]:
     return [first, replace(second, scores=unchecked), other]
 
 
-def packed(trials: Sequence[ReportedTrial]) -> PackedTrials:
+def pack_all(trials: Sequence[ReportedTrial]) -> PackedTrials:
     pack, columns = TrialPack("reference"), ReportedColumns({1: 0, 2: 1, "a/b": 2})
     for one in trials:
         pack.append(one)
@@ -44,7 +44,7 @@ def packed(trials: Sequence[ReportedTrial]) -> PackedTrials:
 
 def test_packed_trials_are_those_that_were_packed() -> None:
     trials = unlike() * 50
-    found = packed(trials)
+    found = pack_all(trials)
     assert found == trials
     assert trials[:3] != found
     assert found[-1] == trials[-1]
@@ -57,7 +57,7 @@ def test_packed_trials_are_those_that_were_packed() -> None:
 
 def test_trials_are_found_by_key_and_attempt() -> None:
     trials = unlike()
-    for find in map(finder, (packed(trials), trials)):
+    for find in map(finder, (pack_all(trials), trials)):
         assert [find(one.key, one.attempt) for one in trials] == [0, 1, 2]
         assert find(trials[0].key, 1) is None
         assert find(trials[0].key.model_copy(update={"repeat": 1}), 0) is None
