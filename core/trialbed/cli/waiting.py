@@ -1,4 +1,4 @@
-"""A line for what takes long."""
+"""A line for a phase that takes long."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONG = 5.0
 
 @contextmanager
 def names_itself(text: str, seconds: float = LONG) -> Iterator[None]:
-    """Print a line on the error stream if what is done meanwhile takes long."""
+    """Print a line on the error stream if the phase takes long."""
     said = Timer(seconds, click.echo, (text,), {"err": True})
     said.daemon = True
     said.start()

@@ -66,7 +66,7 @@ class TrialPack:
         return _trial(self._framework, rows[own])
 
     def forget_unpacked(self) -> None:
-        """Let go of what is unpacked."""
+        """Let go of unpacked parts."""
         self._unpacked.clear()
 
     def _rows(self, part: int) -> list[Row]:

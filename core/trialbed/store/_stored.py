@@ -369,7 +369,7 @@ def make_columns(run: StoredRun) -> MadeReport | None:
 
 
 def make_report(run: StoredRun, parts: Callable[[], Sequence[ReportPart]]) -> MadeReport:
-    """Return what a store can keep as the report of a run: the parts that are made of it now, and its columns.
+    """Return the report of a run as a store can keep it: the parts that are made of it now, and its columns.
 
     The state that it is in while they are made is the one that they are kept for.
     """

@@ -112,7 +112,7 @@ def _query_of(task: Task | Query, place: int, named: Mapping[str, Api], compiled
 
 
 def _check_each(queries: Iterable[Query]) -> Iterator[Query]:
-    """Yield queries, each once it is seen that no other has its id and that it is offered what is expected of it."""
+    """Yield queries, each once it is seen that no other has its id, and that it has the Apis of its expected calls."""
     seen: set[str] = set()
     for place, query in enumerate(queries, 1):
         if str(query.query_id) in seen:

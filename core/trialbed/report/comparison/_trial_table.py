@@ -215,7 +215,7 @@ class TrialTable:
 def means_by_query(column: NDArray[Any], queries: NDArray[Any], count: int) -> NDArray[Any]:
     """Return the mean of a column over the trials of each query that have a value; nan for queries without any.
 
-    Sums have more digits than what is summed, so that they are rounded once, as those of ``fmean``.
+    Sums have more digits than their addends, so that they are rounded once, as those of ``fmean``.
 
     Args:
         queries: the number of each trial's query, below ``count``.
