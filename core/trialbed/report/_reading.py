@@ -10,7 +10,7 @@ from trialbed.errors import DataError
 from trialbed.records import GoldAnswer, Query
 from trialbed.report._columns import ReportedColumns
 from trialbed.report._packed import PackedTrials, TrialPack
-from trialbed.report._tally import Tally
+from trialbed.report._tally import TrialTally
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.store import counted_attempts
 
@@ -43,7 +43,7 @@ class CountedGroup(NamedTuple):
     """The trials of a framework that count, and the counts over them."""
 
     trials: PackedTrials
-    tally: Tally
+    tally: TrialTally
 
 
 class ReadTrials:
@@ -78,7 +78,7 @@ class ReadTrials:
             gold: the answers to expected calls, where the run made them itself.
         """
         order, earlier = self._order()
-        columns, tally = ReportedColumns(self._numbers), Tally(gold, earlier)
+        columns, tally = ReportedColumns(self._numbers), TrialTally(gold, earlier)
         trials = PackedTrials(self._pack, order, columns)
         for trial in trials:
             columns.add(trial)

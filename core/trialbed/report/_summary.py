@@ -12,7 +12,7 @@ from trialbed.report._packed import PackedTrials
 from trialbed.report._records import CommonFigures, Counts, Summary, Times
 from trialbed.report._scores import figures, score_summaries
 from trialbed.report._success import success
-from trialbed.report._tally import Tally
+from trialbed.report._tally import TrialTally
 from trialbed.report._trials import QueryId
 from trialbed.scoring import TIMES
 
@@ -24,7 +24,7 @@ def summarise(
     run: Run,
     framework: str,
     trials: PackedTrials,
-    tally: Tally,
+    tally: TrialTally,
     *,
     absent: Mapping[QueryId, Collection[str]],
     quality: Collection[str],
@@ -85,7 +85,7 @@ def summarise(
     )
 
 
-def _counts(run: Run, trials: PackedTrials, tally: Tally) -> Counts:
+def _counts(run: Run, trials: PackedTrials, tally: TrialTally) -> Counts:
     """Count the ends of trials; one that never began was not measured either."""
     import numpy as np
 
@@ -106,7 +106,7 @@ def _counts(run: Run, trials: PackedTrials, tally: Tally) -> Counts:
     )
 
 
-def _times(trials: PackedTrials, tally: Tally, first_apart: bool | None) -> Times:
+def _times(trials: PackedTrials, tally: TrialTally, first_apart: bool | None) -> Times:
     columns = trials.columns
     answered = columns.is_answered
     counted = columns.have_times(answered, first_apart=first_apart)

@@ -16,7 +16,7 @@ from trialbed.report.attribution import CallCounter
 from trialbed.scoring import JUDGED
 
 
-class Tally:
+class TrialTally:
     """Counts over the trials of a framework that count, in the order of the run's queries.
 
     Args:
@@ -217,7 +217,7 @@ def _positive(counts: Counter[str]) -> dict[str, int]:
     return dict(+counts)
 
 
-def quality_names(tallies: Iterable[Tally], always: Collection[str]) -> tuple[str, ...]:
+def quality_names(tallies: Iterable[TrialTally], always: Collection[str]) -> tuple[str, ...]:
     """Return the scores that say how good an answer is in all trials without failure that have them."""
     found = dict.fromkeys(always, True)
     for tally in tallies:
