@@ -52,7 +52,7 @@ def remarks(store: Store, prepared: Prepared) -> Iterator[str]:
             yield f"{changed} changed since run {run.run_id} began: a new run is started"
             return
         if _values(run.config) != _values(config) and why_not_extended(run.config, config) is None:
-            kept, total = len(store.finished_keys(run.run_id)), count_trials(config)
+            kept, total = store.count_measured(run.run_id), count_trials(config)
             yield f"run {run.run_id} has {kept} of these {total} trials; with --extend it is continued instead"
             return
 

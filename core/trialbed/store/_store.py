@@ -15,7 +15,6 @@ from trialbed.records import (
     Run,
     Score,
     ToolSpec,
-    TrialKey,
     TrialResult,
 )
 from trialbed.settings import secret_values
@@ -211,11 +210,6 @@ class Store:
         masked = redaction_of(secret_values()).record(result.model_copy(update={"scores": tuple(scores)})).scores
         with self._database.write() as connection:
             add_scores(connection, run_id, result, masked)
-
-    def finished_keys(self, run_id: str) -> set[TrialKey]:
-        """Return the identities of the trials that were measured; the others are to be run, or run again."""
-        attempts = self.attempt_summaries(run_id)
-        return {attempt.key for attempt in attempts if attempt.status != "not measured"}
 
     def has_attempts(self, run_id: str) -> bool:
         """Return whether any trial of this run is committed."""

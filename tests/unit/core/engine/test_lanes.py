@@ -52,7 +52,7 @@ async def test_trials_under_way_are_kept_where_the_tools_of_another_cannot_be_ch
         )
         with pytest.raises(DataError, match="endpoint of the selector is gone"):
             await lanes.run(cast("Any", runner), due)
-        assert {key.query_id for key in store.finished_keys("r")} == {1}
+        assert {one.key.query_id for one in store.attempt_summaries("r") if one.status != "not measured"} == {1}
 
 
 def test_a_queue_gives_every_due_trial_in_order_and_what_was_put_back_first() -> None:
