@@ -24,6 +24,10 @@ SILENCE = 60
 """Seconds without a message until the system asks whether the other end is there, and keeps the connection open."""
 
 
+REACH = 30.0
+"""Seconds in which the engine must be reached."""
+
+
 class PlaceConnection:
     """Sends and receives messages."""
 
@@ -37,12 +41,17 @@ class PlaceConnection:
 
     @classmethod
     async def open(cls, host: str, port: int) -> Self:
-        """Connect.
+        """Connect with the engine.
 
         Raises:
-            OSError: nobody listens there, or is not to be trusted.
+            ConnectionError: it is not there, or is not to be trusted.
         """
-        return cls(*await asyncio.open_connection(host, port, ssl=security(ssl.Purpose.SERVER_AUTH)))
+        try:
+            async with asyncio.timeout(REACH):
+                return cls(*await asyncio.open_connection(host, port, ssl=security(ssl.Purpose.SERVER_AUTH)))
+        except OSError as error:
+            reason = str(error) or f"no answer within {REACH:g} s"
+            raise ConnectionError(f"the engine cannot be reached at {host}:{port}: {reason}") from error
 
     async def read(self, most: int = LONGEST) -> bytes:
         """Return the next message, of so many bytes at most.

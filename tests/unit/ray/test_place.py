@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -15,6 +16,7 @@ import pytest
 
 from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
 from trialbed_adapter_lab.hostile import install_hostile_adapter
+from trialbed_ray import _connection
 from trialbed_ray._connection import PlaceConnection
 from trialbed_ray._messages import (
     ANSWER,
@@ -124,6 +126,19 @@ async def test_a_place_ends_its_workers_when_the_engine_hangs_up() -> None:
         engine.close()
         await serving
         assert not [one for one in workers if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+async def test_a_place_that_cannot_reach_the_engine_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+        with pytest.raises(
+            ConnectionError, match=rf"the engine cannot be reached at 127\.0\.0\.1:{port}: .*Connect call failed"
+        ):
+            await PlaceConnection.open("127.0.0.1", port)
+        monkeypatch.setattr(_connection, "REACH", 0.0)
+        with pytest.raises(ConnectionError, match="no answer within 0 s"):
+            await PlaceConnection.open("127.0.0.1", port)
 
 
 async def test_a_message_that_is_too_long_ends_the_connection() -> None:
