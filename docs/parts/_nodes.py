@@ -145,12 +145,14 @@ def costs_of_nodes() -> str:
     """The cost of a trial on nodes, in a sentence with its conditions."""
     (own,) = known_figures("nodes")["two nodes"].values()
     about = own["about"]
+    # Rounds of several moments have more than one.
+    load = " to ".join(f"{about[name]:g}" for name in ("least load", "load") if name in about)
     return (
         f"A further trial takes {own['ratio']:.2f} of the processor time that it takes with `--executor local` "
         f"({own['least']:.2f} to {own['most']:.2f} over the rounds): {own['ray']:.1f} against {own['local']:.1f} ms. "
         f"The run itself takes {own['run on ray'] - own['run on local']:.1f} s more, once. "
         f"Measured on {about['date']} by `benchmarks/nodes.py` in {own['rounds']} rounds of {own['trials']} further "
-        f"trials on two nodes of one machine, {about['processors']} processors, under a load of {about['load']:g}"
+        f"trials on two nodes of one machine, {about['processors']} processors, under a load of {load}"
         f"{', with raised priority' if about['raised'] else ''}."
     )
 
