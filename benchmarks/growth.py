@@ -143,7 +143,7 @@ with Store.open(sys.argv[1]) as store:
 
 RESUME = """
 import sys
-from trialbed.engine import RunOptions
+from trialbed.preparation import RunOptions
 from trialbed.preparation._trial_ends import TrialEnds
 from trialbed.store import Store
 with Store.open(sys.argv[1]) as store:

@@ -65,7 +65,7 @@ def _row(name: str, cells: list[dict[str, float] | None]) -> tuple[str, ...]:
     if len(cells) == 1:
         return name, *texts
     first, last = cells[0], cells[-1]
-    return name, *texts, f"{last['cpu'] / first['cpu']:.2f}" if first and last else "-"
+    return name, *texts, f"{last['cpu'] / first['cpu']:.2f}" if first and last and first["cpu"] else "-"
 
 
 def store_costs() -> str:
