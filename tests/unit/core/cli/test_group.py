@@ -28,6 +28,7 @@ SHARED = {
     "signals",
     "stored",
     "thresholds",
+    "waiting",
 }
 """Modules of what commands share, those of other packages too."""
 
