@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError, UsageError
+from trialbed.files import read_lines
 from trialbed.tasks import Task, TaskDataset
 from trialbed_tasks._compiling import NamedFiles, make_task
 from trialbed_tasks.forms import FileForm, TaskForm
-from trialbed_tools.located import Located, name_place, read_json_line, validate
+from trialbed_tools.located import LARGEST, Located, name_place, read_json_line, validate
 
 LARGE = 4 * 2**20
 """Bytes from which on a file is read line by line."""
@@ -54,10 +55,11 @@ def read_large(path: Path, name: str, reader: NamedFiles, mcp: Sequence[str]) ->
 def _lines(path: Path) -> Iterator[Line]:
     """Yield the objects of the lines that are not empty, with the numbers of these lines."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, read_json_line(line, f"{path}:{number}")
+        with path.open("rb") as file:
+            for number, line in enumerate(read_lines(file, LARGEST), 1):
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                if text.strip():
+                    yield number, read_json_line(text, f"{path}:{number}")
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
