@@ -34,6 +34,7 @@ from trialbed.records import (
 from trialbed.store import Store
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
+BEGUN = "20260303T120000-cccccc"
 API = ApiRef(category="C", tool_name="Weather", api_name="now")
 HOSTILE = "\x9b\ud83d\x1b[2Jcleared\x1b]0;title\x07 \u202ereversed\r\nnext"
 
@@ -64,6 +65,13 @@ def _make(path: Path) -> None:
             for framework in frameworks:
                 for query_id in (1, "a/b"):
                     store.add_trial(run_id, trial(framework, query_id, wrong=framework != "reference"))
+
+
+def add_begun_run(path: Path, frameworks: tuple[str, ...] = ("reference", "langgraph:native")) -> None:
+    """Add a run, the newest one, of which no trial has ended yet."""
+    begun = run(BEGUN, datetime(2026, 3, 3, 12, tzinfo=UTC), frameworks)
+    with Store.open(str(path)) as store:
+        store.create_run(begun.model_copy(update={"status": "running", "overall_time": 0.0}))
 
 
 def make_hostile_store(path: Path, text: str) -> Path:

@@ -55,6 +55,8 @@ def _worst_numbers(columns: Sequence[ReportedColumns]) -> list[int]:
             strict=True,
         )
     )
+    if not len(query):
+        return []  # sums over no trial are integers, which cannot be divided in place
     known = np.bincount(query, measured)
     total = np.bincount(query, quality)  # that of a trial that was not measured is 0
     mean = np.round(np.divide(total, known, out=np.zeros_like(total), where=known > 0), DIGITS)

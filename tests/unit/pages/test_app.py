@@ -12,7 +12,7 @@ import httpx
 import pytest
 from starlette.routing import Mount
 from support.stored_columns import CROSSED, load_columns
-from support.stored_runs import NEW, OLD, add_costs, make_hostile_store
+from support.stored_runs import BEGUN, NEW, OLD, add_begun_run, add_costs, make_hostile_store
 
 from trialbed.drivers import load_driver
 from trialbed.store import Store
@@ -50,6 +50,16 @@ async def test_every_page_is_shown_and_may_load_its_own_files_only(get: Any, pat
     for tag, attributes in Elements(answer.text).found:
         assert "style" not in attributes, f"{tag} has a style of its own, which the policy forbids"
         assert not [name for name in attributes if name.startswith("on")]
+
+
+@pytest.mark.parametrize("part", ["", "/differences", "/queries", "/answers"])
+async def test_a_run_of_which_no_trial_has_ended_has_every_page(get: Any, stored: Path, part: str) -> None:
+    add_begun_run(stored)
+    answer = await get(f"/runs/{BEGUN}{part}")
+    assert answer.status_code == 200
+    assert BEGUN in answer.text
+    if not part:
+        assert "reference has no result yet: 2 trials were not measured." in answer.text
 
 
 async def test_a_translated_request_is_marked(get: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 import pytest
+from support.stored_runs import BEGUN, add_begun_run
 
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.store import Store
@@ -69,6 +70,35 @@ def test_a_run_that_was_killed_says_when_its_last_trial_ended(bench: Any, stored
     assert f"{NEW}: interrupted, began" in line
     assert "UTC, its last trial ended" in line
     assert "took" not in line
+
+
+@pytest.mark.parametrize("frameworks", [("reference",), ("reference", "langgraph:native")])
+def test_a_run_of_which_no_trial_has_ended_is_shown(bench: Any, stored: Path, frameworks: tuple[str, ...]) -> None:
+    add_begun_run(stored, frameworks)
+    for options in ((), ("--full",), ("--legend",)):
+        shown = bench("show", "latest", *options)
+        assert not shown.exception
+        assert "reference has no result yet: 2 trials were not measured." in shown.output
+        assert "worst queries" not in shown.output
+    found = json.loads(bench("show", "latest", "--json").output)
+    assert found["run"]["run_id"] == BEGUN
+    assert found["worst"] == []
+    for form in ("html", "csv", "json", "junit", "markdown"):
+        shown = bench("show", "latest", "--format", form)
+        assert not shown.exception
+        assert "reference" in shown.output
+
+
+def test_a_run_of_which_no_trial_has_ended_cannot_be_compared_or_planned_from(bench: Any, stored: Path) -> None:
+    add_begun_run(stored)
+    for arguments, words in (
+        (("compare", NEW, "latest"), "with 0 of 2 trials of reference measured"),
+        (("compare", NEW, "latest", "--allow-incomplete"), "have measured no query in common yet"),
+        (("plan", "latest"), "have 0 common queries with sopr_score"),
+    ):
+        found = bench(*arguments).exception
+        assert isinstance(found, TrialbedError | click.ClickException)
+        assert words in str(found)
 
 
 def test_the_command_that_a_run_shows_works(bench: Any) -> None:
