@@ -124,7 +124,7 @@ async def aevaluate(
         name=name,
         progress=function_progress(progress),
         build=build,
-        settings=read_keywords(settings, "evaluate", OWN),
+        settings=read_keywords(settings, evaluate, OWN),
     )
 
 

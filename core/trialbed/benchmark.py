@@ -131,7 +131,7 @@ async def arun_benchmark(
     report = await run_agents(
         {agent_name: agent},
         tasks,
-        settings=chosen | read_keywords(given, "run_benchmark", OWN),
+        settings=chosen | read_keywords(given, run_benchmark, OWN),
         judge=evaluator_model,
         progress=_Written(use_colors=use_colors) if verbose else NoProgress(),
         ambient=True,

@@ -45,7 +45,7 @@ def serve(
     place = _place(store, files)
     listening = _listening_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{listening.getsockname()[1]}/"
+    address = f"http://{shown}:{listening.getsockname()[1]}/{'files' if files else ''}"
     click.echo(f"pages of {place}: {address} (stop with Ctrl-C)", err=True)
     if in_browser:
         webbrowser.open(address)

@@ -20,6 +20,13 @@ REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
 }
 """Framework -> the packages that its agent imports."""
 
+TRIALBED = (
+    "# Trialbed is not on the package index yet: this line is met where its checkout is installed. Elsewhere, write",
+    "# trialbed[pytest] @ git+https://github.com/OWNER/trialbed@COMMIT",
+    "trialbed[pytest]",
+)
+"""The lines of ``requirements.txt`` for Trialbed itself."""
+
 MODELS = ("scripted:gold", "scripted:retry", "scripted:parallel")
 """Those that every agent is tested with."""
 
@@ -38,7 +45,7 @@ def write_start(framework: str, folder: Path) -> list[Path]:
         folder / "desk.py": _template("desk.py"),
         folder / "test_agent.py": _template("test_agent.py").replace("{{ models }}", _models(framework)),
         folder / "pytest.ini": _template("pytest.ini"),
-        folder / "requirements.txt": "\n".join([*REQUIREMENTS[framework], "trialbed[pytest]"]) + "\n",
+        folder / "requirements.txt": "\n".join([*REQUIREMENTS[framework], *TRIALBED]) + "\n",
         folder / ".github" / "workflows" / "agent.yml": _template("workflow.yml"),
     }
     for path in texts:

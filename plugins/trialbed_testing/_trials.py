@@ -207,7 +207,7 @@ class AgentTrials:
         options = RunOptions(
             **{
                 "probe": 0,  # a request that no agent made would be in the way of what a test scripts
-                **read_keywords(settings, "run", OWN),
+                **read_keywords(settings, self.run, OWN),
                 **subject.settings,
                 "model": chosen if isinstance(chosen, str) else name_of(chosen),
                 "response_cache": self._test.folder / "responses.db",

@@ -31,4 +31,5 @@ def command(framework: str, folder: Path) -> None:
         click.echo(path)
     place = "" if folder == Path() else f"cd {folder} && "
     click.echo(f"Next: {place}pip install -r requirements.txt && pytest")
+    click.echo("In CI, first say in requirements.txt where Trialbed comes from: it is not on the package index yet.")
     click.echo("The tasks with another agent: bench run --dataset desk.py --framework reference")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
@@ -33,6 +34,8 @@ def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: st
         kind = "tasks" if Path(spec).suffix in TASK_SUFFIXES else "file"
         return _driver(kind, mcp, answers).open(spec, data_dir)
     name, _, test_set = spec.partition(":")
+    if Path(spec).is_dir() and name not in _names():
+        raise UsageError(f"{spec} is a folder; name a file of tasks in it, such as {_task_file(Path(spec))}")
     if looks_like_file(name):
         raise UsageError(f"there is no file {spec}{_close_files(spec)}")
     try:
@@ -60,16 +63,27 @@ def dataset_driver(name: str) -> DatasetDriver:
 
 def is_file(spec: str) -> bool:
     """Return whether this is a file, and not a dataset by its name."""
-    names = {driver.name for driver in list_drivers("datasets")}
-    if spec.partition(":")[0] in names:
+    if spec.partition(":")[0] in _names():
         return False
     return spec.endswith(".json") or Path(spec).is_file()
 
 
 def looks_like_file(name: str) -> bool:
     """Return whether a name that no dataset has is meant as a file: it has a folder or an ending."""
-    names = {driver.name for driver in list_drivers("datasets")}
-    return name not in names and ("/" in name or bool(Path(name).suffix))
+    return name not in _names() and ("/" in name or bool(Path(name).suffix))
+
+
+def _names() -> set[str]:
+    return {driver.name for driver in list_drivers("datasets")}
+
+
+def _task_file(folder: Path) -> Path:
+    """Return the first file of a folder that may hold tasks, or one that would."""
+    with suppress(OSError):
+        found = sorted(file.name for file in folder.iterdir() if file.suffix in TASK_SUFFIXES and file.is_file())
+        tasks = [name for name in found if "Task" in (folder / name).read_text(errors="replace")]
+        return folder / next(iter([*tasks, *found]), "desk.py")
+    return folder / "desk.py"
 
 
 def _close_files(spec: str) -> str:
@@ -125,7 +139,7 @@ def open_catalog(datasets: Sequence[Dataset], names: Sequence[str], data_dir: Pa
 
 
 def _parts(name: str, data_dir: Path) -> Iterator[Sequence[Api]]:
-    known = {driver.name for driver in list_drivers("datasets")}
+    known = _names()
     driver, colon, _ = name.partition(":")
     if driver not in known and Path(name).is_dir():
         yield _folder(Path(name))

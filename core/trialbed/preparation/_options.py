@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 from urllib.parse import urlsplit
@@ -163,15 +164,15 @@ BESIDE_OPTIONS: Mapping[str, Any] = {"yes": bool, "env_dir": Path}
 """Configured values that are not options of a run -> their type."""
 
 
-def read_keywords(given: Mapping[str, Any], caller: str, without: Collection[str]) -> dict[str, Any]:
+def read_keywords(given: Mapping[str, Any], caller: Callable[..., Any], without: Collection[str]) -> dict[str, Any]:
     """Return the settings that a function was given by keyword, each as the options of a run have it.
 
     A list, or a single value, stands for the tuple of a setting that is repeatable; a record or a mapping for its JSON;
     text for a path.
 
     Args:
-        caller: the function, named in errors.
-        without: settings that it has parameters of its own for.
+        caller: the function, named in errors, which suggest its own parameters too.
+        without: settings that it does not take as such.
 
     Raises:
         UsageError: a name is not that of a setting, or a value cannot be one; says what can.
@@ -179,12 +180,21 @@ def read_keywords(given: Mapping[str, Any], caller: str, without: Collection[str
     known = {field.name for field in fields(RunOptions)} - set(without)
     for name in given:
         if name not in known:
-            close = did_you_mean(closest(name, known))
-            raise UsageError(f"{caller}: unknown setting {name!r}{close} Known are {', '.join(sorted(known))}")
+            meant = known | _parameters(caller)
+            raise UsageError(
+                f"{caller.__name__}: unknown setting {name!r}{did_you_mean(closest(name, meant))} Known are "
+                f"{', '.join(sorted(meant))}"
+            )
     try:
         return {name: _typed(name, value) for name, value in given.items()}
     except _WrongValue as error:
-        raise UsageError(f"{caller}: {error.name}={given[error.name]!r:.80}: {error}") from error
+        raise UsageError(f"{caller.__name__}: {error.name}={given[error.name]!r:.80}: {error}") from error
+
+
+def _parameters(function: Callable[..., Any]) -> set[str]:
+    """The parameters that have a name; the first of a method is none that a caller gives."""
+    named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return {name for name, own in signature(function).parameters.items() if own.kind in named and name != "self"}
 
 
 def read_configured(configured: Mapping[str, ConfiguredValue]) -> dict[str, Any]:

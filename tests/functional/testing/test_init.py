@@ -38,8 +38,11 @@ def outcome(
 @pytest.mark.parametrize("framework", ["openai", "anthropic", "langgraph"])
 def test_a_starting_point_runs_as_it_is(tmp_path: Path, framework: str) -> None:
     bench = bench_in(tmp_path, own_environment(TRIALBED_STATE_DIR=str(tmp_path / "state")))
-    bench("init", framework, "mine")
+    written = bench("init", framework, "mine")
     folder = tmp_path / "mine"
+    assert "say in requirements.txt where Trialbed comes from" in written.out
+    lines = (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert [line[:2] for line in lines[-3:]] == ["# ", "# ", "tr"]
     workflow = yaml.safe_load((folder / ".github" / "workflows" / "agent.yml").read_text(encoding="utf-8"))
     commands = [step["run"] for step in workflow["jobs"]["test"]["steps"] if "run" in step]
     assert commands == ["pip install -r requirements.txt", "bench tasks check desk.py", "pytest"]

@@ -56,6 +56,17 @@ def test_the_command_checks_hosts(monkeypatch: pytest.MonkeyPatch, stored: Path,
     assert ("10.0.0.1" in app._names) == (host == "0.0.0.0")
 
 
+def test_the_address_of_files_is_that_of_their_pages(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, stored: Path
+) -> None:
+    monkeypatch.setattr(uvicorn.Server, "run", lambda _server, sockets: sockets[0].close())
+    serve("127.0.0.1", 0, str(stored), None, [tmp_path], in_browser=False)
+    serve("127.0.0.1", 0, str(stored), None, in_browser=False)
+    of_files, of_runs = capsys.readouterr().err.splitlines()
+    assert "/files (stop" in of_files
+    assert "/files" not in of_runs
+
+
 @pytest.mark.parametrize(
     ("host", "allowed", "writable"),
     [("127.0.0.1", (), True), ("127.0.0.1", ("bench.example",), False), ("0.0.0.0", (), False)],

@@ -14,8 +14,12 @@ from trialbed.preparation import read_keywords
 from trialbed.records import FaultPlan, ToolFaults
 
 
+def evaluate(agents: Any, *, model: Any = None, scorers: Any = (), judge: Any = None, **settings: Any) -> None:
+    """The function whose settings are read."""
+
+
 def read(**given: Any) -> dict[str, Any]:
-    return read_keywords(given, "evaluate", ("model",))
+    return read_keywords(given, evaluate, ("model", "judge"))
 
 
 def test_values_are_as_the_options_have_them() -> None:
@@ -35,11 +39,14 @@ def test_records_and_mappings_stand_for_their_json() -> None:
     ("given", "says"),
     [
         ({"repat": 2}, r"evaluate: unknown setting 'repat'; did you mean 'repeat'\? Known are .*, timeout"),
-        ({"model": "m"}, "unknown setting 'model'"),
+        ({"frameworks_": 1}, "did you mean 'frameworks'"),
+        ({"modle": "m"}, r"unknown setting 'modle'; did you mean 'model'\? Known are .*, scorers, .*, timeout"),
+        ({"judg": "m"}, r"did you mean 'judge'\?"),
+        ({"scorer": "m"}, r"did you mean 'scorers'\?"),
         ({"repeat": 0}, "evaluate: repeat=0: Input should be greater than or equal to 1"),
         ({"timeout": "soon"}, "evaluate: timeout='soon': Input should be a valid number"),
     ],
 )
 def test_what_is_no_setting_is_named(given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        read_keywords(given, "evaluate", ("model",))
+        read(**given)
