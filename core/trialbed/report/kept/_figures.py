@@ -156,10 +156,14 @@ def difference_of_kept(run: StoredRun, ask: AskQueries) -> str:
         for name in sorted(before):
             # Without the dataset, neither lost calls nor the scores that a query cannot have are known.
             is_known = name != "extra" and (queries is not None or name in FROM_TRIALS)
-            # As texts, in which one NaN is another.
-            if is_known and json.dumps(before[name]) != json.dumps(now[name]):
+            if is_known and _as_text(before[name]) != _as_text(now[name]):
                 return f"{name} of {before['framework']}"
     return ""
+
+
+def _as_text(value: Any) -> str:
+    """Return a value as a text, in which one NaN is another, and a mapping has no order."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _version() -> str:

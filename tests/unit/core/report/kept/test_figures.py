@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,19 @@ from trialbed.listeners import Listeners
 from trialbed.plugins import empty_manager
 from trialbed.records import Query, Run
 from trialbed.report import read_report
-from trialbed.report.kept import _figures, headlines, make_report, stored_report
-from trialbed.store import open_store
+from trialbed.report.kept import _figures, difference_of_kept, headlines, make_report, stored_report
+from trialbed.store import Store, open_store
+
+
+def turned(value: Any, *, keys: bool) -> Any:
+    """A value of JSON with its keys the other way round, or its lists."""
+    if isinstance(value, dict):
+        pairs = [(key, turned(one, keys=keys)) for key, one in value.items()]
+        return dict(reversed(pairs) if keys else pairs)
+    if isinstance(value, list):
+        found = [turned(one, keys=keys) for one in value]
+        return found if keys else found[::-1]
+    return value
 
 
 class Sums:
@@ -71,3 +84,19 @@ def test_nothing_is_kept_where_a_plugin_failed_which_may_succeed_next_time(path:
             plugins = {"own": plugin}
             made = make_report(run, partial(read_report, run, plugins=plugins), plugins)
             assert {part.name for part in made.parts} == names
+
+
+@pytest.mark.parametrize(("keys", "says"), [(True, ""), (False, "over_answered of reference")])
+def test_kept_figures_are_others_where_lists_have_another_order_but_not_where_keys_have(
+    path: Path, keys: bool, says: str
+) -> None:
+    with Store.open(str(path)) as store, open_store(str(path)) as reader:
+        run = reader.run(NEW)
+        queries = {name: Query(query_id=name, text="?", apis=()) for name in run.config.query_ids}
+        made = make_report(run, lambda: read_report(run, queries))
+        (part,) = [part for part in made.parts if part.name == "figures"]
+        found = json.loads(part.text)
+        found["frameworks"] = [turned(each, keys=keys) for each in found["frameworks"]]
+        assert json.dumps(found) != part.text
+        assert store.keep_report(replace(made, parts=[replace(part, text=json.dumps(found))]))
+        assert difference_of_kept(run, lambda: queries) == says
