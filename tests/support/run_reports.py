@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from support.scoring import attribution_of
 from support.trials import run_config
 
 from trialbed import hookimpl
@@ -48,7 +49,7 @@ from trialbed.report import (
     build_report,
     legacy_document,
 )
-from trialbed.report.attribution import AttributedCall, Attribution, waterfall
+from trialbed.report.attribution import AttributedCall, Attribution
 from trialbed.report.comparison import FrameworkComparison, ScoreFinding
 from trialbed.statistics import Interval
 from trialbed.store import new_run
@@ -177,7 +178,7 @@ def _attribution(name: str, document: Mapping[str, Any]) -> Attribution | None:
     counts = document["summary"].get("attribution", {}).get("counts")
     if counts is None and not any("gold_calls" in entry for entry in entries):
         return None
-    made = waterfall(_trial(name, entry) for entry in entries)
+    made = attribution_of(_trial(name, entry) for entry in entries)
     return made if counts is None else replace(made, counts=counts)
 
 

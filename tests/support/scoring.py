@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +25,8 @@ from trialbed.records import (
     Usage,
     WireLog,
 )
-from trialbed.report.attribution import AttributedCall
+from trialbed.report import ReportedTrial
+from trialbed.report.attribution import AttributedCall, Attribution, CallCounter
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers import score_trial
 
@@ -39,6 +40,14 @@ class Attributed:
     query_id: int
     failure: Failure | None
     gold_calls: Sequence[AttributedCall] | None
+
+
+def attribution_of(trials: Iterable[Attributed | ReportedTrial]) -> Attribution:
+    """Count the expected calls of trials."""
+    counter = CallCounter()
+    for trial in trials:
+        counter.add(trial)
+    return counter.total
 
 
 class Says(Judge):

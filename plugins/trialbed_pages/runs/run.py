@@ -22,7 +22,6 @@ from trialbed.report.comparison import (
     verdict_notes,
 )
 from trialbed.scoring import JUDGED, TIMES
-from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialColumns
 from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
@@ -214,12 +213,11 @@ class Differences:
     baseline: str
     findings: Sequence[ScoreFinding]
     ranks: Ranks
-    margin: float = MARGIN
     effects: FactorEffects | None = None
 
     @property
     def rows(self) -> list[tuple[list[str], ScoreFinding]]:
-        """The findings by score, each with the scores of which all that is shown is the same."""
+        """The findings in the order of their scores; scores of which the same is shown share one."""
         scores = list(dict.fromkeys(finding.score for finding in self.findings))
         alike: dict[object, tuple[list[str], ScoreFinding]] = {}
         for one in sorted(self.findings, key=lambda finding: scores.index(finding.score)):
@@ -262,7 +260,7 @@ def _differences(figures: RunFigures) -> Differences:
     findings = paired_findings(pairs, margin) if run.status != "running" else []
     ranks = open_ranks(sides, margin) if run.status == "finished" else {}
     effects = figures.factors if run.status != "running" else None
-    return Differences(run, baseline, findings, ranks, margin, effects)
+    return Differences(run, baseline, findings, ranks, effects)
 
 
 def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:

@@ -10,7 +10,7 @@ from trialbed.report.attribution._stages import (
     attribute,
 )
 from trialbed.report.attribution._trial import attribute_trial, unrequested_calls
-from trialbed.report.attribution._waterfall import LOSERS, USED, Attribution, CallCounter, FirstLoss, waterfall
+from trialbed.report.attribution._waterfall import LOSERS, USED, Attribution, CallCounter, FirstLoss
 
 __all__ = [
     "BY_FRAMEWORK",
@@ -27,5 +27,4 @@ __all__ = [
     "attribute",
     "attribute_trial",
     "unrequested_calls",
-    "waterfall",
 ]

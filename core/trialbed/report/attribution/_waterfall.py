@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -104,14 +104,6 @@ class CallCounter:
         """The sum."""
         counts = {stage: self._counts[stage] for stage in (*STAGES, USED)}
         return Attribution(counts, self._first, dict(self._losers))
-
-
-def waterfall(trials: Iterable[AttributedTrial]) -> Attribution:
-    """Count the expected calls of trials."""
-    counter = CallCounter()
-    for trial in trials:
-        counter.add(trial)
-    return counter.total
 
 
 def _loser(call: AttributedCall, failure: Failure | None) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from support.played import MAX_STEPS, Played, play, queries
-from support.scoring import Attributed
+from support.scoring import Attributed, attribution_of
 
-from trialbed.report.attribution import attribute, waterfall
+from trialbed.report.attribution import attribute
 from trialbed_plugins.scorers import score_trial
 from trialbed_scripted import policy_names
 
@@ -88,7 +88,7 @@ async def test_every_gold_call_is_attributed(policy: str) -> None:
     for query in QUERIES:
         played = await play(policy, query)
         found = attribute(query, played.tools, played.result)
-        sums = waterfall([Attributed(1, None, found)])
+        sums = attribution_of([Attributed(1, None, found)])
         assert sums.gold_calls == len(query.gold_calls)
         if policy in LOST:
             assert found[0].lost == LOST[policy]
