@@ -99,6 +99,7 @@ def command(
     from trialbed.store import open_store
 
     form = chosen_format(form, as_json=as_json)
+    is_filtered = any((framework, model, dataset, status, since, tags))
     with open_store(store) as reader:
         # One more than are shown, to know whether there are more.
         found = reader.runs(
@@ -108,7 +109,7 @@ def command(
         if form == "json":
             print_json(rows)
         else:
-            _print(rows, reader.place, more=len(found) > limit)
+            _print(rows, reader.place, more=len(found) > limit, is_filtered=is_filtered)
 
 
 def _row(run: StoredRun) -> dict[str, Any]:
@@ -266,11 +267,11 @@ NARROWEST = ("run", "status", "trials")
 """Columns for narrow terminals: the end of a run and its number of trials matter more than its dataset."""
 
 
-def _print(rows: list[dict[str, Any]], place: str, *, more: bool) -> None:
+def _print(rows: list[dict[str, Any]], place: str, *, more: bool, is_filtered: bool) -> None:
     from trialbed.views import Table, print_tables
 
     if not rows:
-        click.echo(f"No runs in {place} match.")
+        click.echo(f"No runs in {place} match." if is_filtered else f"No runs in {place} yet; `bench run` makes one.")
         return
     notes = [
         *_tags_and_notes(rows),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trialbed.records import shown_name
@@ -40,6 +40,8 @@ class Conclusion:
         finding: on this measure, against the run's baseline; None for the baseline itself.
         lost: what became of the expected calls, where that is known.
         missing: trials that were not measured.
+        measured: those that were.
+        waits_for: the other frameworks whose missing trials are why there is no mean, as all of its own were measured.
         void: why there is no result that can be compared; empty where there is.
     """
 
@@ -52,6 +54,8 @@ class Conclusion:
     finding: ScoreFinding | None = None
     lost: Attribution | None = None
     missing: int = 0
+    measured: int = 0
+    waits_for: tuple[str, ...] = ()
     void: str = ""
 
     def __str__(self) -> str:
@@ -59,9 +63,18 @@ class Conclusion:
         if self.void:
             return f"{self.framework} has no result that counts, as its row is void: {self.void}."
         if self.mean is None or self.mean.value is None:
-            return f"{self.framework} has no result yet: {_trials(self.missing)} not measured."
+            return self._absence()
         parts = [f"{self._achievement(self.mean)}{self._difference()}", self._loss(), self._incomplete()]
         return "; ".join(part for part in parts if part) + "."
+
+    def _absence(self) -> str:
+        if self.missing:
+            return f"{self.framework} has no result yet: {_trials(self.missing)} not measured."
+        if self.waits_for:
+            others = _listed([f"{name}'s" for name in self.waits_for])
+            whole = f"{self.measured:,} of {self.measured:,} trials measured"
+            return f"{self.framework}: {whole}; its result is not shown, because {others} are missing."
+        return f"{self.framework} has no result: none of its {self.measured:,} trials has {shown_name(self.score)}."
 
     def _achievement(self, mean: ScoreMean) -> str:
         share = percent(mean.value or 0.0)
@@ -159,6 +172,8 @@ def _conclusion(report: Report, summary: Summary) -> Conclusion:
         finding=_finding(summary, name),
         lost=summary.attribution if whole else None,
         missing=counts.not_measured if report.incomplete else 0,
+        measured=counts.answered + counts.failed,
+        waits_for=() if whole else tuple(one.framework for one in report.frameworks if one.counts.not_measured),
         void=summary.integrity.void,
     )
 
@@ -175,6 +190,10 @@ def _over(mean: ScoreMean | None, queries: int, repeat: int, *, whole: bool) -> 
 
 def _finding(summary: Summary, score: str) -> ScoreFinding | None:
     return next((one.scores.get(score) for one in summary.comparisons if one.kind == "reference"), None)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _trials(count: int) -> str:

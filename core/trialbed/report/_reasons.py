@@ -64,6 +64,8 @@ def how_to_complete(summaries: Iterable[Summary]) -> str:
         return "the same command with a larger --budget runs what is missing"
     if "replay" in kinds:
         return "the same command with --on-miss ask puts to the model what its recording lacks"
+    if "tool" in kinds:
+        return "mend the tool first: the same command then runs what is missing"
     return "the same command runs what is missing"
 
 

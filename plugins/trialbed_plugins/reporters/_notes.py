@@ -105,7 +105,8 @@ def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[
     elif len(summaries) > 1:
         yield (
             "No scores are shown, as those of different frameworks would be over different queries; "
-            "--allow-incomplete shows them over the queries that were measured for every framework."
+            "--allow-incomplete (allow_incomplete=True in Python) shows them over the queries that were measured for "
+            "every framework."
         )
 
 

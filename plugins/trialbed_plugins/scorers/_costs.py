@@ -46,6 +46,8 @@ def _token_score(part: str, observed: Usage | None, detail: dict[str, int | None
 
 def _unreported_tokens(wire: WireLog) -> Failure:
     """Explain why the tokens of the first call without them are unknown: a stream has them only where asked for."""
+    if not wire.model_calls:
+        return Failure(kind="model", message="no model was asked through Trialbed")
     calls = enumerate(wire.model_calls, 1)
     place, call = next(((place, call) for place, call in calls if call.usage is None and call.status < 400), (0, None))
     if call is None or not call.stream or ASKS_FOR_USAGE.search(call.request):

@@ -179,8 +179,8 @@ def check_complete(sides: Sequence[Side], *, allowed: bool) -> None:
         if side.missing and not allowed:
             raise UsageError(
                 f"{incomplete_note(side)}, so that its scores would be over a part of the queries only; "
-                "run the same `bench run` again to finish it, or give --allow-incomplete to compare what both have "
-                "measured"
+                "run the same `bench run` again to finish it, or give --allow-incomplete (allow_incomplete=True in "
+                "Python) to compare what both have measured"
             )
 
 

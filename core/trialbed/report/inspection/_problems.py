@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from trialbed.integrity import finding_text
+from trialbed.records import shown_name
 from trialbed.report.attribution import attribute, unrequested_calls
 from trialbed.tool_calls import asked_calls, call_sources, compare_calls
 from trialbed.wire_log import failed
@@ -186,7 +187,10 @@ def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
         yield TrialProblem("trial", f"{calls} repeated an earlier one that had succeeded")
     for score in result.scores:
         if score.failure is not None:
-            yield TrialProblem("score", f"{score.name} could not be determined: {score.failure.message}")
+            # An agent that asks no model, or one of its own, has no tokens to be counted: that is nothing wrong.
+            if score.failure.kind != "model" or result.wire.model_calls:
+                what = f"{shown_name(score.name)} could not be determined: {score.failure.message}"
+                yield TrialProblem("score", what)
         elif score.name == "sopr_score" and score.label not in (None, "Solved"):
             reason = score.detail.get("reason")
             yield TrialProblem("answer", f"{score.label}" + (f": {reason}" if reason else ""))

@@ -88,8 +88,16 @@ def test_a_run_says_what_was_measured(bench: Any) -> None:
 
 
 def test_no_runs_and_no_store_are_said(bench: Any, tmp_path: Path) -> None:
-    assert bench("runs", "--model", "gpt").output.startswith("No runs in ")
+    assert bench("runs", "--model", "gpt").output.endswith(" match.\n")
     assert isinstance(bench("runs", "--store", tmp_path / "none.db").exception, DataError)
+
+
+def test_an_empty_store_says_how_it_gets_a_run(bench: Any, stored: Path) -> None:
+    with Store.open(str(stored)) as store:
+        for run in store.runs():
+            store.discard_run(run.run_id)
+    assert bench("runs").output.endswith(" yet; `bench run` makes one.\n")
+    assert bench("runs", "--model", "gpt").output.endswith(" match.\n")
 
 
 def test_more_runs_than_are_shown_are_said(bench: Any) -> None:

@@ -62,6 +62,7 @@ def test_one_framework_has_its_interval() -> None:
         1.0, finding=finding([1.0] * 12, [0.0] * 12), baseline_unsure=3
     )
     assert conclusion(None, missing=3) == "mine has no result yet: 3 trials were not measured."
+    assert conclusion(None, measured=3) == "mine has no result: none of its 3 trials has solved."
     assert conclusion(0.62, missing=1).endswith("; the run is incomplete, 1 trial was not measured.")
 
 
@@ -98,3 +99,13 @@ def test_the_measure_of_a_dataset_leads(run: Run, queries: Any, results: Any) ->
     assert " in exact over " in first
     (first, *_) = [str(one) for one in conclusions(build_report(run, queries, results))]
     assert first.startswith("reference solves ")
+
+
+def test_a_framework_that_was_measured_waits_for_those_that_were_not(run: Run, queries: Any, results: Any) -> None:
+    begun = run.model_copy(update={"status": "incomplete"})
+    found = {one.framework: str(one) for one in conclusions(build_report(begun, queries, [results[0], results[2]]))}
+    whole = "2 of 2 trials measured"
+    assert found["reference"] == f"reference: {whole}; its result is not shown, because other's are missing."
+    assert found["other"] == "other has no result yet: 2 trials were not measured."
+    waiting = conclusion(None, measured=2, waits_for=("a", "b", "c"))
+    assert waiting == "mine: 2 of 2 trials measured; its result is not shown, because a's, b's and c's are missing."

@@ -20,7 +20,7 @@ from trialbed.records import (
     TrialResult,
     Usage,
 )
-from trialbed.report import build_report
+from trialbed.report import build_report, how_to_complete
 from trialbed.statistics import wilson_interval
 
 Make = Callable[..., TrialResult]
@@ -249,6 +249,11 @@ def test_without_trials_nothing_is_claimed(run: Run, queries: Queries) -> None:
     assert found["average_sopr_score"] is found["solved_percentage"] is found["average_system_answer_time"] is None
     assert found["intervals"] == {}
     assert found["denominators"]["sopr_score"] == 0
+
+
+def test_a_tool_that_failed_is_mended_before_the_run_goes_on(run: Run, queries: Queries, make: Make) -> None:
+    report = build_report(run, queries, [make(1, failure=Failure(kind="tool", message="KeyError: 'x'"))])
+    assert how_to_complete(report.frameworks).startswith("mend the tool first: ")
 
 
 def test_a_score_that_lies_about_its_bounds_has_a_mean_and_no_interval(run: Run, queries: Queries, make: Make) -> None:

@@ -22,6 +22,12 @@ async def test_tokens_that_were_not_reported_are_not_guessed(asked: list[ModelCa
     assert found["total_tokens"].failure is not None
 
 
+async def test_an_agent_that_asks_no_model_is_said_to_ask_none() -> None:
+    found = await scores(asked=[], prices=read_prices("1,1"))
+    failures = [found[name].failure for name in ("prompt_tokens", "completion_tokens", "total_tokens", "cost")]
+    assert {failure and failure.message for failure in failures} == {"no model was asked through Trialbed"}
+
+
 async def test_a_refused_call_costs_no_tokens_and_is_no_turn() -> None:
     asked = [model_call(status=429, request="x"), model_call(Usage(prompt_tokens=3), request="x")]
     found = await scores(asked=asked, model_turns=2)

@@ -9,11 +9,23 @@ from typing import Any
 from support.cases import for_each
 from support.scoring import NOON, api_call, model_call, sent_call, tool
 
-from trialbed.records import ApiCall, ModelCall, Outcome, Timing, TrialKey, TrialResult, WireLog
+from trialbed.records import (
+    ApiCall,
+    Failure,
+    ModelCall,
+    Outcome,
+    Score,
+    Timing,
+    TrialKey,
+    TrialResult,
+    WireLog,
+)
 from trialbed.report.inspection import TrialProblem, problems
 
 
-def told(asked: Sequence[ModelCall], called: Sequence[ApiCall] = ()) -> list[TrialProblem]:
+def told(
+    asked: Sequence[ModelCall], called: Sequence[ApiCall] = (), scores: Sequence[Score] = ()
+) -> list[TrialProblem]:
     result = TrialResult(
         trial="token",
         key=TrialKey(framework="reference", query_id=1),
@@ -22,6 +34,7 @@ def told(asked: Sequence[ModelCall], called: Sequence[ApiCall] = ()) -> list[Tri
         wire=WireLog(trial="token", opened_at=NOON, model_calls=tuple(asked), api_calls=tuple(called)),
         timing=Timing(wall=1, model=0, tool=0, framework=1),
         selected_tools=("t_a",),
+        scores=tuple(scores),
     )
     return problems(result, [tool("a")], None)
 
@@ -33,6 +46,14 @@ def test_a_refused_call_that_the_framework_changed_shows_what_the_model_asked_fo
     assert problem.details == (("asked", '{"city": "Oslo"}'), ("sent", '{"city": 1}'))
     (problem,) = told([model_call(sent=[sent_call("a", '{"city": 1}')])], [refused])
     assert (problem.what, problem.details) == ("t/a was refused: not a text", (("sent", '{"city": 1}'),))
+
+
+def test_tokens_of_an_agent_that_asks_no_model_are_no_problem() -> None:
+    unknown = Score(name="total_tokens", value=None, bounded=False, failure=Failure(kind="model", message="no tokens"))
+    unsolved = Score(name="sopr_score", value=None, failure=Failure(kind="judge", message="no verdict"))
+    assert [one.what for one in told([], scores=[unknown, unsolved])] == ["solved could not be determined: no verdict"]
+    (problem, _) = told([model_call()], scores=[unknown, unsolved])
+    assert problem.what == "total_tokens could not be determined: no tokens"
 
 
 def test_requests_that_a_limit_refused_one_after_the_other_are_one_problem() -> None:
