@@ -14,6 +14,7 @@ from trialbed.settings import data_dir as default_folder
 from trialbed.settings import model_cache
 from trialbed.store import StoredRun, open_store, require_frameworks
 from trialbed_pages.publishing._folder import read_numbers, write_publication
+from trialbed_pages.publishing._loading import check_loads
 from trialbed_pages.publishing._manifest import NAME, PublicationManifest, RunSource, check_unchanged, read_manifest
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
 from trialbed_pages.publishing._sources import dataset_of, public_config, source_of
@@ -41,14 +42,18 @@ def publish(
     *,
     about: Path | None,
     dataset: Path | None,
+    include: Sequence[Path] = (),
     store: str | None,
     data_dir: Path | None,
 ) -> PublicationManifest:
     """Write the folder of these runs and published folders, and return its manifest.
 
+    Args:
+        include: files that the code of the dataset reads.
+
     Raises:
-        UsageError, DataError: a run is not finished, its dataset has changed, a published file was changed, or files
-            cannot be read or written.
+        UsageError, DataError: a run is not finished, its dataset has changed or cannot be loaded from what would be
+            published, a published file was changed, or files cannot be read or written.
     """
     found = _Collected()
     if about is not None:
@@ -58,7 +63,7 @@ def publish(
             _add_folder(found, Path(subject), about=about is None)
         else:
             with open_store(store) as reader:
-                _add_run(found, require_frameworks(reader.run(subject)), dataset, data_dir)
+                _add_run(found, require_frameworks(reader.run(subject)), dataset, include, data_dir)
     names = [source.name for source in found.sources]
     if len({*names}) < len(names):
         raise UsageError("the same run is named twice; name each once")
@@ -76,12 +81,17 @@ def _add_folder(found: _Collected, folder: Path, *, about: bool) -> None:
     found.about += manifest.about if about else ()
 
 
-def _add_run(found: _Collected, run: StoredRun, file: Path | None, data_dir: Path | None) -> None:
+def _add_run(
+    found: _Collected, run: StoredRun, file: Path | None, include: Sequence[Path], data_dir: Path | None
+) -> None:
     _check_finished(run)
-    dataset = dataset_of(run.config, file, data_dir or default_folder())
+    data = data_dir or default_folder()
+    dataset = dataset_of(run.config, file, data, include)
     recording = f"recordings/{run.run_id}.cassette"
     content, answers = _recording(run)
     source = source_of(run.record, dataset, recording=recording, answers=answers)
+    if not source.cannot:
+        check_loads(dataset, run.config.dataset_digest, data)
     found.add(recording, content)
     for name, path in dataset.files.items():
         found.add(name, read_bytes(path))

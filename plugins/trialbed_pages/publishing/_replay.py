@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,14 @@ from typing import Any
 from trialbed.catalogs import run_queries
 from trialbed.errors import DataError, UsageError
 from trialbed.report import read_report
-from trialbed.settings import is_secret
 from trialbed.store import open_store
 from trialbed_pages.publishing._folder import made_files, read_numbers
 from trialbed_pages.publishing._manifest import PublicationManifest, RunSource
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
-from trialbed_pages.publishing._replayed import AGAINST, DATASETS, FRAMEWORK
+from trialbed_pages.publishing._replayed import AGAINST, DATASETS, FRAMEWORK, replay_variables
 
 INCOMPLETE = 3
 """The exit code of a run of which trials were not measured, such as those that left the recording."""
-
-FOLDERS = ("TRIALBED_DATA_DIR", "TRIALBED_ENV_DIR", "TRIALBED_INDEX_DIR", "TRIALBED_WEIGHTS_DIR")
-"""The variables of Trialbed that a replay keeps: others are settings of the user's own runs."""
 
 MOST = 20
 """Differences of numbers that are named."""
@@ -178,7 +174,9 @@ def _replay(
     command += ["--data-dir", str(how.data_dir.resolve())]
     command += [] if how.env_dir is None else ["--env-dir", str(how.env_dir.resolve())]
     try:
-        ended = subprocess.run(command, cwd=place, env=_variables(os.environ), stdout=subprocess.DEVNULL, check=False)
+        ended = subprocess.run(
+            command, cwd=place, env=replay_variables(os.environ), stdout=subprocess.DEVNULL, check=False
+        )
     except OSError as error:
         raise UsageError(f"run {source.name} cannot be replayed: bench run: {error.strerror}") from error
     if ended.returncode not in (0, INCOMPLETE):
@@ -199,14 +197,6 @@ def _replay(
         if reason.status == "not measured"
     ]
     return numbers_of(report, queries, name=source.name, model=source.model), lines
-
-
-def _variables(own: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a replay: no keys, and no settings but those of folders."""
-    kept = {
-        name: value for name, value in own.items() if not is_secret(name, value) and not name.startswith("TRIALBED_")
-    }
-    return kept | {name: str(Path(own[name]).resolve()) for name in FOLDERS if own.get(name)}
 
 
 def _of_chosen(arguments: Sequence[str], frameworks: Collection[str]) -> Iterator[str]:

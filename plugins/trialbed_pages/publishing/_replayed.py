@@ -6,9 +6,10 @@ A folder may be another's: of what its manifest says, a replay does what ``bench
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
 
-from trialbed.settings import declared_settings
+from trialbed.settings import declared_settings, is_secret
 
 DATASETS = "datasets"
 """The folder of the files of datasets."""
@@ -26,6 +27,9 @@ LEFT_OUT = frozenset(
 )
 """Settings whose arguments are the replay's own, are told apart, or with which no run is made again."""
 
+FOLDERS = ("TRIALBED_DATA_DIR", "TRIALBED_ENV_DIR", "TRIALBED_INDEX_DIR", "TRIALBED_WEIGHTS_DIR")
+"""The variables of Trialbed that a replay keeps: others are settings of the user's own runs."""
+
 RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 DATASET = re.compile(r"[A-Za-z0-9][\w.+-]*(:[\w.+ -]+)?")
 
@@ -37,6 +41,14 @@ PLAIN = {
     "--faults": re.compile(r"\A\{.*\}", re.DOTALL),
 }
 """The values of options that may otherwise name a file, Python code in one, or an address."""
+
+
+def replay_variables(own: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables of a replay: no keys, and no settings but those of folders."""
+    kept = {
+        name: value for name, value in own.items() if not is_secret(name, value) and not name.startswith("TRIALBED_")
+    }
+    return kept | {name: str(Path(own[name]).resolve()) for name in FOLDERS if own.get(name)}
 
 
 def replayed_settings() -> dict[str, str]:

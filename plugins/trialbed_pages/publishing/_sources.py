@@ -41,17 +41,20 @@ class PublishedDataset:
     files: Mapping[str, Path]
 
 
-def dataset_of(config: RunConfig, file: Path | None, data_dir: Path) -> PublishedDataset:
+def dataset_of(config: RunConfig, file: Path | None, data_dir: Path, include: Sequence[Path] = ()) -> PublishedDataset:
     """Return the dataset of a run, which must be what it was then.
 
     Args:
         file: of its tasks, where the run keeps the queries alone, since its tools are functions.
+        include: files that its code reads.
 
     Raises:
-        UsageError: the file is needed, or is made of files that are not beside or below it.
+        UsageError: the file is needed, or has a part that is not beside or below it.
         DataError: the dataset, or the code of its tools, has changed.
     """
     if file is None:
+        if include:
+            raise UsageError("--include is for files that tasks read: name their own file, too, with --dataset FILE")
         if config.code_digest is not None:
             raise UsageError(
                 f"the tools of {config.test_set} are functions, or parts of the run are objects of a program: name the "
@@ -67,7 +70,7 @@ def dataset_of(config: RunConfig, file: Path | None, data_dir: Path) -> Publishe
     if NO_OBJECTS.with_dataset(dataset).code_digest() != config.code_digest:
         raise DataError(f"{file}: the code of its tools has changed since the run, or parts of that are other objects")
     found = {query.query_id: query for query in dataset.queries()}
-    files = dict(_sources(file, getattr(dataset, "sources", ())))
+    files = dict(_sources(file, (*getattr(dataset, "sources", ()), *include)))
     name = f"{DATASETS}/{file.resolve().name}"
     return PublishedDataset(name, {query_id: found[query_id] for query_id in config.query_ids}, files)
 
@@ -75,7 +78,8 @@ def dataset_of(config: RunConfig, file: Path | None, data_dir: Path) -> Publishe
 def _sources(file: Path, parts: Sequence[Path]) -> Iterator[tuple[str, Path]]:
     """Yield the files of a dataset by their names in the folder.
 
-    Data that Python code names, such as a file of keys, are kept from agents, but are not for others to read.
+    Data that Python code names, such as a file of keys, are kept from agents, and are not for others to read unless
+    their author says so.
     """
     base = file.resolve().parent
     for path in (file.resolve(), *parts):

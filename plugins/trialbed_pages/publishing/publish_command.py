@@ -15,6 +15,7 @@ EPILOG = """\b
 Examples:
   bench publish latest -o results
   bench publish 20261122T090211 20261123T101500 -o results --dataset desk.py --about about.txt
+  bench publish latest -o results --dataset desk.py --include orders.json
   bench publish results other-results -o both
   bench reproduce results
 """
@@ -29,6 +30,13 @@ Examples:
 @plain_option(
     "-d", "--dataset", type=FILE, metavar="FILE", help="File of the runs' tasks, where its tools are Python functions."
 )
+@plain_option(
+    "--include",
+    type=FILE,
+    multiple=True,
+    metavar="FILE",
+    help="File that the code of the tasks reads, beside or below their own; repeatable.",
+)
 @store_option
 @data_dir_option
 def command(
@@ -36,6 +44,7 @@ def command(
     output: Path,
     about: Path | None,
     dataset: Path | None,
+    include: tuple[Path, ...],
     store: str | None,
     data_dir: Path | None,
 ) -> None:
@@ -52,7 +61,7 @@ def command(
     """
     from trialbed_pages.publishing._publish import publish
 
-    manifest = publish(subjects, output, about=about, dataset=dataset, store=store, data_dir=data_dir)
+    manifest = publish(subjects, output, about=about, dataset=dataset, include=include, store=store, data_dir=data_dir)
     answers = sum(run.answers for run in manifest.runs)
     click.echo(f"written: {output} ({len(manifest.files) + 1} files, {answers:,} recorded answers)")
     for run in manifest.runs:

@@ -79,6 +79,20 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
     assert "losses.csv was changed" in there("publish", "again", "-o", "third", code=2).err
 
 
+def test_data_that_tasks_read_are_published_where_they_are_included(bench: Bench, tmp_path: Path) -> None:
+    read = "from pathlib import Path\nEACH = float(Path(__file__).with_name('each.json').read_text())\n"
+    (tmp_path / "each.json").write_text("7.5")
+    (tmp_path / "shop.py").write_text(read + TASKS.replace("7.5}", "EACH}"))
+    bench("run", "--dataset", "shop.py", "--limit", 1)
+    refused = bench("publish", "latest", "-o", "out", "-d", "shop.py", code=2).err
+    assert f"add each file that it reads: --include {tmp_path / 'each.json'}" in refused
+    assert not (tmp_path / "out").exists()
+    bench("publish", "latest", "-o", "out", "-d", "shop.py", "--include", "each.json")
+    assert "datasets/each.json" in json.loads((tmp_path / "out" / "published.json").read_text())["files"]
+    (tmp_path / "each.json").unlink()
+    assert "every number is the published one" in bench("reproduce", "out", "--yes").out
+
+
 def test_what_cannot_be_published_is_refused_with_the_reason(bench: Bench, tmp_path: Path) -> None:
     bench("run", "--limit", 1, "--model", "scripted:gold", "--model", "scripted:none")
     assert "a recording is of one" in bench("publish", "latest", "-o", "out", code=2).err

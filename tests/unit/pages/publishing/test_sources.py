@@ -84,7 +84,7 @@ def test_the_page_of_a_run_is_made_without_addresses(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(_publish, "read_report", lambda run, _: SimpleNamespace(run=run.record, frameworks=()))
     monkeypatch.setattr(_publish, "run_report", lambda run, **_: run.record.model_dump_json())
     found = _Collected()
-    _publish._add_run(found, stored, None, tmp_path)
+    _publish._add_run(found, stored, None, (), tmp_path)
     assert KEY.encode() not in b"".join(found.evidence.values())
 
 
@@ -148,11 +148,24 @@ def test_tools_of_a_file_are_published_if_they_are_below_it(tmp_path: Path) -> N
         published_dataset(outside)
 
 
-def published_dataset(file: Path) -> PublishedDataset:
+def test_included_files_are_published_beside_the_tasks(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(TASKS.replace("import helpers\n", ""))
+    orders = tmp_path / "data" / "orders.json"
+    orders.parent.mkdir()
+    orders.write_text("[]")
+    found = published_dataset(tmp_path / "shop.py", orders)
+    assert found.files["datasets/data/orders.json"] == orders
+    with pytest.raises(UsageError, match=r"other.json is not below .*, the folder of .*shop.py"):
+        published_dataset(tmp_path / "shop.py", tmp_path.parent / "other.json")
+    with pytest.raises(UsageError, match="name their own file, too, with --dataset FILE"):
+        dataset_of(config(), None, tmp_path, (orders,))
+
+
+def published_dataset(file: Path, *include: Path) -> PublishedDataset:
     dataset = open_dataset(str(file), file.parent)
     own = config(
         dataset_digest=dataset.digest(),
         query_ids=tuple(query.query_id for query in dataset.queries()),
         code_digest=NO_OBJECTS.with_dataset(dataset).code_digest(),
     )
-    return dataset_of(own, file, file.parent)
+    return dataset_of(own, file, file.parent, include)
