@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from trialbed.drivers import load_driver
+from trialbed.records import Query
 from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun
 from trialbed.views import html_page
@@ -15,19 +17,29 @@ DETAILED = 10
 """The worst queries that have their worst trial in the file."""
 
 
-def run_report(run: StoredRun, score: str = "", data_dir: Path | None = None) -> str:
-    """Return the page of a run with the worst trials, without scripts and without anything from outside the file."""
+def run_report(
+    run: StoredRun,
+    score: str = "",
+    data_dir: Path | None = None,
+    queries: Mapping[int | str, Query] | None = None,
+) -> str:
+    """Return the page of a run with the worst trials, without scripts and without anything from outside the file.
+
+    Args:
+        data_dir: where datasets are; None for the user's.
+        queries: its tasks; None to read them from its dataset.
+    """
     if run.record.kind == "endpoints":
         return html_page(f"Verification {run.run_id}", load_driver("components", "verification").page_parts(run))
-    cache = FigureCache(data_dir or default_folder())
+    cache = FigureCache(data_dir or default_folder(), {} if queries is None else {run.run_id: queries})
     figures = cache.of(run, score)
-    queries = cache.queries(run)
+    tasks = cache.queries(run)
     page = run_page(figures, score)
     details = []
     for item in page.worst[:DETAILED]:
         key = item.trial.key
         trial = run.trial(key.framework, key.query_id, key.repeat)
-        details.append(TrialPage(run, trial, queries.get(key.query_id) if queries else None))
+        details.append(TrialPage(run, trial, tasks.get(key.query_id) if tasks else None))
     grid = grid_page(figures, page.score, GridFilter(sort="worst"))
     compared = differences(figures)
     return render("report.html", "", run=run, page=page, grid=grid, compared=compared, details=details)

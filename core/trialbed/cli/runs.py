@@ -124,6 +124,7 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "status": run.status,
         "frameworks": list(config.frameworks),
         "dataset": config.dataset,
+        "dataset_file": config.dataset_file,
         "test_set": config.test_set,
         "model": ", ".join(config.models),
         "judge": config.judge,

@@ -142,7 +142,7 @@ def fits(config: RunConfig, framework: str | None, model: str | None, dataset: s
     return (
         (framework is None or framework in labels)
         and (model is None or model in config.models)
-        and (dataset is None or dataset in (config.dataset, config.test_set))
+        and (dataset is None or dataset in (config.dataset, config.named_dataset, config.test_set))
     )
 
 

@@ -98,8 +98,9 @@ def _add_run(
     for info in run.frameworks:
         if info.name in source.environments:
             found.add(source.environments[info.name], "\n".join([*info.packages, ""]).encode())
-    shown = replace(run, record=run.record.model_copy(update={"config": public_config(run.config)}))
-    found.add(f"runs/{run.run_id}.html", run_report(shown, data_dir=data_dir).encode("utf-8", "backslashreplace"))
+    shown = replace(run, record=run.record.model_copy(update={"config": public_config(run.config, dataset.name)}))
+    page = run_report(shown, data_dir=data_dir, queries=dataset.queries)
+    found.add(f"runs/{run.run_id}.html", page.encode("utf-8", "backslashreplace"))
     report = read_report(run, dataset.queries)
     found.numbers.append(numbers_of(report, dataset.queries, name=run.run_id, model=source.model))
     found.sources.append(source)

@@ -106,8 +106,12 @@ def source_of(run: Run, dataset: PublishedDataset, *, recording: str, answers: i
     )
 
 
-def public_config(config: RunConfig) -> RunConfig:
-    """Return a configuration as pages for others show it: without what may have a key."""
+def public_config(config: RunConfig, dataset: str) -> RunConfig:
+    """Return a configuration as pages for others show it: without what may have a key, and without paths of data.
+
+    Args:
+        dataset: its name as it is published.
+    """
     names = {name: split_address(value)[0] for name in ("model", "judge", *ASKING) if (value := getattr(config, name))}
     variations = {
         label: own.model_copy(update={"model": split_address(own.model)[0]}) for label, own in config.variations.items()
@@ -116,6 +120,8 @@ def public_config(config: RunConfig) -> RunConfig:
     address = None if config.base_url is None else _host_and_path(config.base_url)
     allowed = tuple(split_address(model)[0] for model in config.allowed_models)
     own = {
+        "dataset": dataset,
+        "dataset_file": "",
         "allowed_models": allowed,
         "variations": variations,
         "commands": commands,

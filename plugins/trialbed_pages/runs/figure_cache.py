@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 from markupsafe import Markup
@@ -59,14 +60,15 @@ class FigureCache:
 
     Args:
         data_dir: where datasets are.
+        queries: run -> its tasks, of runs whose dataset is not read.
     """
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, queries: Mapping[str, Mapping[QueryId, Query]] = MappingProxyType({})) -> None:
         self._data_dir = data_dir
         self._figures = OrderedDict[tuple[str, str], _CacheEntry]()
         self._headlines = OrderedDict[tuple[str, str], _CacheEntry]()
         self._verifications = OrderedDict[tuple[str, str], _CacheEntry]()
-        self._queries: dict[str, Mapping[QueryId, Query] | None] = {}
+        self._queries: dict[str, Mapping[QueryId, Query] | None] = {**queries}
         self._of_store: tuple[object, Any] | None = None
         self._lock = threading.Lock()
 

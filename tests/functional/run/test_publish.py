@@ -46,12 +46,27 @@ def forge(folder: Path, change: Any) -> None:
 
 
 def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(bench: Bench, tmp_path: Path) -> None:
-    chosen = ("-f", "reference", "-f", "reference-messages", "--dataset", "shop.py", "--repeat", 2, "--max-steps", 5)
+    chosen = (
+        "-f",
+        "reference",
+        "-f",
+        "reference-messages",
+        "--dataset",
+        tmp_path / "shop.py",
+        "--repeat",
+        2,
+        "--max-steps",
+        5,
+    )
     bench("run", *chosen, "--model", "scripted:wrong-args")
     (tmp_path / "__pycache__").mkdir(exist_ok=True)  # as Python leaves it where it writes bytecode
     (tmp_path / "about.txt").write_text("A shop.\n\nOf two\nthings.\n")
     written = bench("publish", "latest", "-o", "out", "--dataset", "shop.py", "--about", "about.txt").out
     assert "recorded answers" in written
+    page = next((tmp_path / "out/runs").iterdir()).read_text()
+    assert "datasets/shop.py (shop)" in page
+    assert "What does a lamp cost?" in page
+    assert not [path for path in (tmp_path / "out").rglob("*.*") if bytes(tmp_path) in path.read_bytes()]
 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -85,6 +85,7 @@ def test_a_run_says_what_was_measured(bench: Any) -> None:
     row = json.loads(bench("runs", "--json", "--limit", 1).output)[0]
     assert row["sopr_score"] == {"reference": 1.0, "langgraph:native": 0.0}
     assert (row["answered"], row["failed"], row["trials"]) == (3, 1, 4)
+    assert (row["dataset"], row["dataset_file"]) == ("mini", "")
 
 
 def test_no_runs_and_no_store_are_said(bench: Any, tmp_path: Path) -> None:

@@ -29,7 +29,13 @@ def failed(trial: TrialResult) -> TrialResult:
 def reader(store: Store, location: str, make_run: MakeRun, make_trial: MakeTrial) -> Iterator[StoreReader]:
     first, second = make_run("r1"), make_run("r2", status="finished")
     config = second.config.model_copy(
-        update={"frameworks": ("langgraph==1.1.0",), "model": "m", "dataset": "a:b", "test_set": "b"}
+        update={
+            "frameworks": ("langgraph==1.1.0",),
+            "model": "m",
+            "dataset": "copy.json",
+            "dataset_file": "a.py",
+            "test_set": "b",
+        }
     )
     second = second.model_copy(update={"config": config, "created_at": first.created_at + timedelta(hours=1)})
     for run in (first, second):
@@ -49,7 +55,9 @@ def test_runs_are_listed_latest_first_and_filtered(reader: StoreReader) -> None:
     assert ids(*reader.runs(limit=1)) == ["r2"]
     assert ids(*reader.runs(framework="langgraph")) == ids(*reader.runs(framework="langgraph==1.1.0")) == ["r2"]
     assert ids(*reader.runs(model="scripted:gold")) == ids(*reader.runs(dataset="mini")) == ["r1"]
-    assert ids(*reader.runs(dataset="a:b", status="finished")) == ["r2"]
+    for dataset in ("copy.json", "a.py", "b"):
+        assert ids(*reader.runs(dataset=dataset, status="finished")) == ["r2"]
+    assert reader.runs(dataset="") == ()
     assert reader.runs(status="incomplete") == ()
 
 

@@ -54,7 +54,7 @@ def published(record: Run) -> str:
     source = source_of(record, PublishedDataset("mini", {}, {}), recording="r", answers=1)
     report: Any = SimpleNamespace(run=record, frameworks=())
     numbers = numbers_of(report, {}, name="first", model=source.model)
-    return source.model_dump_json() + numbers.model_dump_json() + public_config(record.config).model_dump_json()
+    return source.model_dump_json() + numbers.model_dump_json() + public_config(record.config, "mini").model_dump_json()
 
 
 @pytest.mark.parametrize(
@@ -72,20 +72,24 @@ def test_endpoints_and_programs_are_not_published() -> None:
 
 def test_the_models_of_set_ups_are_shown_without_their_addresses() -> None:
     own = Variation(framework="reference", model=WITH_KEY)
-    shown = public_config(config(variations={"reference@gpt": own}, base_url=WITH_KEY.partition("@")[2]))
+    shown = public_config(config(variations={"reference@gpt": own}, base_url=WITH_KEY.partition("@")[2]), "mini")
     assert KEY not in shown.model_dump_json()
     assert shown.base_url == "https://host/v1"
 
 
-def test_the_page_of_a_run_is_made_without_addresses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stored = StoredRun(lambda: nullcontext(), lambda: None, run(model=WITH_KEY, judge=WITH_KEY))  # type: ignore[arg-type, return-value] # nothing reads the store
-    monkeypatch.setattr(_publish, "dataset_of", lambda *_: PublishedDataset("mini", {}, {}))
+def test_the_page_of_a_run_is_made_without_addresses_and_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    paths = {"dataset": f"/home/{KEY}/.trialbed/tasks/desk-aa.json", "dataset_file": f"/home/{KEY}/desk.py"}
+    named = run(model=WITH_KEY, judge=WITH_KEY, **paths)
+    stored = StoredRun(lambda: nullcontext(), lambda: None, named)  # type: ignore[arg-type, return-value] # nothing reads the store
+    monkeypatch.setattr(_publish, "dataset_of", lambda *_: PublishedDataset("datasets/desk.py", {}, {}))
     monkeypatch.setattr(_publish, "_recording", lambda _: (b"", 0))
     monkeypatch.setattr(_publish, "read_report", lambda run, _: SimpleNamespace(run=run.record, frameworks=()))
     monkeypatch.setattr(_publish, "run_report", lambda run, **_: run.record.model_dump_json())
     found = _Collected()
     _publish._add_run(found, stored, None, (), tmp_path)
-    assert KEY.encode() not in b"".join(found.evidence.values())
+    page = b"".join(found.evidence.values())
+    assert KEY.encode() not in page
+    assert b'"dataset":"datasets/desk.py"' in page
 
 
 def test_two_runs_with_files_of_one_name_are_not_published_as_one() -> None:
