@@ -19,6 +19,9 @@ PART = 32
 LEVEL = 1
 """zlib's fastest."""
 
+Part = Callable[[int], Query]
+"""Reads the query at a place of a part."""
+
 
 def pack_queries(queries: Iterable[Query]) -> Sequence[Query]:
     """Return queries, which are taken one after the other; of very many, each becomes an object when it is read."""
@@ -37,9 +40,9 @@ class _PackedQueries:
     def __init__(self) -> None:
         self._ids: list[QueryId] = []
         self._expecting: list[int] = []
-        self._parts: list[Callable[[], Sequence[Query]]] = []
+        self._parts: list[Callable[[], Part]] = []
         self._open: list[Query] = []
-        self._last: tuple[int, Sequence[Query]] = (-1, ())
+        self._last: tuple[int, Part] | None = None
 
     def append(self, query: Query) -> None:
         if query.expected is not None:
@@ -58,17 +61,42 @@ class _PackedQueries:
         part, own = divmod(place, PART)
         if part == len(self._parts):
             return self._open[own]
-        known, queries = self._last
-        if known != part:
-            queries = self._parts[part]()
-            self._last = part, queries
-        return queries[own]
+        last = self._last
+        if last is None or last[0] != part:
+            last = self._last = part, self._parts[part]()
+        return last[1](own)
 
 
-def _pack(queries: Sequence[Query]) -> Callable[[], Sequence[Query]]:
-    """Return a function that gives queries, which holds little of them."""
+def _pack(queries: Sequence[Query]) -> Callable[[], Part]:
+    """Return a function that opens queries, which holds little of them.
+
+    Each is packed for itself within, so that one alone becomes an object where they are read in another order; the
+    Apis on offer, of which queries often have the same, stand beside them.
+    """
+    offers = {_offer(query): query.apis for query in queries}
+    places = {offer: place for place, offer in enumerate(offers)}
     try:
-        body = zlib.compress(pickle.dumps(queries, pickle.HIGHEST_PROTOCOL), LEVEL)
+        own = [(places[_offer(query)], _dump(query.model_copy(update={"apis": ()}))) for query in queries]
+        body = zlib.compress(_dump((tuple(offers.values()), own)), LEVEL)
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError):  # a state that Python code made
-        return lambda: queries
-    return lambda: pickle.loads(zlib.decompress(body))  # noqa: S301 - packed here
+        return lambda: queries.__getitem__
+    return lambda: _open(body)
+
+
+def _offer(query: Query) -> tuple[int, ...]:
+    return tuple(map(id, query.apis))
+
+
+def _open(body: bytes) -> Part:
+    offers, queries = pickle.loads(zlib.decompress(body))  # noqa: S301 - packed here
+
+    def read(place: int) -> Query:
+        offer, packed = queries[place]
+        query: Query = pickle.loads(packed)  # noqa: S301 - as above
+        return query.model_copy(update={"apis": offers[offer]})
+
+    return read
+
+
+def _dump(content: object) -> bytes:
+    return pickle.dumps(content, pickle.HIGHEST_PROTOCOL)
