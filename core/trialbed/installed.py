@@ -77,6 +77,22 @@ def own_version() -> str:
     return version("trialbed")
 
 
+def extra_command(extra: str) -> str:
+    """The command that installs an extra of Trialbed: from its checkout where it was installed from one."""
+    import json
+    import shlex
+    from importlib.metadata import distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    origin = json.loads(distribution("trialbed").read_text("direct_url.json") or "{}")
+    if "dir_info" not in origin:
+        return f"pip install {shlex.quote(f'trialbed[{extra}]')}"
+    checkout = url2pathname(urlsplit(origin["url"]).path)
+    editable = "-e " if origin["dir_info"].get("editable") else ""
+    return f"pip install {editable}{shlex.quote(f'{checkout}[{extra}]')}"
+
+
 def installed_packages() -> tuple[str, ...]:
     """``name==version`` of every distribution in this interpreter, sorted."""
     return tuple(sorted({package for place in _places() for package in _packages(*place)}))

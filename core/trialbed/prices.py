@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.installed import extra_command
 from trialbed.records import Budget, Prices, TokenRate
 from trialbed.settings import RunSettings
 from trialbed.wire.addresses import split_address
@@ -53,8 +54,8 @@ def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
         return Budget(limit=limit, unit="tokens", model=model)
     if prices is None:
         raise UsageError(
-            f"--budget: the price of {model} is not known; give it as --price [NAME=]IN,OUT, install trialbed[prices], "
-            "or set a budget in tokens"
+            f"--budget: the price of {model} is not known; give it as --price [NAME=]IN,OUT, get those that "
+            f"are published ({extra_command('prices')}), or set a budget in tokens"
         )
     return Budget(limit=limit, unit="USD", prices=prices, model=model)
 

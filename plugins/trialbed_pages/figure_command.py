@@ -41,7 +41,7 @@ def command(run: str, kind: str, output: Path, score: str, store: str | None, da
     scores: a score of each framework with its interval. cost: the score against the cost of a trial, or against its
     tokens where no price is known. tokens: the score against tokens. latency: how long trials took. waterfall: where
     expected calls were lost. ranks: the ranks that are left open. RUN is an id, the beginning of one, or latest. PNG
-    needs the extra trialbed[figures].
+    needs the extra figures.
     """
     from trialbed.errors import UsageError
     from trialbed.records import score_key, shown_name

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from trialbed.errors import UsageError
+from trialbed.installed import extra_command
 from trialbed.records import shown_name
 from trialbed.views import Plot, svg_file
 from trialbed_pages.runs import RunFigures, differences
@@ -41,7 +42,7 @@ def _png(drawn: str) -> bytes:
         from resvg_py import svg_to_bytes
     except ImportError as error:
         raise UsageError(
-            f"PNG needs resvg_py, which is not installed ({error}); install it with: pip install 'trialbed[figures]', "
+            f"PNG needs resvg_py, which is not installed ({error}); install it with: {extra_command('figures')}, "
             "or write the figure as .svg"
         ) from error
     picture = svg_to_bytes(svg_string=drawn, dpi=RESOLUTION)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from trialbed.errors import UsageError
+from trialbed.installed import extra_command
 from trialbed.model_access import HelperModels, helpers_of
 from trialbed.prices import read_budget
 from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate
@@ -48,8 +49,8 @@ def check_priced(budget: Budget, helpers: Iterable[HelperModels], *, own_judge: 
     if unpriced and budget.unit == "USD":
         names = ", ".join(dict.fromkeys(unpriced))
         raise UsageError(
-            f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, install trialbed[prices], "
-            "or set a budget in tokens"
+            f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, get those that "
+            f"are published ({extra_command('prices')}), or set a budget in tokens"
         )
 
 

@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.installed import extra_command
 from trialbed.records import ApiCall, RunConfig, TrialResult
 from trialbed.scoring import TIMES, absent_by_trials, first_trials_apart, quality_scores, zero_scores
 from trialbed.wire import ModelMessage, recorded_answer, recorded_request
@@ -83,8 +84,7 @@ def _frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Any:
         import pandas
     except ImportError as error:
         raise UsageError(
-            f"a DataFrame needs pandas, which is not installed ({error}); install it with: "
-            "pip install 'trialbed[dataframe]'"
+            f"a DataFrame needs pandas, which is not installed ({error}); install it with: {extra_command('dataframe')}"
         ) from error
     return pandas.DataFrame(list(rows), columns=list(columns))
 

@@ -197,7 +197,7 @@ class StoredRun:
         ``timing`` of the trial has their times. Scores without a value are missing.
 
         Raises:
-            UsageError: pandas is not installed: ``pip install 'trialbed[dataframe]'`` installs it.
+            UsageError: pandas is not installed, which comes with the extra ``dataframe``.
         """
         return trial_frame(self.run_id, self.config, [trial._record for trial in self.trials()])
 

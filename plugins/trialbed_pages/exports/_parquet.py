@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from trialbed.errors import DataError, UsageError
+from trialbed.installed import extra_command
 from trialbed.store import StoredRun
 
 
@@ -26,7 +27,7 @@ def export_parquet(run: StoredRun, path: Path) -> int:
         import_module("pyarrow")  # asked for before the trials are read
     except ImportError as error:
         raise UsageError(
-            f"Parquet needs pyarrow, which is not installed ({error}); install it with: pip install 'trialbed[parquet]'"
+            f"Parquet needs pyarrow, which is not installed ({error}); install it with: {extra_command('parquet')}"
         ) from error
     frame = run.to_frame()
     if any(isinstance(query_id, str) for query_id in frame["query_id"]):

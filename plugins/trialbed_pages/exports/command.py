@@ -46,7 +46,7 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
     jsonl has a line for each trial with all that the store holds of it: the scores with their reasons, the answer, and
     every request and call with its body. otel has a line for each trial too, an export of OpenTelemetry's spans by its
     conventions for generative AI. parquet has a row for each trial and a column for each score; it needs the extra
-    trialbed[parquet].
+    parquet.
 
     results is for verifications: the rows of their results files, of all vendors or of the one of RUN/VENDOR.
 

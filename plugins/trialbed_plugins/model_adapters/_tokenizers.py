@@ -7,8 +7,10 @@ from typing import Any
 
 from trialbed.contracts import ModelAdapter
 from trialbed.errors import UsageError
+from trialbed.installed import extra_command
 
-INSTALL = "pip install 'trialbed[raw]'"
+EXTRA = "raw"
+"""The extra that has the library of tokenizers."""
 
 
 class TokenizerAdapter(ModelAdapter):
@@ -41,7 +43,9 @@ def chat_prompt(
     try:
         return str(tokenizer.apply_chat_template(messages, tools=tools, tokenize=False, add_generation_prompt=True))
     except ImportError as error:
-        raise UsageError(f"--tokenizer-model {name}: its chat template needs a library: {error}; {INSTALL}") from error
+        raise UsageError(
+            f"--tokenizer-model {name}: its chat template needs a library: {error}; {extra_command(EXTRA)}"
+        ) from error
     except Exception as error:
         # Templates are programs: they raise errors of their own for conversations that they do not accept.
         raise UsageError(f"--tokenizer-model {name}: its chat template cannot be applied: {error}") from error
@@ -65,11 +69,11 @@ def _tokenizer(name: str, trust: bool) -> Any:
     try:
         from transformers import AutoTokenizer
     except ImportError as error:
-        raise UsageError(f"raw completions need a tokenizer: {INSTALL}") from error
+        raise UsageError(f"raw completions need a tokenizer: {extra_command(EXTRA)}") from error
     try:
         return AutoTokenizer.from_pretrained(name, trust_remote_code=trust)
     except ImportError as error:
-        raise UsageError(f"--tokenizer-model {name}: needs a library: {error}; {INSTALL}") from error
+        raise UsageError(f"--tokenizer-model {name}: needs a library: {error}; {extra_command(EXTRA)}") from error
     except (OSError, ValueError) as error:
         hint = "" if trust else ". If it comes with code that you trust, add --trust-tokenizer-code"
         said = " ".join(str(error).split()).rstrip(".")

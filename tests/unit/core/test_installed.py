@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import distributions
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-from trialbed.installed import installed_packages, offers
+import pytest
+from support.cases import for_each
+
+from trialbed.installed import extra_command, installed_packages, offers
 
 
 def test_each_distribution_is_listed_as_its_metadata_name_it(fake_distribution: Callable[..., Path]) -> None:
@@ -51,3 +54,27 @@ def test_a_name_that_its_folder_does_not_have_is_no_obstacle(fake_distribution: 
         (other / f"{name}-1.0.dist-info" / "METADATA").unlink()
     found = [(offer.name, offer.distribution, offer.version) for offer in offers("trialbed.odd")]
     assert found == [("unnamed", "?", "?"), ("nameless", "?", "?"), ("one", "unheard-of", "1.0")]
+
+
+@for_each(
+    ("origin", "command"),
+    [
+        ("", "pip install 'trialbed[parquet]'"),
+        ('{"url": "file:///a/trialbed.whl", "archive_info": {}}', "pip install 'trialbed[parquet]'"),
+        ('{"url": "file:///a/b", "dir_info": {}}', "pip install '/a/b[parquet]'"),
+        ('{"url": "file:///a/my%20b", "dir_info": {"editable": true}}', "pip install -e '/a/my b[parquet]'"),
+    ],
+)
+def test_an_extra_is_installed_from_where_trialbed_is(
+    monkeypatch: pytest.MonkeyPatch, origin: str, command: str
+) -> None:
+    monkeypatch.setattr(Distribution, "from_name", lambda _: _Origin(origin))
+    assert extra_command("parquet") == command
+
+
+class _Origin:
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def read_text(self, filename: str) -> str:
+        return self._text if filename == "direct_url.json" else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import UsageError
+from trialbed.installed import extra_command
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +37,7 @@ class MiniLm:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise UsageError(
-                f"embeddings on this machine need {error.name}; pip install 'trialbed[embedding]', or name a model of "
+                f"embeddings on this machine need {error.name}: {extra_command('embedding')}; or name a model of "
                 "--base-url with --embedding-model"
             ) from error
         self._tokenizer = Tokenizer.from_file(str(TOKENIZER))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
+from trialbed.installed import extra_command
 from trialbed_plugins.executors.sandbox._container import find_bubblewrap
 from trialbed_plugins.executors.sandbox._launch import Launch, launch
 from trialbed_plugins.executors.sandbox._server import CONTAINER, PROCESS, ServerAddress
@@ -76,7 +77,7 @@ def _find_parts(mode: str) -> None:
         import pyseccomp  # noqa: F401
     except ImportError:
         raise SandboxUnavailable(
-            mode, "pyseccomp is not installed", "install it: pip install 'trialbed[sandbox]'"
+            mode, "pyseccomp is not installed", f"install it: {extra_command('sandbox')}"
         ) from None
     except RuntimeError as error:
         raise SandboxUnavailable(

