@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import isfinite
@@ -16,7 +16,9 @@ from pydantic import BaseModel, ValidationError
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_text
+from trialbed.suggestions import closest
 from trialbed.wire import json_decoder
+from trialbed_tools._form_keys import known_keys
 
 MOST_NODES = 1_000_000
 """Values of a YAML file, each mention of an alias counted: a short file can stand for a very large one."""
@@ -179,7 +181,8 @@ def validate(form: type[F], located: Located) -> F:
         key = _real_key(located.value, fault["loc"])
         if fault["type"] == "missing":
             key = (*key, fault["loc"][-1])
-        raise DataError(f"{located.place(key)}: {title(key)}{_reason(fault, located.texts.get(key))}") from error
+        reason = _reason(form, fault, located.texts.get(key))
+        raise DataError(f"{located.place(key)}: {title(key)}{reason}") from error
 
 
 def _real_key(value: Any, loc: Key) -> Key:
@@ -193,17 +196,24 @@ def _real_key(value: Any, loc: Key) -> Key:
     return tuple(kept)
 
 
-def _reason(fault: Any, text: str | None) -> str:
+def _reason(form: type[BaseModel], fault: Any, text: str | None) -> str:
     message = str(fault["msg"])
     if fault["type"] == "missing":
         return "the key is missing"
     if fault["type"] == "extra_forbidden":
-        return "there is no such key"
+        return f"there is no such key{_hint(str(fault['loc'][-1]), sorted(known_keys(form, fault['loc'][:-1])))}"
     if fault["type"] == "string_type" and fault["input"] is None:
         return "must be a text, and is empty"
     if fault["type"] == "string_type":
         return f"must be a text; write {(text or str(fault['input']))!r:.60} in quotes"
     return message[:1].lower() + message[1:]
+
+
+def _hint(key: str, known: Sequence[str]) -> str:
+    if not known:
+        return ""
+    close = closest(key, known)
+    return f"; did you mean {close!r}?" if close else f"; the keys are {', '.join(known)}"
 
 
 def _text(path: Path) -> str:

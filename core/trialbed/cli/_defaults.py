@@ -9,6 +9,7 @@ import click
 from trialbed.cli._group import cli
 from trialbed.errors import SettingsError
 from trialbed.settings import SettingsFile
+from trialbed.suggestions import closest, did_you_mean
 
 
 def default_map(settings: SettingsFile) -> dict[str, Any]:
@@ -25,11 +26,15 @@ def _options(settings: SettingsFile, command: str, values: dict[str, Any]) -> di
     found = cli.get_command(context, command)
     if found is None:
         names = ", ".join(cli.list_commands(context))
-        raise SettingsError(f"{settings.path}: [{command}] is not a command; commands are {names}")
+        close = closest(command, cli.list_commands(context))
+        hint = did_you_mean(close) if close else f"; commands are {names}"
+        raise SettingsError(f"{settings.path}: [{command}] is not a command{hint}")
     known = {name.lstrip("-").replace("-", "_"): option for option in found.params for name in option.opts}
     for key in values:
         if key.replace("-", "_") not in known:
-            raise SettingsError(f"{settings.path}: [{command}] has no option {key!r}; see bench {command} --help")
+            close = closest(key.replace("-", "_"), known)
+            hint = did_you_mean(close.replace("_", "-")) if close else f"; see bench {command} --help"
+            raise SettingsError(f"{settings.path}: [{command}] has no option {key!r}{hint}")
     return dict(_option(settings, f"[{command}] {key}", known[key.replace("-", "_")], values[key]) for key in values)
 
 

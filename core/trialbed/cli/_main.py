@@ -11,6 +11,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +76,26 @@ def _context(arguments: list[str]) -> dict[str, Any]:
     from trialbed.settings import read_env_file, read_settings_file
 
     read_env_file(Path.cwd())
+    _warn_of_variables(command)
     settings = read_settings_file(Path.cwd())
     if settings is None:
         return {}
     from trialbed.cli._defaults import default_map
 
     return {"default_map": default_map(settings)}
+
+
+def _warn_of_variables(command: str) -> None:
+    """Say which variables are ignored and probably misspelt; without any of Trialbed's, nothing is imported for it."""
+    given = [name for name in os.environ if name.startswith("TRIALBED_")]
+    if not given:
+        return
+    from trialbed.cli._variables import misspelt_variables
+    from trialbed.errors import DriverError
+
+    with suppress(DriverError):  # a command that cannot be loaded is reported where it is asked for
+        for variable, meant in misspelt_variables(given, command, cli).items():
+            click.echo(f"Warning: {variable} is no variable of Trialbed's; did you mean {meant}?", err=True)
 
 
 def _name_variable(error: click.ClickException) -> None:

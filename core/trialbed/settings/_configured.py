@@ -14,6 +14,7 @@ from typing import Any
 from trialbed.errors import SettingsError
 from trialbed.settings._declared import declared_settings
 from trialbed.settings._files import SettingsFile, read_settings_file
+from trialbed.suggestions import closest, did_you_mean
 
 BESIDE_SETTINGS = ("fresh", "retry-failed", "extend", "allow-incomplete", "gold-answers", "yes", "env-dir")
 """Options of ``bench run`` beside its settings that functions know too."""
@@ -59,7 +60,9 @@ def _of_file(file: SettingsFile) -> dict[str, ConfiguredValue]:
         if option in names:
             found[names[option]] = ConfiguredValue(value, f"{file.path}: [run] {key}")
         elif option not in FOR_COMMANDS:
-            raise SettingsError(f"{file.path}: [run] has no option {key!r}; see bench run --help")
+            close = closest(option, [*names, *FOR_COMMANDS])
+            hint = did_you_mean(close) if close else "; see bench run --help"
+            raise SettingsError(f"{file.path}: [run] has no option {key!r}{hint}")
     return found
 
 

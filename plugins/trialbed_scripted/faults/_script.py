@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.errors import UsageError
+from trialbed.suggestions import closest, did_you_mean
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted.faults._kinds import FAULTS, NONE, Fault
 from trialbed_scripted.vendor import ANSWERS
@@ -104,7 +105,9 @@ def _read_short(text: str) -> Fault:
 
 def _find(name: Any, settings: Mapping[str, Any]) -> Fault:
     if name not in FAULTS:
-        raise ValueError(f"there is no fault {name!r}; the faults are {', '.join(FAULTS)}")
+        close = closest(str(name), FAULTS)
+        hint = did_you_mean(close) if close else f"; the faults are {', '.join(FAULTS)}"
+        raise ValueError(f"there is no fault {name!r}{hint}")
     return Fault(name, _complete(name, settings, FAULTS[name].settings))
 
 

@@ -64,11 +64,11 @@ def test_what_is_no_request_is_refused(body: Any, command: Start) -> None:
     assert err == ""
 
 
-def test_an_unknown_fault_is_refused_with_those_there_are(command: Start) -> None:
+def test_an_unknown_fault_is_refused_with_the_one_that_is_meant(command: Start) -> None:
     process = command("serve", "--port", 0, "--faults", "statuz:500")
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (2, "")
-    assert "there is no fault 'statuz'; the faults are none, status, reset_before" in err
+    assert "there is no fault 'statuz'; did you mean 'status'?" in err
 
 
 def test_a_port_that_is_taken_is_named(command: Start) -> None:

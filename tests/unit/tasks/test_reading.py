@@ -197,7 +197,10 @@ FAULTS = [
     ("tools: x.py", "tasks.yaml:1: tasks: the key is missing"),
     ("tasks: []", "tasks.yaml:1: tasks: list should have at least 1 item"),
     ("tasks:\n  - expect: x", "tasks.yaml:2: task 1: query: the key is missing"),
-    ("tasks:\n  - query: a\n  - query: b\n    exspect: x", "tasks.yaml:4: task 2: exspect: there is no such key"),
+    (
+        "tasks:\n  - query: a\n  - query: b\n    exspect: x",
+        "tasks.yaml:4: task 2: exspect: there is no such key; did you mean 'expect'?",
+    ),
     (
         "tasks:\n  - query: a\n    expect: 12.50",
         "tasks.yaml:3: task 1: expect: must be a text; write '12.50' in quotes",
@@ -344,7 +347,10 @@ def test_a_fault_of_python_is_named(folder: Path, text: str, says: str) -> None:
         ('{"query": ""}', "tasks.jsonl:1: task 1: query: string should have at least 1 character"),
         ('{"query": null}', "tasks.jsonl:1: task 1: query: must be a text, and is empty"),
         ('{"query": "a", "state": 1e999}', "tasks.jsonl:1: is not valid JSON: Out of range float values"),
-        ('{"query": "a", "expect": {"fact": 1}}', "tasks.jsonl:1: task 1: expect.fact: there is no such key"),
+        (
+            '{"query": "a", "expect": {"fact": 1}}',
+            "tasks.jsonl:1: task 1: expect.fact: there is no such key; did you mean 'facts'?",
+        ),
         ('{"query": "a", "id": [1]}', "tasks.jsonl:1: task 1: id: input should be a valid integer"),
         ('{"query": "a", "tools": ["nope"]}', "tasks.jsonl:1: task 1: tools: there is no tool 'nope'"),
         ('{"tools": "x.py"}\n{"query": "a"}', "tasks.jsonl:1: tools: there is no file"),

@@ -129,11 +129,14 @@ FAULTS = [
     ("tools: []", "shop.yaml:1: tools: list should have at least 1 item"),
     ("answers: schema", "shop.yaml:1: tools: the key is missing"),
     ("tools:\n - function: {}", "shop.yaml:2: tools[0].function.name: the key is missing"),
-    (f"tools:\n - function: {FUNCTION}\n   sample: 3", "shop.yaml:3: tools[0].sample: there is no such key"),
+    (
+        f"tools:\n - function: {FUNCTION}\n   sample: 3",
+        "shop.yaml:3: tools[0].sample: there is no such key; did you mean 'example'?",
+    ),
     (f"tools: [function: {FUNCTION}]\nanswers: none", "shop.yaml:2: answers: input should be"),
     (f"tools: [function: {FUNCTION}]\nname: a/b", "shop.yaml:2: name: string should match pattern"),
     (f"tools: [function: {FUNCTION}]\nurl: file:///etc", "shop.yaml:2: url: string should match pattern"),
-    (f"tools: [function: {FUNCTION}]\ntasks: []", "shop.yaml:2: tasks: there is no such key"),
+    (f"tools: [function: {FUNCTION}]\ntasks: []", "shop.yaml:2: tasks: there is no such key; the keys are answers, "),
     ("tools: [function: {name: 7}]", "shop.yaml:1: tools[0].function.name: must be a text; write '7' in quotes"),
     ("tools: [{function: {name: a}}, {function: {name: a}}]", "shop.yaml: tools: 'a' occurs twice"),
     (

@@ -98,8 +98,9 @@ def test_several_values_in_one_variable(asked: Any, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
-        ("[run]\nsed = 1\n", "[run] has no option 'sed'; see bench run --help"),
-        ("[rum]\nseed = 1\n", "[rum] is not a command"),
+        ("[run]\ncolour = 1\n", "[run] has no option 'colour'; see bench run --help"),
+        ("[run]\nretry_faild = true\n", "[run] has no option 'retry_faild'; did you mean 'retry-failed'?"),
+        ("[rum]\nseed = 1\n", "[rum] is not a command; did you mean 'run'?"),
         ('[run]\nlimit = "many"\n', "[run] limit: 'many' is not a valid integer"),
         ("[run]\nlimit = 0\n", "[run] limit: 0 is not in the range"),
         ("[run]\nmargin = 7\n", "[run] margin: 7.0 is not in the range 0<x<1"),

@@ -93,6 +93,26 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["probe"])
 
 
+def test_a_misspelt_variable_is_named_and_others_are_left_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("TRIALBED_STOER", "TRIALBED_STORE", "TRIALBED_STATE_DIR", "TRIALBED_SOMETHING_ELSE"):
+        monkeypatch.setenv(name, "nowhere")
+    main(["runs"])
+    shown = capsys.readouterr().err
+    assert "Warning: TRIALBED_STOER is no variable of Trialbed's; did you mean TRIALBED_STORE?\n" in shown
+    assert shown.count("Warning: ") == 1
+
+
+def test_a_variable_of_another_command_is_not_misspelt(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TRIALBED_REAL_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("TRIALBED_REPEAT", "3")
+    main(["models"])
+    assert "Warning" not in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["no-such-command"], ["run", "--no-such-option"], ["run", "--limit", "0"]])
 def test_what_cannot_be_understood_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2

@@ -37,7 +37,7 @@ def test_variables_come_before_the_file_and_lists_are_lists(tmp_path: Path, monk
 
 def test_an_option_that_bench_run_has_not_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bench.toml").write_text("[run]\nlimt = 3\n")
-    with pytest.raises(SettingsError, match=r"bench\.toml: \[run\] has no option 'limt'"):
+    with pytest.raises(SettingsError, match=r"bench\.toml: \[run\] has no option 'limt'; did you mean 'limit'"):
         configured_settings(tmp_path)
 
 

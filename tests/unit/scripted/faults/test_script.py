@@ -68,8 +68,9 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 @for_each(
     ("text", "message"),
     [
-        ("statuz", "there is no fault 'statuz'; the faults are none, status,"),
-        ("", "there is no fault ''"),
+        ("statuz", "there is no fault 'statuz'; did you mean 'status'?"),
+        ("cut_strem", "there is no fault 'cut_strem'; did you mean 'cut_stream'?"),
+        ("", "there is no fault ''; the faults are none, status,"),
         ("html:1", "html has no settings"),
         ("status:abc", "status must be a number, not 'abc'"),
         ("status:4.5", "status: status must be a value such as 500"),
