@@ -17,12 +17,16 @@ FORMATS = ("svg", "png")
 RESOLUTION = 200
 """Dots per inch of a PNG."""
 
+LEAST_RANKED = 3
+"""Frameworks of which ranks are made."""
+
 
 def write_figure(figures: RunFigures, kind: str, path: Path, score: str) -> None:
     """Draw a figure of a run into a file; its ending is the format.
 
     Raises:
-        UsageError: there is no such kind or format, the run has nothing to draw, or the extra is not installed.
+        UsageError: there is no such kind or format, the run has no trials or nothing to draw, or the extra is not
+            installed.
         OSError: the file cannot be written.
     """
     if kind not in KINDS:
@@ -33,6 +37,9 @@ def write_figure(figures: RunFigures, kind: str, path: Path, score: str) -> None
             f"{path}: figures are written as {' or '.join(FORMATS)}; give the file one of these endings "
             "(rsvg-convert, Inkscape and browsers make PDF from SVG)"
         )
+    run = figures.run
+    if not len(figures.columns):
+        raise UsageError(f"run {run.run_id} is {run.status} and has no trials: repeat its command until it has some")
     drawn = svg_file(KINDS[kind](figures, score))
     path.write_bytes(drawn.encode() if ending == "svg" else _png(drawn))
 
@@ -60,10 +67,13 @@ def _cost(figures: RunFigures, score: str) -> Plot:
 
 def _ranks(figures: RunFigures, score: str) -> Plot:
     ranks = differences(figures).ranks.get(score)
+    count = len(figures.run.config.frameworks)
+    if count < LEAST_RANKED:
+        raise UsageError(f"ranks need three frameworks; run {figures.run.run_id} has {count}")
     if not ranks:
         raise UsageError(
             f"run {figures.run.run_id} has no ranks by {shown_name(score)}: they are by solved or api_call_score, and "
-            "need three frameworks and a finished run"
+            "need a finished run"
         )
     return rank_plot(score, ranks)
 

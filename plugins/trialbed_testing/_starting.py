@@ -56,7 +56,8 @@ def write_start(framework: str, folder: Path) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, text.encode())
     except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {error}") from error
+        reason = error.strerror or str(error)
+        raise UsageError(f"{folder.absolute()} cannot be written: {reason}; name another folder") from error
     return list(texts)
 
 

@@ -25,6 +25,7 @@ from trialbed.cli.setting_options import (
 from trialbed.errors import UsageError
 
 MEBIBYTE = 2**20
+KEY_WORDS = "KEY, TOKEN, SECRET or PASSWORD"
 KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 EPILOG = """\b
 Examples:
@@ -272,7 +273,8 @@ def _say_keys(used: list[str]) -> None:
         click.echo("no .env found in this folder or above", err=True)
     else:
         named = [name for name in dotenv_values(path) if KEY_NAME.search(name)]
-        click.echo(f"{path} read; keys in it: {', '.join(named) or 'none'}", err=True)
+        keys = f"keys in it: {', '.join(named)}" if named else f"no name in it has {KEY_WORDS}"
+        click.echo(f"{path} read; {keys}", err=True)
     for name in used:
         click.echo(f"key {name}: {'found' if os.environ.get(name) else 'not set'}", err=True)
 

@@ -66,9 +66,10 @@ def check_plugin(
 
 
 def misfit_report(name: str, message: str) -> ConformanceReport:
-    """Return the report on a plugin that cannot be loaded, or lacks a part of its contract."""
-    why = "why: nothing else can be tried.\nhint: Write the method as the contract has it."
-    finding = CheckFinding(check=FITS, level="must", outcome="failed", message=f"{message}\n{why}")
+    """Return the report on a plugin that cannot be loaded, or departs from its contract; the message says which."""
+    finding = CheckFinding(
+        check=FITS, level="must", outcome="failed", message=f"{message}\nwhy: nothing else can be tried."
+    )
     return ConformanceReport(framework=name, version="", findings=(finding,))
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import resvg_py
-from support.stored_runs import NEW, add_costs
+from support.stored_runs import NEW, add_costs, run
 
 from trialbed.errors import UsageError
-from trialbed.store import open_store
+from trialbed.store import Store, open_store
 from trialbed_pages import figure_command
 from trialbed_pages.figures import KINDS, write_figure
 from trialbed_pages.runs import FigureCache
@@ -57,7 +58,7 @@ def test_the_cost_is_drawn_in_money_where_it_is_known(stored: Path, kind: str, p
         ("nosuch", "a.svg", "there are scores"),
         ("scores", "a.gif", "svg or png"),
         ("scores", "a.pdf", "rsvg-convert"),
-        ("ranks", "a.svg", "three frameworks"),
+        ("ranks", "a.svg", f"ranks need three frameworks; run {NEW} has 2"),
         ("waterfall", "a.svg", "dataset is out of reach"),
     ],
 )
@@ -65,6 +66,16 @@ def test_a_figure_that_cannot_be_drawn_is_refused(stored: Path, kind: str, name:
     with pytest.raises(UsageError, match=message):
         draw(stored, kind, stored.parent / name)
     assert not (stored.parent / name).exists()
+
+
+def test_a_run_without_trials_has_no_figure(stored: Path) -> None:
+    with Store.open(str(stored)) as store:
+        store.create_run(run("empty", datetime(2026, 3, 3, tzinfo=UTC), ("reference",)))
+    with open_store(str(stored)) as reader:
+        figures = FigureCache(stored.parent).of(reader.run("empty"), "sopr_score")
+        with pytest.raises(UsageError, match="run empty is finished and has no trials"):
+            write_figure(figures, "scores", stored.parent / "a.svg", "sopr_score")
+    assert not (stored.parent / "a.svg").exists()
 
 
 def test_a_picture_without_texts_is_refused(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,6 +71,17 @@ def test_a_file_that_is_named_in_the_form_of_another_kind_is_not_found(
     assert said in capsys.readouterr().err
 
 
+def test_a_file_that_cannot_be_loaded_fails_without_advice_about_its_contract(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "broken.py").write_text("def score(:\n")
+    assert main(["plugin", "check", "./broken.py"]) == 1
+    shown = capsys.readouterr().out
+    assert "SyntaxError" in shown
+    assert "nothing else can be tried" in shown
+    assert "hint" not in shown
+
+
 def test_a_class_that_lacks_a_method_fails_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "executor.py").write_text(
         "from trialbed.contracts import Executor\n\n\nclass Mine(Executor):\n    pass\n"
