@@ -78,12 +78,16 @@ def seconds(duration: float) -> str:
 
 def show_command(run_id: str, trial: str = "", store: str | None = None) -> str:
     """The command that shows a run or one of its trials, as it can be typed into a shell."""
+    return typed_command("show", run_id, *([trial] if trial else []), store=store)
+
+
+def typed_command(*words: str, store: str | None = None) -> str:
+    """A command of ``bench`` on a store, as it can be typed into a shell; None for the store that is the default."""
     from trialbed.views import printable
 
     # The URL of a database may hold a password.
     named = "URL" if store and "://" in store else store
-    words = ["bench", "show", run_id, *([trial] if trial else []), *(["--store", named] if named else [])]
-    return printable(shlex.join(words))
+    return printable(shlex.join(["bench", *words, *(["--store", named] if named else [])]))
 
 
 def complete_trial(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

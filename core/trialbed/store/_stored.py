@@ -38,6 +38,7 @@ from trialbed.store._rows import encode_id
 from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._trials import each_result, read_trials, read_wire, results_of
+from trialbed.suggestions import closest
 
 COLUMNS = "columns"
 """The part of a report that has the columns of the trials."""
@@ -117,14 +118,19 @@ class StoredRun:
     def framework(self, name: str) -> str:
         """The run's framework that a name stands for: ``langgraph`` for ``langgraph:native==1.1.0``, if it is alone.
 
+        Of a verification it is a vendor.
+
         Raises:
             UsageError: there is no such framework, or several.
         """
         meant = meant_labels(name, self.config.frameworks)
         if len(meant) == 1:
             return meant[0]
-        said = f"{name!r} may be {' or '.join(meant)}" if meant else f"there is no framework {name!r}"
-        raise UsageError(f"run {self.run_id}: {said}; its frameworks are {', '.join(self.config.frameworks)}")
+        noun = "vendor" if self.record.kind == "endpoints" else "framework"
+        close = closest(name, self.config.frameworks)
+        said = f"{name!r} may be {' or '.join(meant)}" if meant else f"there is no {noun} {name!r}"
+        hint = f"; did you mean {close!r}? Its" if close and not meant else "; its"
+        raise UsageError(f"run {self.run_id}: {said}{hint} {noun}s are {', '.join(self.config.frameworks)}")
 
     def results(self) -> tuple[TrialResult, ...]:
         """Every attempt as a whole, wire logs included, in the order in which they ended: all of it is read at once."""

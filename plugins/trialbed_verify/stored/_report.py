@@ -12,6 +12,7 @@ from trialbed.cli.stored import moment, seconds
 from trialbed.errors import UsageError
 from trialbed.files import temporary_folder
 from trialbed.store import StoredRun
+from trialbed.suggestions import closest
 from trialbed.views import printable
 from trialbed.wire import dump_json
 from trialbed_verify.documents import as_document
@@ -61,7 +62,9 @@ def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
         raise UsageError(f"run {run.run_id} is about frameworks, and has no results of vendors")
     labels = run.config.frameworks if label is None else (label,)
     if not set(labels) <= set(run.config.frameworks):
-        raise UsageError(f"run {run.run_id} has no vendor {label}; it has {', '.join(run.config.frameworks)}")
+        close = closest(str(label), run.config.frameworks)
+        hint = f"; did you mean {close!r}? It" if close else "; it"
+        raise UsageError(f"run {run.run_id} has no vendor {label}{hint} has {', '.join(run.config.frameworks)}")
     return (dump_json(row) + b"\n" for own in labels for row in stored_rows(run, own))
 
 

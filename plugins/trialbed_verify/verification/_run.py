@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Protocol
 
 from trialbed.errors import TrialbedError
@@ -100,6 +101,7 @@ class Verification:
 
     Attributes:
         run_id: of the run in the store, once it is known; None again if the run holds nothing and was discarded.
+        replaced: the results files that were those of another run, with its id.
     """
 
     cases: TestSet
@@ -107,6 +109,7 @@ class Verification:
     options: VerifyOptions
     progress: VerifyProgress
     run_id: str | None = None
+    replaced: dict[Path, str] = field(default_factory=dict, init=False)
     _pacer: Pacer = field(default_factory=Pacer, init=False)
     _files: ExitStack = field(default_factory=ExitStack, init=False)
     _listeners: Listeners = field(default_factory=installed_listeners, init=False)
@@ -292,6 +295,9 @@ class Verification:
         output = part.target.output
         if part.is_empty and output.exists() and output.stat().st_size:
             return Tally()  # a file with answers of an earlier run is worth more than an empty one
+        owner = record.owners.get(output)
+        if owner and owner != record.run.run_id:
+            self.replaced[output] = owner
         with open_store(self.options.store) as reader:
             return write_rows(reader.run(record.run.run_id), part.label, output, note, part.made)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -40,15 +40,17 @@ class VerificationRun:
         is_new: whether it began with this session.
         session: names this session in the trials that it adds.
         endpoints: label -> the endpoint, as far as it is known.
+        owners: results files that are there -> the id of the run that has their rows, empty for none.
     """
 
-    def __init__(self, store: Store, run: Run, *, is_new: bool) -> None:
+    def __init__(self, store: Store, run: Run, owners: Mapping[Path, str], *, is_new: bool) -> None:
         self.store = store
         self.run = run
         self.began = datetime.now(UTC)
         self.session = self.began.isoformat()
         self.endpoints = {endpoint.label: endpoint for endpoint in run.endpoints}
         self.is_new = is_new
+        self.owners = owners
 
     def kept(self) -> dict[str, Kept]:
         """Return the cases that the store has of each endpoint, by its label."""
@@ -91,7 +93,9 @@ async def open_run(
         return _last(store, cases, endpoints) if options.incremental else store.unfinished_run(digest)
 
     async with hold_run(store, digest, find) as found:
-        _check_replaceable(store, [] if options.fresh else targets)
+        owners = _owners_of_files(store, targets)
+        if not options.fresh:
+            _check_replaceable(owners)
         if found is not None and options.fresh:
             store.discard_run(found.run_id)
             found = None
@@ -99,7 +103,7 @@ async def open_run(
         merged = tuple(_merge(endpoint, known.get(endpoint.label)) for endpoint in endpoints)
         own = RunChanges(endpoints=merged)
         run = record_run(store, found, _config(cases, merged), digest, tags=options.tags, note=options.note, own=own)
-        yield VerificationRun(store, run, is_new=found is None)
+        yield VerificationRun(store, run, owners, is_new=found is None)
 
 
 def endpoint_labels(targets: Sequence[Target]) -> list[str]:
@@ -154,14 +158,20 @@ def _last(store: Store, cases: TestSet, endpoints: Sequence[EndpointInfo]) -> Ru
     return next(fitting, None)
 
 
-def _check_replaceable(store: Store, targets: Sequence[Target]) -> None:
-    """Check that every results file that is there is one of a stored run, so that no answer is lost with it."""
+def _owners_of_files(store: Store, targets: Sequence[Target]) -> dict[Path, str]:
+    """Return the run of each results file that is there; empty where no stored run has it."""
     there = [target.output for target in targets if target.output.exists() and target.output.stat().st_size]
-    if not there:
-        return
-    known = {export for run in store.runs(limit=None) for endpoint in run.endpoints for export in endpoint.exports}
-    for path in there:
-        if _sha256(path) not in known:
+    owners: dict[str, str] = {}
+    for run in store.runs(limit=None) if there else ():
+        for endpoint in run.endpoints:
+            owners = dict.fromkeys(endpoint.exports, run.run_id) | owners
+    return {path: owners.get(_sha256(path), "") for path in there}
+
+
+def _check_replaceable(owners: Mapping[Path, str]) -> None:
+    """Check that every results file that is there is one of a stored run, so that no answer is lost with it."""
+    for path, run_id in owners.items():
+        if not run_id:
             raise UsageError(
                 f"{path} holds results that the store does not have; name another file with --output, or another "
                 "folder with --output-dir where --config names the vendors, or replace it "

@@ -35,6 +35,8 @@ EXPLAINED = (
 )
 
 
+UNSETTLED = "neither is ahead in 95 % of resamples; where they are equal, both have the better rank"
+
 SEVERAL = {
     "its decisions are": "their decisions are",
     "of its answers": "of their answers",
@@ -153,7 +155,7 @@ def _ties(ranked: Sequence[Placing], *, of_all: bool) -> Iterator[str]:
     for place, row in enumerate(ranked, 1):
         others = [_name(other, of_all=of_all) for other in ranked[place:] if other.name in (row.tied_with or ())]
         if others:
-            yield f"{_name(row, of_all=of_all)} ties with {', '.join(others)}: neither is ahead in 95 % of resamples."
+            yield f"{_name(row, of_all=of_all)} ties with {', '.join(others)}: {UNSETTLED}."
 
 
 def _shared_ranks(ranked: Sequence[Placing], metrics: Sequence[str], *, of_all: bool) -> Iterator[str]:

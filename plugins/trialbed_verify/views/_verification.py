@@ -130,15 +130,15 @@ def _own_notes(summary: EndpointSummary) -> Iterator[str]:
 
 
 def _examples(title: str, examples: Sequence[RowExample]) -> Iterator[str]:
-    """The affected lines of the test set, with each message once."""
-    lines: dict[str, dict[str, None]] = {}
+    """The affected trials, as `bench show` takes them behind the vendor's name, with each message once."""
+    trials: dict[str, dict[str, None]] = {}
     for example in examples:
         said = ": ".join(filter(None, (example.tool, example.message)))
-        lines.setdefault(said, {})[str(example.line)] = None
-    if not lines:
+        trials.setdefault(said, {})[f"{example.line}/{example.trial}"] = None
+    if not trials:
         yield title
-    for place, (said, found) in enumerate(lines.items()):
-        named = f"{'and' if place else title}, line{'s' * (len(found) > 1)} {', '.join(found)}"
+    for place, (said, found) in enumerate(trials.items()):
+        named = f"{'and' if place else title}, trial{'s' * (len(found) > 1)} {', '.join(found)}"
         yield f"{named}: {said}" if said else named
 
 

@@ -54,8 +54,8 @@ async def test_the_report_has_tables_files_and_examples(bench: Run, file: Path, 
     assert cut
     assert broken
     for text in (" ".join(printed["table"].split()), printed["markdown"].replace("\\_", "_")):
-        assert f"{len(cut)} cut_stream, line" in text
-        assert f"{len(broken)} calls invalid_json, line" in text
+        assert f"{len(cut)} cut_stream, trial" in text
+        assert f"{len(broken)} calls invalid_json, trial" in text
         assert "fp_scripted" in text
     assert server.url in printed["table"]
     (record,) = csv.DictReader(io.StringIO(printed["csv"]))
@@ -217,6 +217,20 @@ async def test_results_that_are_none_are_refused_and_kept(bench: Run, file: Path
     arguments = ("verify", file, "--model", "m", "--base-url", nobody(), "--incremental")
     assert "results.jsonl holds results that the store does not have" in (await bench(*arguments, code=2)).err
     assert (tmp_path / "results.jsonl").read_text() == '{"something": "else"}\n'
+
+
+async def test_results_of_another_run_are_replaced_with_a_word(bench: Run, file: Path, tmp_path: Path) -> None:
+    async with serve() as server:
+        arguments = ("verify", file, "--model", "m", "--base-url", server.url)
+        first = (await bench(*arguments)).err
+        assert "replaced" not in first
+        run_id = first.partition("bench show ")[2].split()[0]
+        before = (tmp_path / "results.jsonl").read_bytes()
+        said = (await bench(*arguments)).err
+    again = f"bench export {run_id} --format results"
+    assert f"replaced results.jsonl of run {run_id}; `{again}` writes it again" in said
+    await bench(*again.split()[1:], "--output", "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == before
 
 
 async def test_on_a_full_disk_the_answers_there_are_stay_and_it_goes_on_from_there(bench: Run, tmp_path: Path) -> None:

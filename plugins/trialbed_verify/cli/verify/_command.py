@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -192,7 +192,21 @@ async def _verify(cases: TestSet, targets: list[Target], options: VerifyOptions)
 
         store = None if options.store == store_file() else options.store
         click.echo(f"what was found, at any time: {show_command(verification.run_id, store=store)}", err=True)
+        for line in _replaced(verification.replaced, store):
+            click.echo(line, err=True)
     return summaries
+
+
+def _replaced(files: Mapping[Path, str], store: str | None) -> Iterator[str]:
+    """Say of which runs results files were replaced, a line for each run, and how they are written again."""
+    from trialbed.cli.stored import typed_command
+
+    for run_id in dict.fromkeys(files.values()):
+        names = [str(path) for path, own in files.items() if own == run_id]
+        one = len(names) == 1
+        again = typed_command("export", run_id if one else f"{run_id}/VENDOR", "--format", "results", store=store)
+        named = names[0] if one else f"{len(names)} results files"
+        yield f"replaced {named} of run {run_id}; `{again}` writes {'it' if one else 'each'} again"
 
 
 def _report(summaries: list[EndpointSummary], targets: list[Target], given: dict[str, Any], form: str) -> int:

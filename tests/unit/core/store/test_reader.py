@@ -100,6 +100,8 @@ def test_a_framework_is_meant_by_its_name(reader: StoreReader) -> None:
     assert reader.run("r2").framework("langgraph") == "langgraph==1.1.0"
     with pytest.raises(UsageError, match="no framework 'agno'; its frameworks are langgraph==1"):
         reader.run("r2").framework("agno")
+    with pytest.raises(UsageError, match=r"did you mean 'langgraph==1.1.0'\? Its frameworks are langgraph==1"):
+        reader.run("r2").framework("langraph==1.1.0")
 
 
 def test_trials_are_filtered(reader: StoreReader) -> None:

@@ -29,7 +29,7 @@ def test_it_is_a_table_with_notes(summary: EndpointSummary) -> None:
     assert re.search(r"^requests ended +2$", text, re.MULTILINE)
     assert re.search(r"^failed +1 timeout$", text, re.MULTILINE)
     assert re.search(r"^endpoint +http://127\.0\.0\.1:1/v1$", text, re.MULTILINE)
-    assert "1 timeout, line 2: no" in text
+    assert "1 timeout, trial 2/0: no" in text
 
 
 def test_many_vendors_stand_in_blocks_that_fit(summary: EndpointSummary, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,9 +61,9 @@ def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[Endpo
 
 def test_notes_name_what_is_behind_each_count(summaries: list[EndpointSummary]) -> None:
     notes = verification_tables(summaries)[0].notes
-    assert "bad: 3 cut_stream, lines 2, 3: ended early" in notes
-    assert "bad: and, line 4: reset | by peer" in notes
-    assert "bad: 1 calls wrong_type, line 1: look_up: 7 is not of type 'string'" in notes
+    assert "bad: 3 cut_stream, trials 2/0, 3/0: ended early" in notes
+    assert "bad: and, trial 4/0: reset | by peer" in notes
+    assert "bad: 1 calls wrong_type, trial 1/0: look_up: 7 is not of type 'string'" in notes
     assert "bad: notes: 1 tokens_after_finish" in notes
     assert any("this machine was delayed (p95 90 ms)" in note for note in notes)
     assert "* is the baseline." in notes
@@ -74,7 +74,7 @@ def test_markdown_holds_the_tables_and_the_examples(summaries: list[EndpointSumm
     text = markdown(verification_tables(summaries))
     assert "|  | good\\* | bad |" in text
     assert "| failed |  | 3 cut\\_stream |" in text
-    assert "bad: and, line 4: reset \\| by peer" in text
+    assert "bad: and, trial 4/0: reset \\| by peer" in text
 
 
 def test_models_have_tables_of_their_own(summaries: list[EndpointSummary]) -> None:
