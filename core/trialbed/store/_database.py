@@ -14,6 +14,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_file, make_private_folder
+from trialbed.store._immutable import cannot_be_written, check_no_changes, immutable_engine
 from trialbed.store._schema import SCHEMA_VERSION, about, metadata, reports, trials_by_checksum
 
 BUSY_SECONDS = 60
@@ -66,23 +67,33 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
 
     Raises:
         UsageError: the URL is malformed or its driver is not installed.
-        DataError: the database is damaged, not a store, or written by another Trialbed; or it does not exist and is to
-            be read only.
+        DataError: the database is damaged, not a store, or written by another Trialbed; or it is to be read only, and
+            does not exist or has changes that cannot be read where nothing can be written.
     """
     url = _url(url_or_path)
-    if read_only:
-        _check_there(url)
-    engine = _engine(url)
+    if not read_only:
+        return _set_up_database(_engine(url), read_only=False)
+    _check_there(url)
+    make = _engine
+    try:
+        _set_up_database(make(url), read_only=True).engine.dispose()
+    except DataError as error:
+        if not (isinstance(error.__cause__, OperationalError) and cannot_be_written(url)):
+            raise
+        check_no_changes(url, _where(url))
+        make = immutable_engine
+        _set_up_database(make(url), read_only=True).engine.dispose()
+    return Database(_read_only(make(url)))
+
+
+def _set_up_database(engine: Engine, *, read_only: bool) -> Database:
     database = Database(engine)
     try:
         _set_up(database, read_only=read_only)
     except BaseException:
         engine.dispose()
         raise
-    if not read_only:
-        return database
-    engine.dispose()
-    return Database(_read_only(_engine(url)))
+    return database
 
 
 class OpenDatabase:
