@@ -156,4 +156,6 @@ def _check_contract(info: DriverInfo, driver: Any, contracts: tuple[str, ...]) -
 def _not_found(kind: str, name: str, installed: Sequence[str], known: Collection[str], advice: Advice | None) -> str:
     close = closest(name, {*installed, *known})
     more = advice(name, close, installed) if advice else ""
-    return f"{kind}: {name!r} is not installed{did_you_mean(close)} Installed: {', '.join(installed) or 'none'}.{more}"
+    one = kind.removesuffix("s").replace("_", " ")
+    listed = ", ".join(installed) or "none"
+    return f"the {one} {name!r} is not installed{did_you_mean(close)} Installed: {listed}.{more}"

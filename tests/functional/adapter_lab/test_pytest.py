@@ -159,7 +159,7 @@ def test_an_adapter_that_cannot_be_loaded_is_told_at_length_once(run):
     result = run(source, *some("plain_answer", "single_call", "no_tools"))
     assert result.parseoutcomes()["failed"] == 3
     text = result.stdout.str()
-    assert text.count("DriverNotFound: frameworks: 'referense' is not installed; did you mean 'reference'?") == 1
+    assert text.count("DriverNotFound: the framework 'referense' is not installed; did you mean 'reference'?") == 1
     assert text.count("(the first test says more)") >= 2
 
 

@@ -124,7 +124,7 @@ def test_a_driver_without_a_contract_is_told_which_to_state(fake_distribution: F
 @for_each(
     ("kind", "name", "said"),
     [
-        ("datasets", "minni", r"'minni' is not installed; did you mean 'mini'\? Installed: .*mini"),
+        ("datasets", "minni", r"the dataset 'minni' is not installed; did you mean 'mini'\? Installed: .*mini"),
         ("selectors", "keywrd", r"'keywrd' is not installed; did you mean 'keyword'\? Installed: .*keyword"),
         ("executors", "nope", r"'nope' is not installed\. Installed: .*local"),
     ],
