@@ -24,13 +24,20 @@ class Expectation:
 
     Attributes:
         text: in words.
-        reason: why it is not met, or not known; empty where it is met.
+        reason: why it is not met, or not known; empty where it is met, or where the text says enough.
         met: None where it is not known.
+        denial: that it is not met, in a sentence of its own; empty where text and reason say it.
     """
 
     text: str
     reason: str = ""
     met: bool | None = True
+    denial: str = ""
+
+    @property
+    def finding(self) -> str:
+        """That it is not met, or not known, and why."""
+        return self.denial or f"{self.text}: {self.reason}"
 
 
 def expectations(context: ScoreContext) -> tuple[Expectation, ...]:
@@ -56,17 +63,18 @@ def undecided_criteria(context: ScoreContext) -> frozenset[str]:
 def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
     query = context.query
     for fact in query.reference_facts:
-        yield _weigh(f"the answer says {fact!r}", carries_fact(context.text, fact), "it does not")
+        said = carries_fact(context.text, fact)
+        yield _weigh(f"the answer says {fact!r}", said, denial=f"the answer does not say {fact!r}")
     if query.states_calls:
         yield _calls(context, expected)
     for api in expected.never:
         made = [call for call in context.calls if call.api == api]
-        yield _weigh(
-            f"{api.api_name} is not called", not made, f"it is, {len(made)} times" if len(made) > 1 else "it is"
-        )
+        times = f" {len(made)} times" if len(made) > 1 else ""
+        yield _weigh(f"{api.api_name} is not called", not made, denial=f"{api.api_name} was called{times}")
     if query.final_state is not None:
         found = context.wire.state
-        yield _weigh("the final state", found == query.final_state, f"it is {found!r:.200}")
+        wrong = f"the final state is {found!r:.200}, which is not expected"
+        yield _weigh("the final state", found == query.final_state, f"{found!r:.200}", wrong)
     yield from _bounds(context, expected)
     results = {result.name: result for result in context.checks}
     for name in (*expected.checks, *map(criterion_name, expected.criteria)):
@@ -87,12 +95,12 @@ def _test(context: ScoreContext, test: TaskTest) -> Expectation:
     }
     found = expectations(replace(context, query=context.query.model_copy(update=own)))
     unmet = [one for one in found if one.met is False] or [one for one in found if one.met is None]
-    reason = "; ".join(f"{one.text}: {one.reason}" for one in unmet)
+    reason = "; ".join(one.finding for one in unmet)
     return Expectation(test.name, reason, unmet[0].met if unmet else True)
 
 
-def _weigh(text: str, met: bool, reason: str) -> Expectation:
-    return Expectation(text, "" if met else reason, met)
+def _weigh(text: str, met: bool, reason: str = "", denial: str = "") -> Expectation:
+    return Expectation(text) if met else Expectation(text, reason, met=False, denial=denial)
 
 
 def _bounds(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
@@ -110,7 +118,7 @@ def _bounds(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
             if found is None:
                 yield Expectation(text, "the model did not report them", met=None)
             else:
-                yield _weigh(text, found <= most, f"there are {found:,g}")
+                yield _weigh(text, found <= most, f"there are {found:,g}", f"{found:,g} {unit}, of at most {most:,g}")
 
 
 def _calls(context: ScoreContext, expected: Expected) -> Expectation:
@@ -119,13 +127,14 @@ def _calls(context: ScoreContext, expected: Expected) -> Expectation:
     found = [_way(way, context, expected) for way in ways]
     best = min(found, key=lambda problems: len(problems))
     text = "the expected calls" + (", in their order" if expected.in_order else "")
-    return _weigh(text, not best, "; ".join(best[:SHOWN]))
+    faults = "; ".join(best[:SHOWN])
+    return _weigh(text, not best, faults, faults)
 
 
 def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> list[str]:
     """Return the faults of a series of calls, in words."""
     aligned = align_gold_calls(way, context.asked, context.tools)
-    problems = [f"{_name(one.gold.api)}: {one.difference}" for one in aligned.gold if not one.right]
+    problems = [one.fault for one in aligned.gold if not one.right]
     problems += [
         f"{_name(one.gold.api)} failed: {one.call.problem}"
         for one in aligned.gold

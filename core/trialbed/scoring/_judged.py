@@ -71,7 +71,7 @@ def _not_its_own(context: ScoreContext) -> Score | None:
 def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:
     unmet = [one for one in found if one.met is False]
     unknown = [one for one in found if one.met is None]
-    shown = "; ".join(f"{one.text}: {one.reason}" for one in unmet or unknown)
+    shown = "; ".join(one.finding for one in unmet or unknown)
     if unknown and not unmet:
         return _judge_failure(context, f"whether the task is solved is not known: {shown}", found)
     status: AnswerStatus = "Unsolved" if unmet else "Solved"

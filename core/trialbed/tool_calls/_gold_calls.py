@@ -53,6 +53,16 @@ class AlignedCall:
             _difference(found) for found in self.arguments if found.points is not None and found.points < 1
         )
 
+    @property
+    def fault(self) -> str:
+        """A sentence on how the call was not made as expected; empty if it was."""
+        name, difference = self.gold.api.api_name, self.difference
+        if self.call is None:
+            return f"{name} was not called"
+        if difference == UNREADABLE:
+            return f"{name} was called with arguments that are not a JSON object"
+        return f"{name} was called with wrong arguments: {difference}" if difference else ""
+
 
 @dataclass(frozen=True)
 class Alignment:

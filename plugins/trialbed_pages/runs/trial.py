@@ -9,7 +9,16 @@ from functools import cached_property
 
 from trialbed.records import IN_PROCESS, ModelCall, Query, TrialResult
 from trialbed.report import trial_name
-from trialbed.report.inspection import Exchange, ModelExchange, TrialProblem, api_name, end_text, exchanges, problems
+from trialbed.report.inspection import (
+    Exchange,
+    ModelExchange,
+    TrialProblem,
+    api_name,
+    end_text,
+    exchanges,
+    problems,
+    reason_text,
+)
 from trialbed.scoring import JUDGED
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.texts import one_line
@@ -93,7 +102,7 @@ class TrialPage:
             return f"It {end_text(self.result)}; there is no verdict."
         if self.is_solved:
             return "The task is solved."
-        reason = one_line(str(score.detail.get("reason") or ""), MOST).rstrip(".")
+        reason = one_line(reason_text(score), MOST).rstrip(".")
         # The value is the mean of the votes; the label is that of most of them, and all tables count it.
         found = "It is unsure whether the task is solved" if score.label == "Unsure" else "The task is not solved"
         return f"{found}{f': {reason}' if reason else ''}."

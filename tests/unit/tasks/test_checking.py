@@ -57,7 +57,7 @@ def test_tasks_that_cannot_be_solved_or_solve_themselves_are_found(
     assert "must never be called" in found["never"]
     assert "2 calls are expected, and at most 1 are allowed" in found["bound"]
     assert (
-        "not solved by the expected calls: 1 of 2 expectations are not met: the answer says 'thirteen'"
+        "not solved by the expected calls: 1 of 2 expectations are not met: the answer does not say 'thirteen'"
         in found["unsolved"]
     )
     assert found["idle"] == "it is solved by an agent that calls nothing"
@@ -82,5 +82,8 @@ def test_tasks_on_the_tools_of_a_server_are_checked_with_it(tmp_path: Path, monk
     lines = found.stdout.splitlines()
     assert [line.partition(":")[0] for line in lines] == ["task refused", "task unsolved", "task fails", "desk.yaml"]
     assert "the tool itself would refuse cart_add: " in lines[0]
-    assert "not solved by the expected calls: 1 of 2 expectations are not met: the answer says '7 items'" in lines[1]
+    assert (
+        "not solved by the expected calls: 1 of 2 expectations are not met: the answer does not say '7 items'"
+        in lines[1]
+    )
     assert lines[3] == "desk.yaml: 4 tasks, 3 of them with findings"

@@ -6,15 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trialbed.cli.show._text import Line
-from trialbed.report.inspection import ModelExchange, ToolExchange, api_name, as_text, exchanges
+from trialbed.records import shown_name
+from trialbed.report.inspection import (
+    ModelExchange,
+    ToolExchange,
+    api_name,
+    as_text,
+    detail_text,
+    exchanges,
+    expectation_lines,
+    reason_text,
+)
 
 if TYPE_CHECKING:
     from trialbed.records import WireLog
-
-NOTHING: tuple[Any, ...] = (None, [], {}, "")
-OUTCOMES = {True: "met", False: "not met", None: "not known"}
-LISTED = ("sent", "claimed", "right")
-"""Details of scores that list calls, which are shown before."""
 
 
 def conversation(wire: WireLog) -> Iterator[Line]:
@@ -104,36 +109,26 @@ def claims(result: Any) -> Iterator[Line]:
 
 
 def scores(result: Any) -> Sequence[Line]:
-    """Yield each score with its evidence."""
-    width = max((len(score.name) for score in result.scores), default=0)
+    """Yield each score with its evidence, by the names that tables have."""
+    width = max((len(shown_name(score.name)) for score in result.scores), default=0)
     return [line for score in result.scores for line in _score(score, width)]
 
 
 def _score(score: Any, width: int) -> Iterator[Line]:
     value = "-" if score.value is None else f"{score.value:.4g}"
-    yield Line(f"{score.name:<{width}}  {' '.join(filter(None, (value, score.label)))}{_reason(score)}", 1)
-    for one in _expectations(score):
+    name = shown_name(score.name)
+    yield Line(f"{name:<{width}}  {' '.join(filter(None, (value, score.label)))}{_reason(score)}", 1)
+    for one in expectation_lines(score):
         yield Line(one, 2)
 
 
 def _reason(score: Any) -> str:
-    if score.failure is not None:
-        return f": {score.failure.message}"
-    if "reason" in score.detail:
-        reason, method = score.detail["reason"], score.detail.get("method")
-        return f": {reason}" + (f" (judge {method})" if method else "")
-    known = {key: value for key, value in score.detail.items() if value not in NOTHING and key not in LISTED}
-    return f": {as_text(known)}" if known else ""
-
-
-def _expectations(score: Any) -> Iterator[str]:
-    """Yield each expectation of a task, with whether the trial meets it, where a score lists several."""
-    listed = score.detail.get("expectations")
-    if not isinstance(listed, list) or len(listed) < 2:
-        return
-    for one in (each for each in listed if isinstance(each, dict)):
-        word = OUTCOMES.get(one.get("met"), "")
-        yield f"{word}: {one.get('text', '')}" + (f": {one['reason']}" if one.get("reason") else "")
+    reason, method = reason_text(score), score.detail.get("method")
+    if not reason:
+        found = detail_text(score)
+        return f": {found}" if found else ""
+    by_judge = method and score.failure is None and method != "expectations"
+    return f": {reason}" + (f" (judge {method})" if by_judge else "")
 
 
 def findings(verified: Mapping[str, Any]) -> Iterator[Line]:

@@ -4,6 +4,7 @@
 """
 
 from trialbed.report.inspection._exchanges import Exchange, ModelExchange, RequestMessage, ToolExchange, exchanges
+from trialbed.report.inspection._grounds import detail_text, expectation_lines, reason_text
 from trialbed.report.inspection._problems import TrialProblem, api_name, as_text, end_text, problems
 
 __all__ = [
@@ -14,7 +15,10 @@ __all__ = [
     "TrialProblem",
     "api_name",
     "as_text",
+    "detail_text",
     "end_text",
     "exchanges",
+    "expectation_lines",
     "problems",
+    "reason_text",
 ]

@@ -30,46 +30,54 @@ CALLED_A7, CALLED_B = api_call("a", {"id": 7}), api_call("b")
     ("given", "unmet"),
     [
         ({"facts": ("42",)}, []),
-        ({"facts": ("43",)}, ["the answer says '43': it does not"]),
+        ({"facts": ("43",)}, ["the answer does not say '43'"]),
         ({"gold": [A7], "called": [CALLED_A7]}, []),
-        ({"gold": [A7], "called": []}, ["the expected calls: a: not called"]),
-        ({"gold": [A7], "called": [api_call("a", {"id": 8})]}, ["the expected calls: a: id: 8 instead of 7"]),
-        ({"gold": [A7], "called": [api_call("a", {"id": 7}, "gone")]}, ["the expected calls: a failed: gone"]),
+        ({"gold": [A7], "called": []}, ["a was not called"]),
+        (
+            {"gold": [A7], "called": [api_call("a", {"id": 8})]},
+            ["a was called with wrong arguments: id: 8 instead of 7"],
+        ),
+        ({"gold": [A7], "called": [api_call("a", {"id": 7}, "gone")]}, ["a failed: gone"]),
+        (
+            {"gold": [A7], "called": [api_call("a", "[7]")]},
+            ["a was called with arguments that are not a JSON object"],
+        ),
+        ({"called": [CALLED_B] * 2, "expected": Expected(never=(ref("b"),))}, ["b was called 2 times"]),
         ({"gold": ["a"], "called": [CALLED_A7, CALLED_B]}, []),
         (
             {"gold": ["a"], "called": [CALLED_A7, CALLED_B], "expected": Expected(only=True)},
-            ["the expected calls: t_b is not expected"],
+            ["t_b is not expected"],
         ),
         ({"gold": [A7], "called": [api_call("a", {"id": 7}, "busy"), CALLED_A7], "expected": Expected(only=True)}, []),
         ({"gold": ["a", "b"], "called": [CALLED_B, CALLED_A7]}, []),
         ({"gold": ["a", "b"], "called": [CALLED_A7, CALLED_B], "expected": Expected(in_order=True)}, []),
         (
             {"gold": ["a", "b"], "called": [CALLED_B, CALLED_A7], "expected": Expected(in_order=True)},
-            ["the expected calls, in their order: b is called too early"],
+            ["b is called too early"],
         ),
         ({"gold": ["a"], "called": [CALLED_B], "expected": Expected(ways=((B,),))}, []),
-        ({"gold": ["a"], "called": [], "expected": Expected(ways=((B, A7),))}, ["the expected calls: a: not called"]),
-        ({"called": [CALLED_B], "expected": Expected(never=(ref("b"),))}, ["b is not called: it is"]),
+        ({"gold": ["a"], "called": [], "expected": Expected(ways=((B, A7),))}, ["a was not called"]),
+        ({"called": [CALLED_B], "expected": Expected(never=(ref("b"),))}, ["b was called"]),
         ({"called": [], "expected": Expected(never=(ref("b"),))}, []),
         ({"states": ([8], [8])}, []),
-        ({"states": ([8], [9])}, ["the final state: it is [9]"]),
-        ({"called": [CALLED_B] * 3, "expected": Expected(most_calls=2)}, ["at most 2 calls of tools: there are 3"]),
+        ({"states": ([8], [9])}, ["the final state is [9], which is not expected"]),
+        ({"called": [CALLED_B] * 3, "expected": Expected(most_calls=2)}, ["3 calls of tools, of at most 2"]),
         (
             {"asked": [model_call()] * 2, "expected": Expected(most_requests=1)},
-            ["at most 1 requests to the model: there are 2"],
+            ["2 requests to the model, of at most 1"],
         ),
         (
             {"asked": [model_call(Usage(prompt_tokens=9, completion_tokens=2))], "expected": Expected(most_tokens=10)},
-            ["at most 10 tokens: there are 11"],
+            ["11 tokens, of at most 10"],
         ),
-        ({"expected": Expected(most_seconds=3)}, ["at most 3 seconds: there are 4"]),
+        ({"expected": Expected(most_seconds=3)}, ["4 seconds, of at most 3"]),
         ({"expected": Expected(most_seconds=5)}, []),
     ],
 )
 def test_each_thing_that_is_expected_is_met_or_named(given: dict[str, Any], unmet: list[str]) -> None:
     found = expectations(trial(**given))
-    assert [f"{one.text}: {one.reason}" for one in found if not one.met] == unmet
-    assert all(bool(one.met) is (not one.reason) for one in found)
+    assert [one.finding for one in found if not one.met] == unmet
+    assert not any(one.reason or one.denial for one in found if one.met)
 
 
 async def test_the_task_decides_whether_it_is_solved() -> None:
@@ -77,7 +85,9 @@ async def test_the_task_decides_whether_it_is_solved() -> None:
     assert (solved.value, solved.label) == (1.0, "Solved")
     unsolved = await judged_score(trial(facts=("43", "44")))
     assert (unsolved.value, unsolved.label) == (0.0, "Unsolved")
-    assert str(unsolved.detail["reason"]).startswith("2 of 3 expectations are not met: the answer says '43'")
+    assert str(unsolved.detail["reason"]).startswith(
+        "2 of 3 expectations are not met: the answer does not say '43'; the answer does not say '44'"
+    )
 
 
 async def test_a_judge_is_asked_only_where_all_expectations_are_met() -> None:
@@ -126,7 +136,7 @@ async def test_each_test_of_a_task_is_reported_by_its_name() -> None:
     checked = replace(found, checks=checks, judge_name="rule:grader")
     assert [(one.text, one.met, one.reason) for one in expectations(checked)][1:] == [
         ("says it", False, "criterion: It is polite.: it is rude"),
-        ("calls a", False, "the expected calls: a: not called; at most 1 calls of tools: there are 2"),
+        ("calls a", False, "a was not called; 2 calls of tools, of at most 1"),
         ("asks", None, "short: it raised"),
     ]
     score = await judged_score(checked)

@@ -129,7 +129,7 @@ def test_a_trial_shows_which_call_went_wrong_and_why(bench: Any, name: str) -> N
     assert "Unsolved: it lacks 21" in problems
     assert "+0.200 s  call 1: Weather/now" in shown
     assert "(1 message as before)" in shown
-    assert "sopr_score      0 Unsolved: it lacks 21 (judge rule)" in shown
+    assert "solved          0 Unsolved: it lacks 21 (judge rule)" in shown
 
 
 def test_what_others_wrote_cannot_control_the_terminal(bench: Any) -> None:
