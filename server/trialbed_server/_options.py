@@ -43,6 +43,21 @@ MEBIBYTE = 2**20
 
 LogFormat = Literal["text", "json"]
 
+OWN = {
+    "upstream": "Endpoint that the gateway forwards to, ending in /v1: --base-url of `bench serve`.",
+    "other_upstreams": "Further endpoint, for trials that name it; repeatable.",
+    "upstream_timeout": "Time that an endpoint may be silent.",
+    "data_dir": "Folder of imported datasets.",
+    "simulator_upstream": "Endpoint of --simulator-model, where it is another.",
+    "simulator_prices": "Prices of --simulator-model.",
+    "completions": "File in which replies to simulators are kept.",
+    "model_cache": "File in which answers are kept for trials that ask for it.",
+    "memory": "Size of cached responses that are kept in memory.",
+    "budget": "Most that trials may use of the model of a run.",
+    "watch_stdin": "End when standard input ends.",
+}
+"""Setting that `bench serve` has no option of this name for -> its description."""
+
 REPEATABLE = "tuple[str, ...]"
 """The type of settings that are options which may be repeated."""
 
@@ -272,7 +287,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m trialbed_server",
         description="Serve the virtual API and the gateway to models. Prints one line of JSON when it listens. "
-        "`bench serve --help` describes the options.",
+        "`bench serve --help` describes the options that have no description here.",
         epilog=f"Environment: {UPSTREAM_KEY} is the upstream's key, and {UPSTREAM_KEYS} "
         f"those of the others, a JSON object by address; {SERVER_TOKEN} the token that "
         f"clients must send, required beyond loopback; {REAL_KEY} the real API's key; "
@@ -282,7 +297,7 @@ def _parser() -> argparse.ArgumentParser:
     defaults = ServerOptions()
     for item in fields(ServerOptions):
         if item.name not in ELSEWHERE:
-            reading = {"default": getattr(defaults, item.name), **_reading(item)}
+            reading = {"default": getattr(defaults, item.name), "help": OWN.get(item.name), **_reading(item)}
             parser.add_argument(*_names(item), dest=item.name, **reading)
     return parser
 
@@ -299,11 +314,13 @@ def _reading(item: Field[Any]) -> dict[str, Any]:
     if item.type == "bool":
         return {"action": "store_true"}
     if item.type == REPEATABLE:
-        return {"action": "append", "default": []}
+        return {"action": "append", "default": [], "metavar": "TEXT"}
     if item.type == "LogFormat":
         return {"choices": get_args(LogFormat)}
+    if item.name in MEBIBYTES:
+        return {"type": _mebibytes, "metavar": "MIB"}
     kind = str(item.type).removesuffix(" | None")
-    return {"type": _mebibytes if item.name in MEBIBYTES else READERS[kind]}
+    return {"type": READERS[kind], "metavar": "N" if item.type == "float | None" else METAVARS[kind]}
 
 
 def _mebibytes(text: str) -> int:
@@ -318,3 +335,6 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "Budget": _budget,
     "Prices": _prices,
 }
+
+METAVARS = {"str": "TEXT", "int": "N", "float": "SECONDS", "Path": "FOLDER", "Budget": "JSON", "Prices": "JSON"}
+"""Type -> the name of a value in the help; a ``float`` that may be None is a rate, and no duration."""

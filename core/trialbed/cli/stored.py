@@ -31,17 +31,6 @@ store_option = option(
 legend_option = plain_option("--legend", is_flag=True, help="Say below the tables what each figure means.")
 
 
-def announce_folder(store: str) -> None:
-    """Say that the folder of a store is made, as it may be a slip; not of the store that no option names."""
-    from pathlib import Path
-
-    from trialbed.settings import store_file
-
-    folder = Path(store).expanduser().parent
-    if "://" not in store and store != store_file() and not folder.exists():
-        click.echo(f"making the folder {folder} for the store", err=True)
-
-
 class Since(click.ParamType[datetime]):
     """A moment: a date or time of ISO 8601 (UTC, where it names no zone), or how long ago: ``30m``, ``12h``, ``7d``."""
 

@@ -5,6 +5,7 @@ from trialbed.store._column_table import ColumnTable, NumberedColumn
 from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._commits import Commits
 from trialbed.store._continuation import hold_run, record_run
+from trialbed.store._folder import folder_note
 from trialbed.store._packed_column import PackedColumn
 from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
 from trialbed.store._reports import MadeReport, ReportPart
@@ -46,6 +47,7 @@ __all__ = [
     "VerifiedCase",
     "column_table",
     "counted_attempts",
+    "folder_note",
     "hold_run",
     "make_columns",
     "make_report",

@@ -70,7 +70,7 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
         DataError: the database is damaged, not a store, or written by another Trialbed; or it is to be read only, and
             does not exist or has changes that cannot be read where nothing can be written.
     """
-    url = _url(url_or_path)
+    url = store_url(url_or_path)
     if not read_only:
         return _set_up_database(_engine(url), read_only=False)
     _check_there(url)
@@ -141,7 +141,12 @@ def _state_of_file(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _url(url_or_path: str) -> URL:
+def store_url(url_or_path: str) -> URL:
+    """Return the URL of a store that is given by one, or as a file.
+
+    Raises:
+        UsageError: it is malformed.
+    """
     if "://" in url_or_path:
         try:
             return make_url(url_or_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support.cases import for_each
 
@@ -9,6 +11,7 @@ from trialbed.errors import UsageError
 from trialbed_server import ServerOptions
 from trialbed_server.__main__ import main
 from trialbed_server._options import options_from
+from trialbed_server.serve_command import command
 
 
 @for_each("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
@@ -83,3 +86,17 @@ def test_keys_of_upstreams_that_cannot_be_read_are_refused_without_being_shown(
     error = capsys.readouterr().err
     assert "TRIALBED_UPSTREAM_KEYS is not a JSON object" in error
     assert "very-secret" not in error
+
+
+def test_the_help_describes_the_options_that_bench_serve_lacks_and_names_units(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        options_from(["--help"])
+    listed = capsys.readouterr().out.partition("options:")[2].partition("Environment:")[0]
+    rows = re.findall(r"(?m)^  (--[a-z-]+)(?: ([A-Z]+))?((?:.|\n(?!  -))*)", listed)
+    elsewhere = {name for option in command.params for name in option.opts}
+    assert {name for name, _, description in rows if not description.strip()} <= elsewhere
+    units = {name: unit for name, unit, _ in rows}
+    assert (units["--grace"], units["--max-body"], units["--memory"]) == ("SECONDS", "MIB", "MIB")
+    assert (units["--rate-limit"], units["--rpm"], units["--budget"]) == ("N", "N", "JSON")

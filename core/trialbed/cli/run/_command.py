@@ -20,7 +20,7 @@ from trialbed.cli.plugin_files import plugin_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import FACTORS, setting_options
-from trialbed.cli.stored import announce_folder, legend_option, run_reporter, show_command
+from trialbed.cli.stored import legend_option, run_reporter, show_command
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
@@ -206,7 +206,6 @@ def command(
     if sides:
         check_baseline(sides, options)
     options = _with_environments(options, yes=yes, env_dir=env_dir)
-    announce_folder(options.store)
     try:
         report = asyncio.run(_run(options))
     except asyncio.CancelledError:

@@ -169,9 +169,10 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
 def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[EndpointSummary]:
     import asyncio
 
-    from trialbed.cli.stored import announce_folder
+    from trialbed.store import folder_note
 
-    announce_folder(options.store)
+    if (line := folder_note(options.store)) is not None:
+        click.echo(line, err=True)
     try:
         return asyncio.run(_verify(cases, targets, options))
     except asyncio.CancelledError:

@@ -14,7 +14,7 @@ from click.shell_completion import ShellComplete
 from click.testing import Result
 
 from trialbed.cli import cli
-from trialbed.cli.stored import Since, announce_folder, seconds, show_command
+from trialbed.cli.stored import Since, seconds, show_command
 from trialbed.errors import DataError
 from trialbed.store import Store
 
@@ -123,17 +123,6 @@ def test_since_is_a_time_or_how_long_ago() -> None:
 
 def test_durations_are_in_words() -> None:
     assert [seconds(3.21), seconds(90), seconds(7260)] == ["3.2 s", "1 min 30 s", "2 h 1 min"]
-
-
-def test_a_folder_that_a_store_has_not_yet_is_said_to_be_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for there in (".trialbed/trialbed.db", "runs.db", str(tmp_path / "runs.db"), "postgresql+psycopg://me@host/a/b"):
-        announce_folder(there)
-    assert capsys.readouterr() == ("", "")
-    announce_folder("misspelt/runs.db")
-    assert capsys.readouterr() == ("", "making the folder misspelt for the store\n")
 
 
 def test_the_command_can_be_typed_and_holds_no_password() -> None:
