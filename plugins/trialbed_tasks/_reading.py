@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import TaskDataset, compile_tasks
 from trialbed_tasks._compiling import NamedFiles, make_task
-from trialbed_tasks._lines import LARGE, read_large
+from trialbed_tasks._lines import LARGE, read_large, refuse_late_head
 from trialbed_tasks._python import read_python
 from trialbed_tasks.forms import FileForm
 from trialbed_tools.forms import NAME
-from trialbed_tools.located import LARGEST, Key, Located, name_place, read_json_lines, read_yaml, validate
+from trialbed_tools.located import Key, Located, name_place, read_json_lines, read_yaml, validate
 
 
 def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) -> TaskDataset:
@@ -31,16 +32,12 @@ def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) 
         raise UsageError(f"{path}: there is no such file")
     if path.suffix == ".py":
         return _of_python(path, NamedFiles(path.parent, [], answers), mcp)
+    reader = NamedFiles(path.parent, [path.resolve()], answers)
     if path.suffix != ".jsonl":
-        return _of_form(read_yaml(path), path, NamedFiles(path.parent, [path.resolve()], answers), mcp)
+        return _of_form(read_yaml(path), path, reader, mcp)
     if path.stat().st_size >= LARGE:
-        try:
-            return read_large(path, _name(path, None), NamedFiles(path.parent, [path.resolve()], answers), mcp)
-        except DataError:
-            if path.stat().st_size > LARGEST:
-                raise
-            # Else the fault is named as that of a smaller file.
-    return _of_form(_with_head(read_json_lines(path)), path, NamedFiles(path.parent, [path.resolve()], answers), mcp)
+        return read_large(path, partial(_name, path), reader, mcp)
+    return _of_form(_with_head(read_json_lines(path)), path, reader, mcp)
 
 
 def _of_python(path: Path, reader: NamedFiles, mcp: Sequence[str]) -> TaskDataset:
@@ -61,9 +58,7 @@ def _with_head(lines: Located) -> Located:
     values = list(lines.value)
     head = values.pop(0) if values and "query" not in values[0] else {}
     for place, value in enumerate(values):
-        if "query" not in value and not set(value) - set(FileForm.model_fields):
-            line = lines.lines[(len(lines.value) - len(values) + place,)]
-            raise DataError(f"{lines.name}:{line}: the keys of the whole file stand in its first line")
+        refuse_late_head(value, lines.place((len(lines.value) - len(values) + place,)))
     first = len(lines.value) - len(values)
     places: dict[Key, int] = {("tasks", key[0] - first): line for key, line in lines.lines.items() if key[0] >= first}  # type: ignore[operator] # a place
     places[()] = 1

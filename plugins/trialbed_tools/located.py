@@ -166,8 +166,11 @@ def read_json_line(line: str, place: str) -> dict[str, Any]:
     return value
 
 
-def validate(form: type[F], located: Located) -> F:
+def validate(form: type[F], located: Located, at: Key = ()) -> F:
     """Return a value as a form has it.
+
+    Args:
+        at: the key of the value, where it is a part of the file.
 
     Raises:
         DataError: it does not; names the line and the key.
@@ -182,6 +185,7 @@ def validate(form: type[F], located: Located) -> F:
         if fault["type"] == "missing":
             key = (*key, fault["loc"][-1])
         reason = _reason(form, fault, located.texts.get(key))
+        key = (*at, *key)
         raise DataError(f"{located.place(key)}: {title(key)}{reason}") from error
 
 

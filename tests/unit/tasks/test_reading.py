@@ -333,9 +333,18 @@ def test_a_fault_of_python_is_named(folder: Path, text: str, says: str) -> None:
     ("text", "says"),
     [
         ('{"query": "a"}\n{"query": ', "tasks.jsonl:2: is not valid JSON"),
+        (
+            '{"query": "a"}\n{"query": "b"\n',
+            "tasks.jsonl:2: is not valid JSON: Expecting ',' delimiter: line 1 column 14",
+        ),
+        ('{"query": "a"}\r\n{"query": "b"\r\n', "tasks.jsonl:2: is not valid JSON: Expecting ',' delimiter: line 1"),
         ('{"query": "a"}\n\n[1]', "tasks.jsonl:3: each line is a JSON object"),
         ('{"query": "a", "query": "b"}', "tasks.jsonl:1: is not valid JSON: the key 'query' occurs twice"),
         ('{"query": "a"}\n{"tools": []}', "tasks.jsonl:2: the keys of the whole file stand in its first line"),
+        ('{"tools": []}\n\n{"tools": []}', "tasks.jsonl:3: the keys of the whole file stand in its first line"),
+        ('{"query": "a"}\n{"answer": "b"}', "tasks.jsonl:2: task 2: query: the key is missing"),
+        ('{"tools": []}', "tasks: list should have at least 1 item"),
+        ('{"query": "a"}\n{"query": "b", "tools": ["nope"]}', "tasks.jsonl:2: task 2: tools: there is no tool 'nope'"),
         ('{"query": "a", "state": NaN}', "NaN is not JSON"),
         ('{"tools": []}\n{"query": "a"}\n{"query": 3}', "tasks.jsonl:3: task 2: query: must be a text"),
         ('{"query": "a", "state": "\\ud800"}', "tasks.jsonl:1: is not valid JSON"),
@@ -361,31 +370,26 @@ def test_a_fault_of_python_is_named(folder: Path, text: str, says: str) -> None:
         ('{"query": "a", "state": ' + "[" * 100_000, "tasks.jsonl:1: is not valid JSON: maximum recursion depth"),
     ],
 )
+@pytest.mark.parametrize("large", [LARGE, 0])
 def test_a_fault_of_json_lines_is_named_with_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, text: str, says: str
 ) -> None:
     path = write(tmp_path, text, "tasks.jsonl")
-    for large in (LARGE, 0):
-        monkeypatch.setattr("trialbed_tasks._reading.LARGE", large)
-        with pytest.raises(DataError) as raised:
-            read_tasks(path)
-        assert says in str(raised.value)
+    monkeypatch.setattr("trialbed_tasks._reading.LARGE", large)
+    with pytest.raises(DataError) as raised:
+        read_tasks(path)
+    assert says in str(raised.value)
 
 
-def test_a_fault_of_a_very_large_file_is_named_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_tasks._reading.LARGE", 0)
-    monkeypatch.setattr("trialbed_tasks._reading.LARGEST", 0)
-    for fault, says in {
-        '{"query": 3}': ":2: query: must be a text",
-        "[1]": ":2: each line is a JSON object",
-        '{"query": "b", "tools": ["nope"]}': ": task 2: tools: there is no tool 'nope'",
-        "\udcff": ": is not UTF-8 text",
-    }.items():
-        path = tmp_path / "tasks.jsonl"
-        path.write_bytes(f'{{"query": "a"}}\n{fault}'.encode(errors="surrogateescape"))
-        with pytest.raises(DataError) as raised:
-            read_tasks(path)
-        assert str(raised.value).startswith(f"{path}{says}")
+@pytest.mark.parametrize("large", [LARGE, 0])
+def test_bytes_that_are_no_text_are_named_with_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
+) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_bytes(b'{"query": "a"}\n{"query": "\xff"}\n')
+    monkeypatch.setattr("trialbed_tasks._reading.LARGE", large)
+    with pytest.raises(DataError, match=r"tasks\.jsonl(:2)?: is not UTF-8 text: invalid start byte at byte 26$"):
+        read_tasks(path)
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
