@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from trialbed.contracts import Dataset
 from trialbed.errors import UsageError
-from trialbed.files import replace_file
+from trialbed.files import replacing
 from trialbed.records import Api, ApiRef, Query
 from trialbed.settings import make_folder, state_dir
 from trialbed.tasks._task import Task, Tool, compile_tasks
@@ -103,10 +104,17 @@ def write_queries(queries: Sequence[Query], name: str, folder: Path | None = Non
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}", name):
         raise UsageError(f"name: {name!r} cannot name tasks: use letters, digits, '.', '_', '-' and spaces")
-    body = ", ".join(query.model_dump_json() for query in queries)
-    digest = hashlib.sha256(body.encode()).hexdigest()[:12]
     folder = (folder or state_dir()) / FOLDER
     make_folder(folder, "TRIALBED_STATE_DIR")
-    path = folder / f"{name}-{digest}.json"
-    replace_file(path, f'{{"name": "{name}", "queries": [{body}]}}\n'.encode())
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".queries-") as work:
+        made, digest = Path(work, "queries.json"), hashlib.sha256()
+        with replacing(made) as file:
+            file.write(f'{{"name": "{name}", "queries": ['.encode())
+            for place, query in enumerate(queries):
+                part = f"{', ' if place else ''}{query.model_dump_json()}".encode()
+                digest.update(part)
+                file.write(part)
+            file.write(b"]}\n")
+        path = folder / f"{name}-{digest.hexdigest()[:12]}.json"
+        made.replace(path)
     return path

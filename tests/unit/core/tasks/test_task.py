@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -136,10 +137,13 @@ def test_what_is_wrong_is_named(tasks: list[Any], says: str) -> None:
 
 def test_queries_are_kept_in_a_file_that_their_content_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
-    queries, *_ = compile_tasks([Task("Where? “here”", tools=[find])])
+    queries, *_ = compile_tasks([Task("Where? “here”", tools=[find]), Task("And there?", tools=[find])])
     path = write_queries(queries, "mine")
+    content = ", ".join(query.model_dump_json() for query in queries)
+    assert path.name == f"mine-{sha256(content.encode()).hexdigest()[:12]}.json"
     assert path == write_queries(queries, "mine")
     assert path.parent == tmp_path / "state" / "tasks"
+    assert list(path.parent.iterdir()) == [path]
     document = json.loads(path.read_text(encoding="utf-8"))
     assert document["name"] == "mine"
     assert tuple(map(Query.model_validate, document["queries"])) == queries
