@@ -6,7 +6,9 @@ import pickle
 import zlib
 from array import array
 from bisect import bisect_left
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import lru_cache
 from operator import attrgetter
@@ -20,7 +22,10 @@ PART = 32
 """Trials that are packed at once."""
 
 UNPACKED = 16
-"""Parts that stay unpacked: trials end almost in the order of their queries, or so for each repeat."""
+"""Parts that stay unpacked at least: trials end almost in the order of their queries, or so for each repeat."""
+
+EACH_REPEAT = 2
+"""Parts that stay unpacked for each repeat, as the next trial of a query is in another part for each."""
 
 LEVEL = 1
 """zlib's fastest."""
@@ -46,13 +51,15 @@ class TrialPack:
         self._framework = framework
         self._parts: list[bytes] = []
         self._open: list[Row] = []
-        self._unpacked: dict[int, list[Row]] = {}
+        self._unpacked: OrderedDict[int, list[Row]] = OrderedDict()
+        self._repeats = 0
         self.attempts = array("I")
 
     def append(self, trial: ReportedTrial) -> None:
         """Add a trial."""
         self._open.append(_row(trial))
         self.attempts.append(trial.attempt)
+        self._repeats = max(self._repeats, trial.repeat + 1)
         if len(self._open) >= PART:
             self._parts.append(zlib.compress(pickle.dumps(self._open, pickle.HIGHEST_PROTOCOL), LEVEL))
             self._open = []
@@ -72,8 +79,9 @@ class TrialPack:
     def _rows(self, part: int) -> list[Row]:
         found = self._unpacked.get(part)
         if found is None:
-            if len(self._unpacked) >= UNPACKED:
-                del self._unpacked[next(iter(self._unpacked))]
+            if len(self._unpacked) >= max(UNPACKED, EACH_REPEAT * self._repeats):
+                with suppress(KeyError):  # another thread may have let go of all
+                    self._unpacked.popitem(last=False)
             # This process packed it itself.
             found = self._unpacked[part] = pickle.loads(zlib.decompress(self._parts[part]))  # noqa: S301
         return found

@@ -279,6 +279,7 @@ class Summary:
         extra: figures of plugins.
         absent: the scores that trials of a query cannot have.
         trials: those that count, in the order of the run's queries.
+        last_end: when the last of these ended; None where there is none.
     """
 
     run: Run
@@ -297,6 +298,7 @@ class Summary:
     success: Success
     repeated: Repeated
     trials: Sequence[ReportedTrial] = field(repr=False)
+    last_end: datetime | None = None
     attribution: Attribution | None = None
     integrity: Integrity = field(default_factory=Integrity)
     comparisons: tuple[FrameworkComparison, ...] = ()
@@ -359,9 +361,7 @@ class KeptFigures:
     Attributes:
         factors: as those of the report.
         worst: the worst queries.
-        last_end: when the last trial ended; None where there is none.
     """
 
     factors: FactorEffects | None
     worst: tuple[WorstQuery, ...]
-    last_end: datetime | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, meant_labels
 from trialbed.report._packed import finder
@@ -86,13 +86,7 @@ class Report:
     @property
     def last_end(self) -> datetime | None:
         """The time at which its last trial ended; None without one."""
-        if self.kept is not None:
-            return self.kept.last_end
-        ends = (
-            trial.started_at + timedelta(seconds=trial.wall_time)
-            for summary in self.frameworks
-            for trial in summary.trials
-        )
+        ends = [summary.last_end for summary in self.frameworks if summary.last_end is not None]
         return max(ends, default=None)
 
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:

@@ -81,6 +81,7 @@ def summarise(
         repeated=tally.repeats,
         attribution=tally.calls.total if attributed else None,
         trials=trials,
+        last_end=tally.last_end,
         absent=absent,
     )
 

@@ -27,13 +27,13 @@ from trialbed.wire.redaction import redact
 FIGURES = "figures"
 """The part of a kept report that has the figures."""
 
-FORMAT = 3
+FORMAT = 4
 """Incremented with a change of what is kept, or of how it is reckoned, within a version of Trialbed."""
 
 NOT_KEPT = ("run", "trials", "absent")
 """Fields of a summary that are the run's own, or of each of its trials."""
 
-FROM_TRIALS = ("counts", "tokens", "wire", "claims")
+FROM_TRIALS = ("counts", "tokens", "wire", "claims", "last_end")
 """Fields of a summary that are the same whether the dataset is within reach or not."""
 
 WORDS = ("message", "reason")
@@ -175,7 +175,7 @@ def _beside(listeners: Listeners) -> tuple[str, ...]:
 
 
 def _kept_figures(report: Report) -> dict[str, Any]:
-    figures = KeptFigures(report.factors, tuple(worst_queries(report)), report.last_end)
+    figures = KeptFigures(report.factors, tuple(worst_queries(report)))
     return {"frameworks": list(map(_plain_summary, report.frameworks)), "figures": plain(figures)}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -62,6 +63,32 @@ def test_trials_are_found_by_key_and_attempt() -> None:
         assert find(trials[0].key, 1) is None
         assert find(trials[0].key.model_copy(update={"repeat": 1}), 0) is None
         assert find(trials[0].key.model_copy(update={"query_id": "new"}), 0) is None
+
+
+def pack_repeats(repeats: int, queries: int) -> PackedTrials:
+    """Trials that ended one repeat after the other, in the order of their queries."""
+    pack, first = TrialPack("reference"), short(trial("reference", 1, wrong=False))
+    for repeat in range(repeats):
+        for query in range(queries):
+            pack.append(replace(first, key=first.key.model_copy(update={"query_id": query, "repeat": repeat})))
+    order = [repeat * queries + query for query in range(queries) for repeat in range(repeats)]
+    return PackedTrials(pack, order, ReportedColumns({}))
+
+
+def test_each_part_is_unpacked_once_where_queries_have_many_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    unpacked, unpack = [], zlib.decompress
+    monkeypatch.setattr(zlib, "decompress", lambda part: (unpacked.append(part), unpack(part))[1])
+    repeats, queries = 20, 64
+    found = [(one.query_id, one.repeat) for one in pack_repeats(repeats, queries)]
+    assert found == [(query, repeat) for query in range(queries) for repeat in range(repeats)]
+    assert len(unpacked) == repeats * queries // 32
+
+
+def test_trials_are_read_where_another_thread_let_go_of_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed.report._packed.UNPACKED", 0)
+    monkeypatch.setattr("trialbed.report._packed.EACH_REPEAT", 0)
+    trials = pack_repeats(1, 32 * 4)
+    assert [trials[place].query_id for place in (0, 40, 80, 0)] == [0, 40, 80, 0]
 
 
 def results(count: int) -> Iterator[TrialResult]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +64,16 @@ def test_a_stored_run_is_reported_as_one_in_memory(stored: Path) -> None:
         with open_documents(read) as parts:
             streamed = [json.loads(b"".join(document_parts(head, entries))) for head, entries in parts]
         assert streamed == json.loads(document_text(documents))
+
+
+def test_the_end_of_the_last_trial_needs_no_trial_again(stored: Path) -> None:
+    with open_store(str(stored)) as reader:
+        found = reader.run(NEW)
+        read = read_report(found, queries())
+        outcomes = [result.outcome for result in found.results()]
+    without = replace(read, frameworks=tuple(replace(each, trials=()) for each in read.frameworks))
+    assert without.last_end == max(one.started_at + timedelta(seconds=one.wall_time) for one in outcomes)
+    assert replace(read, frameworks=()).last_end is None
 
 
 def test_causes_are_told_from_whole_trials(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
