@@ -79,19 +79,19 @@ class Publication:
 
     def html(self) -> str:
         """One page that needs nothing else."""
-        return html_page(self.title, list(self._parts()))
+        return html_page(self.title, list(self._parts(drawn=True)))
 
     def markdown(self) -> str:
         """The same as Markdown, with the intervals in tables instead of plots."""
-        parts = [part for part in self._parts() if not isinstance(part, IntervalPlot)]
+        parts = (part for part in self._parts(drawn=False) if not isinstance(part, IntervalPlot))
         return markdown([Table(self.title, notes=[])], level=1) + "\n" + markdown(parts)
 
-    def _parts(self) -> Iterator[Part]:
+    def _parts(self, *, drawn: bool) -> Iterator[Part]:
         if self.comparisons:
             yield Table("", notes=list(map(conclusion, self.comparisons)))
         yield self._verdicts()
         for one in self.comparisons:
-            yield from comparison_parts(one)
+            yield from comparison_parts(one, drawn=drawn)
         yield from suite_tables([_suites(source) for source in self.sources if source.suites])
         yield from self._findings()
         yield self._provenance()
@@ -150,16 +150,20 @@ class Publication:
         return Disclosures("How to rerun it", [Disclosure("Commands", [Excerpt("In a shell", commands)])], notes)
 
 
-def comparison_parts(found: VendorComparison) -> Iterator[Part]:
-    """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
+def comparison_parts(found: VendorComparison, *, drawn: bool = True) -> Iterator[Part]:
+    """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures.
+
+    Args:
+        drawn: whether plots are shown.
+    """
     vendor = found.vendor.vendor
     panel, *others = comparison_tables([found])
     gates = [one for one in found.panel.gates if one.excess]
-    drawn = _telling(gates)
-    within = [one.gate.label for one in gates if one not in drawn]
-    rest = [f"Shown to lie within the margin, and not drawn: {', '.join(within)}."] if within else []
+    shown = _telling(gates) if drawn else [one for one in gates if one.finding != "equivalent"]
+    within = ", ".join(one.gate.label for one in gates if one not in shown)
+    rest = [f"Shown to lie within the margin{', and not drawn' if drawn else ''}: {within}."] if within else []
     yield Table(panel.title, notes=[*brief_reasons(found.panel), *rest])
-    points = [_point(one.gate, one.excess) for one in drawn if one.excess]
+    points = [_point(one.gate, one.excess) for one in shown if one.excess and drawn]
     if points:
         title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))

@@ -18,9 +18,9 @@ EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 CASES = 60
 
 
-def results(path: Path, text: str, **more: Any) -> Path:
+def results(path: Path, text: str, *, cases: int = CASES, **more: Any) -> Path:
     rows = []
-    for number in range(1, CASES + 1):
+    for number in range(1, cases + 1):
         for trial in range(3):
             identity = f"{path.stem}-{number}-{trial}"
             message = {"role": "assistant", "content": f"{text} {number}"}
@@ -82,6 +82,18 @@ def test_the_same_as_markdown(files: list[Path]) -> None:
     for heading in ("## Verdict", "## Provenance", "## Files", "## How to rerun it", "## The vendor's reply"):
         assert f"\n{heading}\n" in text
     assert "We object." in text
+
+
+def test_the_page_says_which_gates_it_does_not_draw_and_markdown_of_none_that_it_is_drawn(tmp_path: Path) -> None:
+    files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=500) for name in ("official", "alike")]
+    assert "Shown to lie within the margin, and not drawn: text-form, " in page(files, "page.html")
+    text = page(files, "page.md")
+    assert "not drawn" not in text
+    said = next(line for line in text.splitlines() if "Shown to lie within the margin: " in line)
+    rows = [row.split(" | ")[0].removeprefix("| ") for row in text.splitlines() if " | equivalent | " in row]
+    settled = {label for row in rows for label in row.split(", ")} - {"alike"}  # its verdict
+    assert settled > {"breaking", "decision", "finish"}, "these are drawn on the page"
+    assert set(said.partition(": ")[2].rstrip(".").split(", ")) == settled
 
 
 def test_a_reply_that_cannot_be_read_is_named(files: list[Path]) -> None:
