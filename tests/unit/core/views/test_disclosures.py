@@ -31,3 +31,9 @@ def test_parts_that_few_ask_for_are_behind_a_click_on_a_page_and_under_a_heading
     assert "<summary>All &lt;figures&gt;</summary>" in inside
     assert "<h3>Rates</h3>" in inside
     assert markdown([folded]).splitlines()[:3] == ["## All \\<figures>", "", "### Rates"]
+
+
+def test_a_folded_table_without_a_title_is_named_as_what_folds_it() -> None:
+    page = html_page("t", [Folded("Evidence", [Table.of("", ("", "a"), [("success", "1.00")])])])
+    assert 'aria-label="Evidence"' in page
+    assert "<h3>" not in page
