@@ -32,7 +32,7 @@ def read_large(path: Path, name: Callable[[str | None], str], reader: NamedFiles
         DataError: something in it is wrong; names the file, the line and the key.
     """
     lines = _lines(path)
-    head, first = _parted(list(islice(lines, 1)))
+    head, first = _part(list(islice(lines, 1)))
     first = first or list(islice(lines, 1))
     located = Located(str(path), {**head, "tasks": [ANY_TASK] * len(first)}, {(): 1})
     form = validate(FileForm, located)
@@ -60,7 +60,7 @@ def refuse_late_head(value: Mapping[str, Any], place: str) -> None:
         raise DataError(f"{place}: the keys of the whole file stand in its first line")
 
 
-def _parted(first: list[Line]) -> tuple[dict[str, Any], list[Line]]:
+def _part(first: list[Line]) -> tuple[dict[str, Any], list[Line]]:
     """Return the keys of the whole file, where a first line has them, and the task, where it has one."""
     return (first[0][1], []) if first and "query" not in first[0][1] else ({}, first)
 

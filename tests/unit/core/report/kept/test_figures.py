@@ -21,13 +21,13 @@ from trialbed.report.kept import _figures, difference_of_kept, headlines, make_r
 from trialbed.store import Store, open_store
 
 
-def turned(value: Any, *, keys: bool) -> Any:
+def turn(value: Any, *, keys: bool) -> Any:
     """A value of JSON with its keys the other way round, or its lists."""
     if isinstance(value, dict):
-        pairs = [(key, turned(one, keys=keys)) for key, one in value.items()]
+        pairs = [(key, turn(one, keys=keys)) for key, one in value.items()]
         return dict(reversed(pairs) if keys else pairs)
     if isinstance(value, list):
-        found = [turned(one, keys=keys) for one in value]
+        found = [turn(one, keys=keys) for one in value]
         return found if keys else found[::-1]
     return value
 
@@ -96,7 +96,7 @@ def test_kept_figures_are_others_where_lists_have_another_order_but_not_where_ke
         made = make_report(run, lambda: read_report(run, queries))
         (part,) = [part for part in made.parts if part.name == "figures"]
         found = json.loads(part.text)
-        found["frameworks"] = [turned(each, keys=keys) for each in found["frameworks"]]
+        found["frameworks"] = [turn(each, keys=keys) for each in found["frameworks"]]
         assert json.dumps(found) != part.text
         assert store.keep_report(replace(made, parts=[replace(part, text=json.dumps(found))]))
         assert difference_of_kept(run, lambda: queries) == says
