@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
+from trialbed.catalogs import expecting_queries
 from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient, new_trial_token
@@ -15,10 +16,12 @@ from trialbed.errors import NothingMeasured
 from trialbed.model_access import HelperModels, direct_endpoint
 from trialbed.models import check_standing, is_at_endpoint, judge_choice, judge_endpoint, with_endpoint
 from trialbed.plugins import PROJECT_DISTRIBUTION
-from trialbed.records import Json, ModelEndpoint, Run, TrialRegistration
+from trialbed.records import Json, ModelEndpoint, Query, Run, TrialRegistration
 from trialbed.scoring import (
     CRITERIA_CALIBRATION,
+    RULE,
     calibration_of,
+    has_expectations,
     judge_apart,
     judge_identity,
     kept_calibrations,
@@ -107,14 +110,36 @@ async def standing_judge(settings: RunSettings, run: Run | None = None) -> Async
         yield judge, settings
 
 
+class JudgeDuties(NamedTuple):
+    """The part of a judge in a run.
+
+    Attributes:
+        criteria: whether it reads those of tasks, for which it has a calibration of its own.
+        asked: whether it gives verdicts; False where every task has expectations, to which ``rule`` leaves them.
+    """
+
+    criteria: bool = False
+    asked: bool = True
+
+
+def judge_duties(settings: RunSettings, queries: Sequence[Query]) -> JudgeDuties:
+    """Return the part that a judge has in a run over these queries."""
+    decided, criteria = 0, False
+    for query in expecting_queries(queries):
+        decided += has_expectations(query)
+        criteria = criteria or bool(query.expected and query.expected.all_criteria)
+    return JudgeDuties(criteria, judge_choice(settings)[0] != RULE or decided < len(queries))
+
+
 def judge_report(
-    judge: Judge, settings: RunSettings, *, own: bool = False, criteria: bool = False
+    judge: Judge, settings: RunSettings, *, own: bool = False, criteria: bool = False, asked: bool = True
 ) -> Mapping[str, Json]:
     """Describe a judge for result documents: its name, model, votes and prompts, and its calibration.
 
     Args:
         own: whether it is an object, which is not calibrated.
-        criteria: whether it reads those of tasks, for which it has a calibration of its own.
+        criteria: as ``JudgeDuties`` has it.
+        asked: the same.
     """
     about = {name: value for name, value in judge.about.items() if name != "judge"}
     if own:
@@ -127,6 +152,7 @@ def judge_report(
         "model": model,
         "votes": settings.judge_votes,
         **about,
+        **({} if asked else {"asked": False}),
         "calibration": calibration_of(judge, identity_of(judge, settings)),
         **({CRITERIA_CALIBRATION: read and read.model_dump()} if criteria else {}),
     }

@@ -8,13 +8,13 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
-from trialbed.catalogs import expecting_queries, queries_by_id
+from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._control import ControlClient
 from trialbed.engine._end import ReportRun, RunEnd
 from trialbed.engine._gold import GoldCalls
-from trialbed.engine._judge import judge_of, judge_order, judge_report
+from trialbed.engine._judge import judge_duties, judge_of, judge_order, judge_report
 from trialbed.engine._lanes import Lanes
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
@@ -226,9 +226,8 @@ class RunSession:
                 for executor in (live, workers):
                     executor.waited = control.time_waited
                     executor.connect(control.url)
-                expecting = expecting_queries(prepared.queries)
-                criteria = any(one.expected is not None and one.expected.all_criteria for one in expecting)
-                report = judge_report(judge, options, own=objects.judge is not None, criteria=criteria)
+                duties = judge_duties(options, prepared.queries)
+                report = judge_report(judge, options, own=objects.judge is not None, **duties._asdict())
                 await self._note(await described, control.url, report, on_nodes=nodes.are_there)
                 await self._make_gold_calls(control)
                 watch = EndpointWatch(control.endpoint, self._progress.note)

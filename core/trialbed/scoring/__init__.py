@@ -31,7 +31,7 @@ from trialbed.scoring._counting import (
     first_trials_apart,
     zero_scores,
 )
-from trialbed.scoring._expected import Expectation, criterion_name, expectations, run_criteria
+from trialbed.scoring._expected import Expectation, criterion_name, expectations, has_expectations, run_criteria
 from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge
 from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score, open_criteria
 from trialbed.scoring._loops import judge_apart, judge_here
@@ -69,6 +69,7 @@ __all__ = [
     "criterion_name",
     "expectations",
     "first_trials_apart",
+    "has_expectations",
     "is_large",
     "is_short",
     "is_small",

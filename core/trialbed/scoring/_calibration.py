@@ -63,7 +63,7 @@ class Calibration(Record):
 
 
 def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
-    """Say how far the judge of a run can be trusted; empty where the run has no judge.
+    """Say how far the judge of a run can be trusted; empty where the run has none, or asks it for nothing.
 
     Args:
         name: the judge's, as chosen.
@@ -75,6 +75,8 @@ def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
     notes = [f"The judge {full} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."]
     if judge["calibration"] is not None:
         notes = [f"The judge {full} {_summary(judge['calibration'])}."]
+    if not judge.get("asked", True):
+        notes = []
     if CRITERIA_CALIBRATION in judge:
         reader, found = judge["model"] or full, judge[CRITERIA_CALIBRATION]
         unknown = "is uncalibrated for them: `bench judge calibrate FILE` measures it on cases with a criterion"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError
 from trialbed.evidence import carries_fact
-from trialbed.records import ApiRef, Expected, GoldCall, TaskTest
+from trialbed.records import ApiRef, Expected, GoldCall, Query, TaskTest
 from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.tool_calls import AskedCall, align_gold_calls
 from trialbed.wire_log import observed_usage
@@ -44,6 +44,13 @@ def expectations(context: ScoreContext) -> tuple[Expectation, ...]:
     """Return all that a trial's task expects, each with whether it is met; empty if it leaves that to the judge."""
     expected = context.query.expected
     return () if expected is None else tuple(_all(context, expected))
+
+
+def has_expectations(query: Query) -> bool:
+    """Return whether a task has expectations, which decide in the place of the judge ``rule``."""
+    expected = query.expected
+    stated = query.reference_facts or query.states_calls or query.final_state is not None
+    return expected is not None and bool(stated or expected != Expected())
 
 
 def undecided_criteria(context: ScoreContext) -> frozenset[str]:

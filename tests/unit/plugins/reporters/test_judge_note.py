@@ -36,6 +36,14 @@ CALIBRATION = {
             {"model": "m", "calibration": None},
             ["The judge rule:m is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."],
         ),
+        ({"model": None, "asked": False, "calibration": CALIBRATION}, []),
+        (
+            {"model": "m", "asked": False, "calibration": CALIBRATION, "criteria_calibration": None},
+            [
+                "m reads the criteria of tasks, and is uncalibrated for them: `bench judge calibrate FILE` measures it "
+                "on cases with a criterion."
+            ],
+        ),
     ],
 )
 def test_the_judge_is_named_with_its_calibration(judge: dict[str, Any] | None, note: list[str]) -> None:
