@@ -147,6 +147,21 @@ def test_the_plots_of_a_run_are_whole_on_a_phone(page: Page, address: str) -> No
         assert drawing.get_attribute("width") == "400"
 
 
+def test_answers_stand_below_each_other_on_a_phone_and_a_grid_that_is_cut_says_so(page: Page, address: str) -> None:
+    page.goto(address + PATHS["answers"])
+    hint = "box => getComputedStyle(box, '::before').content.includes('Scroll the table sideways')"
+    box = page.locator(".wide:has(> .grid)")
+    for width in (420, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+        assert not box.evaluate(hint)
+    page.goto(address + PATHS["queries"])
+    for width, is_cut in ((1280, False), (240, True)):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(box).to_have_class("wide cut" if is_cut else "wide")
+        assert box.evaluate(hint) is is_cut
+
+
 @pytest.mark.parametrize("name", PATHS)
 def test_no_page_has_barriers_or_is_wider_than_its_window(
     context: Any, address: str, axe: str, name: str, tmp_path: Path

@@ -35,3 +35,14 @@ if (live) {
   });
   source.addEventListener("end", () => source.close());
 }
+
+// Says of a grid that is wider than its box that it can be scrolled: systems that hide scroll bars show nothing of it.
+const grids = new ResizeObserver((boxes) => {
+  for (const { target } of boxes) target.classList.toggle("cut", target.scrollWidth > target.clientWidth);
+});
+const watchGrids = () => {
+  grids.disconnect();
+  for (const grid of document.querySelectorAll(".wide:has(> .grid)")) grids.observe(grid);
+};
+watchGrids();
+document.addEventListener("htmx:afterSwap", watchGrids);
