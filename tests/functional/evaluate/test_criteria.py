@@ -53,7 +53,8 @@ def test_a_model_judges_criteria_and_its_tokens_are_the_judges() -> None:
     with serve(grade) as server:
         judging = {"judge_model": "grader", "judge_votes": 3, "base_url": server.url}
         report = evaluate("reference", tasks, model="scripted:gold", **judging)
-    right, wrong = (trial.score("sopr_score") for trial in report.trials())
+    trials = sorted(report.trials(), key=lambda trial: str(trial.key.query_id))
+    right, wrong = (trial.score("sopr_score") for trial in trials)
     assert right is not None
     assert wrong is not None
     assert (right.value, wrong.value) == (1, 0)
