@@ -250,3 +250,16 @@ async def test_a_run_whose_large_dataset_is_edited_meanwhile_is_shown_from_its_s
         answer = await client.get(path, follow_redirects=True)
         assert (answer.status_code, answer.url.path) == (200, path)
         assert "tasks are not shown" in (await client.get(f"/runs/{NEW}")).text
+
+
+async def test_the_command_of_a_trial_whose_dataset_was_edited_is_said_to_name_another_task_perhaps(
+    tmp_path: Path, clients: Any
+) -> None:
+    dataset = make_hostile_store(tmp_path / "trialbed.db", "Weather in Lima?") / "queries.json"
+    for place in ("Lima?", "Rome?"):
+        dataset.write_text(dataset.read_text("utf-8").replace("Lima?", place), "utf-8")
+        async with clients(create_app(str(tmp_path / "trialbed.db"), tmp_path)) as client:
+            links = Elements((await client.get(f"/runs/{NEW}/queries")).text).links()
+            page = (await client.get(next(link for link in links if "/trial?" in link))).text
+            assert "bench run -f" in page
+            assert ("may name another task now" in page) == (place == "Rome?")
