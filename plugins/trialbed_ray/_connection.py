@@ -12,6 +12,7 @@ import socket
 import ssl
 from typing import Self
 
+from trialbed.errors import SettingsError
 from trialbed.records import Record
 
 LONGEST = 64 * 2**20
@@ -23,9 +24,11 @@ PREFIX = 4
 SILENCE = 60
 """Seconds without a message until the system asks whether the other end is there, and keeps the connection open."""
 
-
 REACH = 30.0
 """Seconds in which the engine must be reached."""
+
+CERTIFICATE_FILES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
+"""Ray's variables of the files with which a cluster's connections are secured: certificate, key, authority."""
 
 
 class PlaceConnection:
@@ -45,6 +48,7 @@ class PlaceConnection:
 
         Raises:
             ConnectionError: it is not there, or is not to be trusted.
+            SettingsError: the cluster's certificates cannot be used here.
         """
         try:
             async with asyncio.timeout(REACH):
@@ -58,11 +62,12 @@ class PlaceConnection:
 
         Raises:
             EOFError: the other end has hung up.
-            OSError: the connection broke, as it does where a message is longer.
+            OSError: the connection broke.
+            ValueError: the message is longer.
         """
         length = int.from_bytes(await self._reader.readexactly(PREFIX), "big")
         if length > most:
-            raise ConnectionError(f"a message has {length} bytes, more than {most}")
+            raise ValueError(f"a message has {length} bytes, more than {most}")
         return await self._reader.readexactly(length)
 
     def send(self, message: Record) -> None:
@@ -79,12 +84,18 @@ def security(purpose: ssl.Purpose) -> ssl.SSLContext | None:
     """Return that which the cluster has, by Ray's own variables; None where it has none.
 
     Raises:
-        OSError: a key or a certificate cannot be read.
+        SettingsError: a key or a certificate cannot be used; names the variables and the files.
     """
     if os.environ.get("RAY_USE_TLS", "0").lower() not in ("1", "true"):
         return None
-    context = ssl.create_default_context(purpose, cafile=os.environ.get("RAY_TLS_CA_CERT"))
-    context.load_cert_chain(os.environ.get("RAY_TLS_SERVER_CERT", ""), os.environ.get("RAY_TLS_SERVER_KEY"))
+    certificate, key, authority = files = [os.environ.get(name, "") for name in CERTIFICATE_FILES]
+    try:
+        # Without a file of its authority, Python trusts those of the system.
+        context = ssl.create_default_context(purpose, cafile=authority or os.devnull)
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        named = ", ".join(f"{name}={file}" for name, file in zip(CERTIFICATE_FILES, files, strict=True))
+        raise SettingsError(f"RAY_USE_TLS: the cluster's certificates cannot be used ({named}): {error}") from error
     # As in Ray, both ends show a certificate of the cluster's authority, which need not name the machine.
     context.check_hostname = False
     context.verify_mode = ssl.CERT_REQUIRED

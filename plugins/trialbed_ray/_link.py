@@ -53,7 +53,7 @@ class Link:
             self._process.stdin.write(message_line(message))
 
     def restart(self) -> None:
-        """End the bridge by force; another one is started."""
+        """End the bridge by force, and with it the places; another one is started."""
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
 
@@ -79,15 +79,11 @@ class Link:
                 reason = await self._serve()
             except Exception as error:  # noqa: BLE001 - whatever it is, the next bridge may do better
                 reason = f"the program that speaks with it had to be ended: {type(error).__name__}: {error}"[:SHOWN]
-                await self._kill()
+                self.restart()
+                if self._process is not None:
+                    await self._process.wait()
             self._ended(reason)
             await asyncio.sleep(AGAIN)
-
-    async def _kill(self) -> None:
-        """End a bridge with which nothing can be said any more; its cluster ends the places."""
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            await self._process.wait()
 
     async def _serve(self) -> str:
         """Start a bridge and take its messages until it ends; returns its last words."""

@@ -104,17 +104,21 @@ class Place:
                 await asyncio.wait(tasks)
 
     async def _answer(self, connection: PlaceConnection, executor: LocalExecutor, order: Describe | Execute) -> None:
-        answer: Answer
         try:
-            if isinstance(order, Describe):
-                await self._provide(executor, order.framework)
-                answer = Described(number=order.number, info=await executor.describe(order.framework))
-            else:
-                await self._provide(executor, order.spec.key.framework)
-                answer = Executed(number=order.number, outcome=await executor.execute(order.spec))
+            connection.send(await self._carry_out(executor, order))
         except Exception as error:  # noqa: BLE001 - whatever it is, the engine is told
-            answer = NotDone(number=order.number, error=type(error).__name__, message=str(error))
-        connection.send(answer)
+            try:
+                text = str(error).encode(errors="replace").decode()
+                connection.send(NotDone(number=order.number, error=type(error).__name__, message=text))
+            except Exception:  # noqa: BLE001 - the engine would wait for ever
+                connection.close()
+
+    async def _carry_out(self, executor: LocalExecutor, order: Describe | Execute) -> Answer:
+        if isinstance(order, Describe):
+            await self._provide(executor, order.framework)
+            return Described(number=order.number, info=await executor.describe(order.framework))
+        await self._provide(executor, order.spec.key.framework)
+        return Executed(number=order.number, outcome=await executor.execute(order.spec))
 
     async def _provide(self, executor: LocalExecutor, framework: str) -> None:
         lock = self._setup.locks.get(framework)

@@ -7,7 +7,8 @@ import itertools
 import secrets
 import ssl
 from collections.abc import Callable
-from contextlib import suppress
+
+from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured
 from trialbed_ray._connection import PlaceConnection, security
@@ -47,6 +48,7 @@ A driver whose head was replaced takes the new one for its own, which knows noth
 """
 
 NO_WORDS = "its connection has ended"
+UNREADABLE = "it has sent a message that cannot be read"
 SHUNNED = "its node gets no more trials"
 
 
@@ -91,15 +93,19 @@ class OpenPlace:
         """Say where the server is."""
         self._connection.send(UseServer(url=server_url))
 
-    async def read(self) -> None:
-        """Take answers until the connection ends."""
-        with suppress(EOFError, OSError, ValueError):
+    async def read(self) -> str:
+        """Take answers until the connection ends, or one cannot be read; returns why that is."""
+        try:
             while True:
                 answer = ANSWER.validate_json(await self._connection.read())
                 self.proven = self.proven or isinstance(answer, Executed)
                 asked = self._asked.get(answer.number)
                 if asked is not None and not asked.done():
                     asked.set_result(answer)
+        except (EOFError, OSError):
+            return ""
+        except ValueError as error:
+            return UNREADABLE if isinstance(error, ValidationError) else str(error)
 
     def hang_up(self) -> None:
         """End the connection, and with it the place."""
@@ -149,14 +155,14 @@ class Places:
         """Wait for a cluster, and ask it for places, which connect with this address of this machine.
 
         Raises:
-            NothingMeasured: there is no such address, or no certificate of the cluster's.
+            NothingMeasured: there is no such address.
+            SettingsError: the cluster's certificates cannot be used here.
         """
+        protection = security(ssl.Purpose.CLIENT_AUTH)
         await self._connected.wait()
         self.host = host or self.host
         try:
-            self._listening = await asyncio.start_server(
-                self._greet, self.host, 0, ssl=security(ssl.Purpose.CLIENT_AUTH)
-            )
+            self._listening = await asyncio.start_server(self._greet, self.host, 0, ssl=protection)
         except OSError as error:
             raise NothingMeasured(
                 f"--executor ray: places cannot connect with {self.host}: {error}; --executor-option host=ADDRESS "
@@ -197,10 +203,13 @@ class Places:
         place.hang_up()
         self._link.send(EndPlace(place=place.number))
 
-    def shun(self, place: OpenPlace) -> None:
-        """End a place, and have none made on its node any more."""
-        self._shunned[place.node] = place.node_id
-        self.drop(place)
+    def shun(self, node: str) -> None:
+        """Have no places made on a node any more, and end those that run nothing."""
+        for place in [*self.open.values()]:
+            if place.node == node:
+                self._shunned[node] = place.node_id
+                if not place.busy:
+                    self.drop(place)
 
     def accept(self, node: str) -> None:
         """Have places made on this node again."""
@@ -269,6 +278,8 @@ class Places:
         try:
             await asyncio.wait((reading, gone), return_when=asyncio.FIRST_COMPLETED)
             self._remove(place)
+            if reading.done() and reading.result():
+                self._end(place.number, reading.result())
             if not gone.done():
                 await asyncio.wait({gone}, timeout=WORDS)
             self._link.send(EndPlace(place=place.number))
@@ -306,7 +317,7 @@ class Places:
     def _disconnect(self, reason: str) -> None:
         self._connected.clear()
         self._note_gone(reason)
-        for number in [*self._gone]:
+        for number in self._gone:
             self._end(number, reason)
         self.wake()
 

@@ -14,6 +14,7 @@ from ray.exceptions import RayActorError
 
 from trialbed.records import Record
 from trialbed.worker import message_line
+from trialbed_ray._connection import LONGEST
 from trialbed_ray._messages import TO_BRIDGE, Connect, Connected, EndPlace, MakePlace, PlaceGone
 from trialbed_ray._place import PlaceActor
 
@@ -41,8 +42,9 @@ class Bridge:
     def __init__(self, order: Connect, out: int) -> None:
         self._setup = order.setup.model_dump_json()
         self._out = out
+        # Those that shall be there; all whose end is waited for.
         self._places: dict[int, Any] = {}
-        self._ended: set[int] = set()
+        self._watching: dict[int, asyncio.Task[None]] = {}
         options = {"num_cpus": order.cpus, "memory": order.memory, "scheduling_strategy": "SPREAD"}
         # Nobody reads its list of tasks here.
         self._kind = ray.remote(max_restarts=0, max_task_retries=0, enable_task_events=False, **options)(PlaceActor)
@@ -50,23 +52,21 @@ class Bridge:
     async def run(self, reader: asyncio.StreamReader) -> None:
         """Serve until the input ends, and the places have ended their workers, with which the engine has hung up."""
         self._say(Connected(host=ray.util.get_node_ip_address()))
-        watching: dict[int, asyncio.Task[None]] = {}
         while line := await reader.readline():
             match TO_BRIDGE.validate_json(line):
                 case MakePlace() as order:
                     # Before the next message, which may end it.
                     self._places[order.place] = actor = self._make(order)
-                    watching[order.place] = asyncio.create_task(self._watch(order, actor))
+                    self._watching[order.place] = asyncio.create_task(self._watch(order, actor))
                 case EndPlace(place=number):
-                    self._ended.add(number)
-                    _kill(self._places.get(number))
+                    _kill(self._places.pop(number, None))
                 case message:
                     raise ValueError(f"a second {message.type}")
         # Those that were to end, such as actors that begin, are not waited for.
-        leaving = [task for number, task in watching.items() if number not in self._ended]
+        leaving = [self._watching[number] for number in self._places]
         with suppress(ValueError):  # there are none
             await asyncio.wait(leaving, timeout=LAST)
-        for task in watching.values():
+        for task in self._watching.values():
             task.cancel()
 
     def _make(self, order: MakePlace) -> Any:
@@ -86,7 +86,9 @@ class Bridge:
             reason = _reason(error)
         finally:
             # It may only have been out of reach.
-            _kill(self._places.pop(order.place))
+            _kill(actor)
+            self._places.pop(order.place, None)
+            del self._watching[order.place]
         self._say(PlaceGone(place=order.place, reason=reason))
 
     def _say(self, message: Record) -> None:
@@ -115,22 +117,20 @@ def _reason(error: Exception) -> str:
     return re.sub(r"[Tt]he actor\b( [0-9a-f]{8,})?", "its actor", known)[:SHOWN].rstrip(". ")
 
 
-async def _serve(order: Connect, out: int) -> None:
+async def _serve(out: int) -> None:
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
+    reader = asyncio.StreamReader(limit=LONGEST)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    if not (line := await reader.readline()):
+        return
+    order = TO_BRIDGE.validate_json(line)
+    if not isinstance(order, Connect):
+        sys.exit("the first message must be connect")
+    try:
+        ray.init(address=order.address or "auto", log_to_driver=False, logging_level="ERROR")
+    except ConnectionError as error:
+        sys.exit(f"there is no cluster at {order.address or 'the address that Ray knows'}: {_reason(error)}")
     await Bridge(order, out).run(reader)
-
-
-def _first_line() -> bytes:
-    """Read the first line and no more: the rest is read by the event loop."""
-    found = bytearray()
-    while not found.endswith(b"\n"):
-        byte = os.read(0, 1)
-        if not byte:
-            sys.exit(0)
-        found += byte
-    return bytes(found)
 
 
 def main() -> None:
@@ -138,15 +138,8 @@ def main() -> None:
     # Whatever Ray prints must not be among the messages.
     out = os.dup(1)
     os.dup2(2, 1)
-    order = TO_BRIDGE.validate_json(_first_line())
-    if not isinstance(order, Connect):
-        sys.exit("the first message must be connect")
     try:
-        ray.init(address=order.address or "auto", log_to_driver=False, logging_level="ERROR")
-    except ConnectionError as error:
-        sys.exit(f"there is no cluster at {order.address or 'the address that Ray knows'}: {_reason(error)}")
-    try:
-        asyncio.run(_serve(order, out))
+        asyncio.run(_serve(out))
     finally:
         ray.shutdown()
 

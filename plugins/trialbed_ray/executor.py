@@ -108,9 +108,7 @@ class RayExecutor(Executor):
     def refuse(self, node: str) -> None:
         """Run no more trials there: each of its actors ends with its trial, and Ray is asked for others elsewhere."""
         self._accepted.discard(node)
-        for place in [*self._places.open.values()]:
-            if place.node == node and not place.busy:
-                self._places.shun(place)
+        self._places.shun(node)
 
     async def lose(self, node: str) -> None:
         """End the actors of a node."""
@@ -148,10 +146,8 @@ class RayExecutor(Executor):
             return LostTrial(place.node, str(lost))
         finally:
             place.busy = False
-            if place.node not in self._accepted:
-                self._places.shun(place)
-            elif not isinstance(answer, Executed):
-                # It is lost, or the trial was given up. Free at once, it would take trial after trial.
+            # Where it is lost, or the trial was given up, it would be free at once, and take trial after trial.
+            if place.node not in self._accepted or not isinstance(answer, Executed):
                 self._places.drop(place)
             self._places.wake()
         if isinstance(answer, Executed):

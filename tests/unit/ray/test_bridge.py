@@ -57,6 +57,7 @@ class Played:
         self.actors: list[Actor] = []
         self.made = 0
         self.death: Exception = RuntimeError("it was killed")
+        self.kills = True
         self.asked: list[dict[str, Any]] = []
         self.bridge: Callable[[int], Any]
         self.util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.7")
@@ -79,15 +80,17 @@ class Played:
     def kill(self, actor: Actor) -> None:
         if not actor.ended.is_set():
             self.events.append("killed")
-        actor.killed = True
-        actor.ended.set()
+        if self.kills:
+            actor.killed = True
+            actor.ended.set()
 
 
 class Served:
     """A bridge, and what it says."""
 
-    def __init__(self, reader: asyncio.StreamReader, said: asyncio.StreamReader) -> None:
+    def __init__(self, bridge: Any, reader: asyncio.StreamReader, said: asyncio.StreamReader) -> None:
         self._reader, self._said = reader, said
+        self.bridge = bridge
 
     def make(self, place: int, *shunned: str) -> None:
         self.send(MakePlace(place=place, host="10.0.0.7", port=7, token=f"token-{place}", shunned=shunned))
@@ -108,9 +111,10 @@ async def served(played: Played) -> AsyncIterator[Served]:
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(said), os.fdopen(end, "rb")
     )
-    running = asyncio.create_task(played.bridge(out).run(reader))
+    bridge = played.bridge(out)
+    running = asyncio.create_task(bridge.run(reader))
     try:
-        yield Served(reader, said)
+        yield Served(bridge, reader, said)
     finally:
         reader.feed_eof()
         async with asyncio.timeout(60):
@@ -151,6 +155,9 @@ async def test_places_are_made_and_their_ends_are_told(played: Played) -> None:
         assert await one.next() == {"type": "gone", "place": 3, "reason": "it was killed"}
         played.actors[0].ended.set()
         assert await one.next() == {"type": "gone", "place": 2, "reason": "its node has ended it"}
+        kept = {name: value for name, value in vars(one.bridge).items() if isinstance(value, (dict, set, list))}
+        assert kept
+        assert not any(kept.values()), "of places that are gone"
     assert "serves token-2 at 10.0.0.7:7" in played.events
     assert played.asked == [{}, {}, {"label_selector": {"ray.io/node-id": "!in(4711,5822)"}}]
 
@@ -176,3 +183,12 @@ async def test_places_end_their_workers_before_they_are_killed(played: Played) -
         played.actors[0].ended.set()  # the engine hangs up on one of them
     await asyncio.sleep(0)
     assert played.events[2:] == ["has ended its workers", "killed"]
+
+
+async def test_places_that_were_to_end_are_not_waited_for(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed_ray.bridge.LAST", 3600.0)
+    played.kills = False
+    async with served(played) as one:
+        await started(one)
+        one.send(EndPlace(place=2))
+    assert played.events[-1] == "killed"

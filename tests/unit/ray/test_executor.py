@@ -15,14 +15,14 @@ import pytest
 from support.cases import for_each
 
 from trialbed.contracts import LostTrial, Sandbox
-from trialbed.errors import DriverBroken, DriverNotFound, NothingMeasured, UsageError
+from trialbed.errors import DriverBroken, DriverNotFound, NothingMeasured, SettingsError, UsageError
 from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_ray import _link, _places
 from trialbed_ray._messages import Greeting
 from trialbed_ray.executor import RayExecutor
 
 BRIDGE = """
-import json, os, socket, sys, threading
+import json, os, socket, sys, threading, time
 
 def say(**message):
     print(json.dumps(message), flush=True)
@@ -42,6 +42,8 @@ class Place(threading.Thread):
         self.connection = socket.create_connection((made["host"], made["port"]))
 
     def run(self):
+        while os.path.exists("hold"):
+            time.sleep(0.01)
         send(self.connection, token=self.made["token"], address="10.0.0.8", node=f"node-{self.node}-of-the-cluster")
         stream = self.connection.makefile("rb")
         while prefix := stream.read(4):
@@ -89,7 +91,11 @@ class Place(threading.Thread):
             print("no message", flush=True)
         elif query == "garbage of a place":
             send(self.connection, type="answered")
+        elif query == "too long":
+            self.connection.sendall(b"\\xff" * 4)
         elif query != "wait":
+            while query == "end when told" and not os.path.exists("told"):
+                time.sleep(0.01)
             found = {"started_at": "2026-01-01T00:00:00Z", "wall_time": 1.0, "answer": {"final_answer": "yes"}}
             return self.answer(asked, "executed", outcome=found)
         return True
@@ -114,6 +120,7 @@ for line in sys.stdin:
 
 
 NODE_0, NODE_1 = "10.0.0.8/node-0", "10.0.0.8/node-1"
+SHUNNED = '["node-1-of-the-cluster"]'
 
 
 def spec(query: str, framework: str = "f") -> TrialSpec:
@@ -158,6 +165,10 @@ async def entered(**attributes: Any) -> AsyncIterator[RayExecutor]:
         for node in executor.nodes():
             executor.accept(node.name)
         yield executor
+
+
+def lines(file: Path) -> list[str]:
+    return file.read_text(encoding="utf-8").splitlines()
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -257,35 +268,94 @@ async def test_a_place_that_can_run_nothing_is_not_used_again() -> None:
             assert isinstance(await executor.execute(spec("full disk there")), Outcome)
 
 
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("garbage of a place", "it has sent a message that cannot be read"),
+        ("too long", "a message has 4294967295 bytes, more than 67108864"),
+    ],
+)
 @pytest.mark.usefixtures("folder")
-async def test_a_message_of_a_place_that_cannot_be_read_costs_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_places, "WORDS", 0.0)
+async def test_a_message_of_a_place_that_cannot_be_read_costs_the_place(query: str, reason: str) -> None:
     async with entered() as executor:
-        lost = await executor.execute(spec("garbage of a place"))
+        lost = await executor.execute(spec(query))
         assert isinstance(lost, LostTrial)
-        assert lost.reason == "its connection has ended"
+        assert lost.reason == reason
         assert sum(node.capacity for node in executor.nodes()) == 3
+        await until(lambda: executor.absence == reason)
 
 
 async def test_a_trial_that_is_given_up_costs_its_place(at_once: Path) -> None:
     async with entered() as executor:
+        executor.connect("http://10.0.0.7:1")
         given_up = asyncio.create_task(executor.execute(spec("wait")))
         await asyncio.sleep(0)
         given_up.cancel()
         await asyncio.wait([given_up])
         assert sum(node.capacity for node in executor.nodes()) == 3
         await until(lambda: sum(node.capacity for node in executor.nodes()) == 4)
-    assert (at_once / "made").read_text(encoding="utf-8").splitlines() == ["[]"] * 5
+        await until(lambda: len(lines(at_once / "servers")) == 5)
+    assert lines(at_once / "made") == ["[]"] * 5
+    assert lines(at_once / "servers") == ["http://10.0.0.7:1"] * 5, "the one that was made anew has it, too"
+
+
+@pytest.mark.usefixtures("folder")
+async def test_a_place_is_made_anew_with_longer_pauses_until_it_has_run_a_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_places, "PAUSES", (0.0, 3600.0))
+    async with entered(concurrency=1) as executor:
+        for query, kind in (("good", Outcome), ("be lost", LostTrial)) * 2:
+            assert isinstance(await executor.execute(spec(query)), kind)
+            await until(lambda: len(executor.nodes()) == 1)
+            for node in executor.nodes():
+                executor.accept(node.name)
+        assert isinstance(await executor.execute(spec("be lost")), LostTrial)
+        executor.patience = 0.2
+        lost = await executor.execute(spec("good"))
+        assert isinstance(lost, LostTrial)
+        assert lost.node == "the cluster"
 
 
 async def test_a_node_that_is_refused_gets_no_places_until_it_is_accepted_again(at_once: Path) -> None:
     async with entered() as executor:
         executor.refuse(NODE_1)
-        await until(lambda: len((at_once / "made").read_text(encoding="utf-8").splitlines()) > 6)
+        await until(lambda: len(lines(at_once / "made")) > 6)
+        assert executor.absence == "its node gets no more trials"
         executor.accept(NODE_1)
         await until(lambda: sum(node.capacity for node in executor.nodes()) == 4)
-    shunned = (at_once / "made").read_text(encoding="utf-8").splitlines()
-    assert shunned[:6] == ["[]"] * 4 + ['["node-1-of-the-cluster"]'] * 2
+    assert lines(at_once / "made")[:6] == ["[]"] * 4 + [SHUNNED] * 2
+
+
+async def test_a_place_that_comes_late_to_a_node_that_is_refused_is_given_up(at_once: Path) -> None:
+    async with entered() as executor:
+        (at_once / "hold").touch()
+        await executor.lose(NODE_1)
+        await until(lambda: len(lines(at_once / "made")) == 6)
+        executor.refuse(NODE_0)  # the sixth was asked for before that, and comes from there
+        await until(lambda: len(lines(at_once / "made")) == 8)
+        opened: set[str] = set()
+        (at_once / "hold").unlink()
+
+        def all_are_there() -> bool:
+            opened.update(node.name for node in executor.nodes())
+            return sum(node.capacity for node in executor.nodes()) == 4
+
+        await until(all_are_there)
+        assert opened == {NODE_1}
+
+
+async def test_a_node_that_is_refused_while_all_its_places_are_busy_gets_no_others(at_once: Path) -> None:
+    async with entered() as executor:
+        running = [asyncio.create_task(executor.execute(spec("end when told"))) for _ in range(4)]
+        await asyncio.sleep(0)
+        executor.refuse(NODE_1)
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 2)]
+        (at_once / "told").touch()
+        assert [type(ended) for ended in await asyncio.gather(*running)] == [Outcome] * 4
+        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2)]
+        await until(lambda: len(lines(at_once / "made")) > 4)
+    assert lines(at_once / "made")[4] == SHUNNED
 
 
 async def test_nobody_else_is_taken_for_a_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,6 +384,16 @@ def _framed(text: bytes) -> bytes:
 async def test_an_address_that_is_not_this_machines_is_refused() -> None:
     with pytest.raises(NothingMeasured, match=r"cannot connect with 192\.0\.2\.77: .*--executor-option host=ADDRESS"):
         async with entered(options={"host": "192.0.2.77"}):
+            """Never entered."""
+
+
+@pytest.mark.usefixtures("folder")
+async def test_certificates_that_cannot_be_used_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_USE_TLS", "1")
+    monkeypatch.setenv("RAY_TLS_SERVER_CERT", "/missing/certificate.pem")
+    monkeypatch.delenv("RAY_TLS_SERVER_KEY", raising=False)
+    with pytest.raises(SettingsError, match=r"\(RAY_TLS_SERVER_CERT=/missing/certificate\.pem, RAY_TLS_SERVER_KEY=, "):
+        async with entered():
             """Never entered."""
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import psutil
 import pytest
 
-from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
+from trialbed.contracts import Sandbox
+from trialbed.errors import DriverBroken
+from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_adapter_lab.hostile import install_hostile_adapter
+from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_ray import _connection
 from trialbed_ray._connection import PlaceConnection
 from trialbed_ray._messages import (
@@ -33,6 +39,7 @@ from trialbed_ray._place import Place
 
 SECURED = """
 import asyncio, os, ssl, sys
+from trialbed.errors import SettingsError
 from trialbed_ray._connection import PlaceConnection, security
 from trialbed_ray._messages import EndPlace
 
@@ -55,6 +62,11 @@ async def main():
     except ssl.SSLError as error:
         print("refused" if "CERTIFICATE_REQUIRED" in str(error) else error)
     server.close()
+    del os.environ["RAY_TLS_CA_CERT"]
+    try:
+        security(ssl.Purpose.CLIENT_AUTH)
+    except SettingsError as error:
+        print("RAY_TLS_CA_CERT=)" in str(error))
 
 asyncio.run(main())
 """
@@ -72,8 +84,21 @@ def spec(does: str) -> TrialSpec:
     )
 
 
+async def refuse(*_: object) -> NoReturn:
+    raise DriverBroken("\udc80 is no name")
+
+
+class UnreadableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("there is no text")
+
+
+async def raise_unreadable(*_: object) -> NoReturn:
+    raise UnreadableError
+
+
 @asynccontextmanager
-async def served() -> AsyncIterator[tuple[PlaceConnection, asyncio.Task[None]]]:
+async def served(**settings: Any) -> AsyncIterator[tuple[PlaceConnection, asyncio.Task[None]]]:
     """The engine's end of a connection with a place, and the place's work."""
     taken: asyncio.Queue[PlaceConnection] = asyncio.Queue()
 
@@ -81,7 +106,7 @@ async def served() -> AsyncIterator[tuple[PlaceConnection, asyncio.Task[None]]]:
         await taken.put(PlaceConnection(reader, writer))
 
     async with asyncio.timeout(120), await asyncio.start_server(take, "127.0.0.1", 0) as server:
-        place = Place(PlaceSetup(options={"memory": "1G"}).model_dump_json())
+        place = Place(PlaceSetup(options={"memory": "1G"}, **settings).model_dump_json())
         port = server.sockets[0].getsockname()[1]
         serving = asyncio.create_task(place.serve("127.0.0.1", port, "its-token"))
         engine = await taken.get()
@@ -89,16 +114,22 @@ async def served() -> AsyncIterator[tuple[PlaceConnection, asyncio.Task[None]]]:
         assert greeting == Greeting(token="its-token", address="10.0.0.8", node="4711")
         yield engine, serving
         engine.close()
-        await serving
+        with suppress(ValueError):  # of a message that is too long
+            await serving
 
 
 @pytest.fixture(autouse=True)
-def on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    environment = dict(os.environ)
     util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.8")
     context = SimpleNamespace(get_node_id=lambda: "4711")
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(util=util, get_runtime_context=lambda: context))
     install_hostile_adapter(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    yield
+    # Places forget most of what is there.
+    os.environ.clear()
+    os.environ.update(environment)
 
 
 async def test_a_place_describes_runs_trials_and_says_what_cannot_be_done() -> None:
@@ -116,6 +147,57 @@ async def test_a_place_describes_runs_trials_and_says_what_cannot_be_done() -> N
         failed = ANSWER.validate_json(await engine.read())
         assert isinstance(failed, NotDone)
         assert (failed.number, failed.error) == (3, "DriverNotFound")
+
+
+async def test_a_place_forgets_the_keys_of_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {"RAY_AUTH_TOKEN": "of-the-cluster", "TRIALBED_WORKER_TRIALS": "7"}
+    for name, value in {"OPENAI_API_KEY": "sk-canary", "TRIALBED_TOKEN": "sk-canary", **own}.items():
+        monkeypatch.setenv(name, value)
+    async with served():
+        assert "sk-canary" not in os.environ.values()
+        assert own.items() <= os.environ.items()
+
+
+async def test_workers_of_a_place_are_in_the_sandbox_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered: list[Sandbox | None] = []
+
+    async def describe(self: LocalExecutor, _: str) -> NoReturn:
+        entered.append(self.sandbox)
+        raise DriverBroken("no worker")
+
+    monkeypatch.setattr(LocalExecutor, "describe", describe)
+    (tmp_path / "store").touch()
+    hidden = (str(tmp_path / "store"), str(tmp_path / "on-the-other-machine-only"))
+    for settings in ({"sandbox": "process", "hidden": hidden}, {}):
+        async with served(**settings) as (engine, _):
+            engine.send(Describe(number=1, framework="hostile"))
+            await engine.read()
+    assert entered == [Sandbox("process", (tmp_path / "store",)), None]
+
+
+async def test_an_answer_that_cannot_be_written_is_told_or_costs_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Outcome(started_at=datetime.now(UTC), wall_time=1.0)
+
+    async def execute(*_: object) -> Outcome:
+        return found.model_copy(update={"node": "\udc80"})
+
+    monkeypatch.setattr(LocalExecutor, "execute", execute)
+    monkeypatch.setattr(LocalExecutor, "describe", refuse)
+    async with served() as (engine, serving):
+        engine.send(Describe(number=1, framework="hostile"))
+        refused = ANSWER.validate_json(await engine.read())
+        assert refused == NotDone(number=1, error="DriverBroken", message="? is no name")
+        engine.send(Execute(number=2, spec=spec("good")))
+        failed = ANSWER.validate_json(await engine.read())
+        assert isinstance(failed, NotDone)
+        assert (failed.number, failed.error) == (2, "PydanticSerializationError")
+        monkeypatch.setattr(LocalExecutor, "describe", raise_unreadable)
+        engine.send(Describe(number=3, framework="hostile"))
+        with pytest.raises((EOFError, OSError)):
+            await engine.read()
+        await serving
 
 
 async def test_a_place_ends_its_workers_when_the_engine_hangs_up() -> None:
@@ -144,8 +226,9 @@ async def test_a_place_that_cannot_reach_the_engine_says_so(monkeypatch: pytest.
 async def test_a_message_that_is_too_long_ends_the_connection() -> None:
     async with served() as (engine, serving):
         engine._writer.write(b"\xff" * 8)
-        await serving
-        with pytest.raises(EOFError):
+        with pytest.raises(ValueError, match="a message has 4294967295 bytes, more than 67108864"):
+            await serving
+        with pytest.raises((EOFError, OSError)):
             await engine.read()
 
 
@@ -159,4 +242,4 @@ def test_connections_are_as_secure_as_the_cluster(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("RAY_TLS_CA_CERT", certificate)
     # In a process of its own: tests read no certificates.
     done = subprocess.run([sys.executable, "-c", SECURED], check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines() == ['{"type":"end","place":7} True', "refused"]
+    assert done.stdout.splitlines() == ['{"type":"end","place":7} True', "refused", "True"]
