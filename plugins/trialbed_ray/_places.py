@@ -147,6 +147,7 @@ class Places:
         self._change = asyncio.Event()
         self._keeping: list[asyncio.Task[None]] = []
         self._listening: asyncio.Server | None = None
+        self._greeting: set[asyncio.StreamWriter] = set()
         self._renewed = 0
         self._renewal: asyncio.TimerHandle | None = None
         self._link = Link(order, self._take, self._disconnect)
@@ -176,6 +177,8 @@ class Places:
         self._expect(there=True)
         if self._listening is not None:
             self._listening.close()
+        for writer in self._greeting:
+            writer.transport.abort()
         for task in self._keeping:
             task.cancel()
         if self._keeping:
@@ -223,14 +226,17 @@ class Places:
                 self._link.send(EndPlace(place=place.number))
 
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._greeting.add(writer)
         try:
             connection = PlaceConnection(reader, writer)
             async with asyncio.timeout(GREETING):
                 greeting = Greeting.model_validate_json(await connection.read(SHORT))
             self._awaited.pop(greeting.token).set_result((greeting, connection))
-        except (EOFError, OSError, ValueError, KeyError):
+        except (EOFError, OSError, ValueError, KeyError, asyncio.CancelledError):
             # Not a place, or one that is given up.
             writer.transport.abort()
+        finally:
+            self._greeting.discard(writer)
 
     async def _keep(self) -> None:
         """Make a place, and another one when it is gone, as often as that happens."""

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -353,7 +353,7 @@ async def test_a_node_that_is_refused_while_all_its_places_are_busy_gets_no_othe
         assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 2)]
         (at_once / "told").touch()
         assert [type(ended) for ended in await asyncio.gather(*running)] == [Outcome] * 4
-        assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2)]
+        assert [node.name for node in executor.nodes()] == [NODE_0]
         await until(lambda: len(lines(at_once / "made")) > 4)
     assert lines(at_once / "made")[4] == SHUNNED
 
@@ -374,6 +374,17 @@ async def test_nobody_else_is_taken_for_a_place(folder: Path, monkeypatch: pytes
             assert await reader.read() == b""
             writer.close()
         assert sum(node.capacity for node in executor.nodes()) == 4
+
+
+async def test_who_has_not_said_which_place_it_is_is_hung_up_on_at_the_end(folder: Path) -> None:
+    async with entered():
+        [(host, port)] = {tuple(json.loads(line)) for line in (folder / "ports").read_text().splitlines()}
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(b"\x00")
+        await asyncio.sleep(0)
+    with suppress(ConnectionResetError):
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+    writer.close()
 
 
 def _framed(text: bytes) -> bytes:
