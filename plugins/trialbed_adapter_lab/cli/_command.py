@@ -22,7 +22,7 @@ EPILOG = """\b
 Examples:
   bench adapter new my-framework
   bench adapter check langgraph
-  bench adapter check langgraph:controlled --failed
+  bench adapter check langgraph:controlled --quick
   bench adapter check langgraph --hostile --sandbox process
   bench adapter list
 """
@@ -96,7 +96,6 @@ def new(name: str, output: Path, as_json: bool) -> None:
     help="Instead of the checks, draw conversations for this long, and print the shortest that breaks something as a "
     "test.",
 )
-@plain_option("--failed", is_flag=True, help="Run only the checks that failed last time; all, if none did.")
 @plain_option(
     "--hostile",
     is_flag=True,
@@ -118,7 +117,6 @@ def check(
     level: Level,
     quick: bool,
     fuzz: float | None,
-    failed: bool,
     hostile: bool,
     sandboxes: tuple[str, ...],
     yes: bool,
@@ -146,17 +144,14 @@ def check(
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
     from trialbed.records import framework_driver, framework_profile
-    from trialbed_adapter_lab.cli._failed import failed_checks, note_failed
     from trialbed_adapter_lab.cli._runner import choose, run_kit, show_report
 
-    if hostile and (checks or failed or quick or fuzz):
-        raise UsageError("--hostile runs attacks, not checks; leave out --check, --failed, --quick and --fuzz")
-    if fuzz and (checks or failed or quick):
-        raise UsageError("--fuzz draws conversations of its own; leave out --check, --failed and --quick")
+    if hostile and (checks or quick or fuzz):
+        raise UsageError("--hostile runs attacks, not checks; leave out --check, --quick and --fuzz")
+    if fuzz and (checks or quick):
+        raise UsageError("--fuzz draws conversations of its own; leave out --check and --quick")
     if sandboxes and not hostile:
         raise UsageError("--sandbox is for --hostile; the checks run without a sandbox")
-    if failed:
-        checks = failed_checks(name, checks)
     choose(checks, level, framework_profile(name))
     environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
     expand_profiles([name], (), {name: environment} if environment else {})
@@ -170,7 +165,6 @@ def check(
         return search(framework_driver(name), environment, fuzz, as_json=as_json)
     chosen = [argument for wanted in checks for argument in ("--check", wanted)]
     report = run_kit(framework_driver(name), environment, [*chosen, "--level", level, *["--quick"] * quick])
-    note_failed(name, report)
     if as_json:
         print_json(report.model_dump(mode="json") | {"badge": report.badge, "conformant": report.ok})
     else:
@@ -178,47 +172,29 @@ def check(
     return 0 if report.ok else 1
 
 
-@command.command("list", epilog="Example: bench adapter list --deviations")
-@plain_option(
-    "--deviations", is_flag=True, help="Load each adapter in its own process and show the deviations it declares."
-)
+@command.command("list", epilog="Example: bench adapter list")
 @env_dir_option
 @json_option
-def list_(deviations: bool, env_dir: Path | None, as_json: bool) -> None:
+def list_(env_dir: Path | None, as_json: bool) -> None:
     """List frameworks, their profiles and where each is installed.
 
     A framework is installed here or in its own environment; for others, the command that installs it is shown.
     Environments that a run from here would not use are listed by `bench env list` alone.
-    No adapter is loaded, except with --deviations, which shows how each framework deviates from the contract
-    according to its adapter.
+    No adapter is loaded: `bench adapter check` shows how a framework deviates from the contract.
     """
     from trialbed.cli.environments import environment_store
-    from trialbed_adapter_lab.cli._places import places, with_deviations
+    from trialbed_adapter_lab.cli._places import places
 
     found = places(environment_store(env_dir))
-    if deviations:
-        from rich.console import Console
-        from rich.progress import track
-
-        shown = Console(stderr=True)
-        loaded = track(with_deviations(found), "Loading adapters", len(found), console=shown, transient=True)
-        found = list(loaded)
     if as_json:
         print_json([place.as_json() for place in found])
         return
-    titles = ["framework", "profiles", "version", "adapter", "where", "deviations"]
-    _print_table(titles[: None if deviations else -1], [place.as_row() for place in found])
-    for place in found:
-        for declared in place.deviations or ():
-            click.echo(f"{declared['profile'] or place.framework}: {declared['text']}")
+    _print_table([place.as_row() for place in found])
     # Not in a cell, which a narrow terminal would break: it is there to be copied.
     absent = [place for place in found if place.where == "absent"]
     if absent:
         name, which = (absent[0].framework,) * 2 if len(absent) == 1 else ("NAME", "a framework that is missing")
         click.echo(f"install {which}: bench env add {name}")
-    for place in found:
-        if place.problem:
-            click.echo(f"{place.framework}: {place.problem}", err=True)
 
 
 def _free_names(name: str) -> AdapterNames:
@@ -258,10 +234,10 @@ def _describe(names: AdapterNames, output: Path, files: list[Path]) -> dict[str,
     }
 
 
-def _print_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def _print_table(rows: Iterable[Sequence[str]]) -> None:
     """Print as many columns as the terminal has room for: no name, which is there to be copied, is broken."""
     from trialbed.views import Table, print_tables
 
-    table = Table.of("", titles, (row[: len(titles)] for row in rows))
+    table = Table.of("", ("framework", "profiles", "version", "adapter", "where"), rows)
     narrow = replace(table.without("adapter"), narrow=table.without("adapter", "profiles"))
     print_tables([replace(table, narrow=narrow)], sys.stdout)

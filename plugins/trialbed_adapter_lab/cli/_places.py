@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
@@ -20,14 +17,10 @@ from trialbed.environments import (
     known_profiles,
     profiles_of,
 )
-from trialbed.records import FrameworkInfo, framework_name, with_profile
-from trialbed.worker import WORKER_MARK, worker_environment
+from trialbed.records import framework_name
 
 OWN = "trialbed"
 Where = Literal["here", "environment", "absent"]
-DESCRIBE = "import sys; from trialbed.worker import load_agent; print(load_agent(sys.argv[1])[1].model_dump_json())"
-LOADING = 120.0
-"""Seconds that an adapter may take to load."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +35,6 @@ class AdapterPlace:
         python: the interpreter that has the adapter.
         get: the command that gets an absent one.
         profiles: those that its adapter has; empty if it has none.
-        deviations: the adapter's, each with its profile; None if it was not loaded.
-        problem: why it cannot be loaded; empty if it can, or was not loaded.
     """
 
     framework: str
@@ -56,8 +47,6 @@ class AdapterPlace:
     python: str = ""
     get: str = ""
     profiles: tuple[str, ...] = ()
-    deviations: tuple[dict[str, str], ...] | None = None
-    problem: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return it for ``--json``."""
@@ -66,10 +55,9 @@ class AdapterPlace:
     def as_row(self) -> tuple[str, ...]:
         """Return it for the table."""
         where = {"here": "with Trialbed", "environment": self.environment, "absent": "not installed"}[self.where]
-        declared = "" if self.deviations is None else str(len(self.deviations))
         adapter = f"{self.adapter} {self.adapter_version}".strip()
         profiles = ", ".join(self.profiles)
-        return self.framework, profiles, self.version, adapter, where, "broken" if self.problem else declared
+        return self.framework, profiles, self.version, adapter, where
 
 
 def places(store: EnvironmentStore) -> list[AdapterPlace]:
@@ -89,12 +77,6 @@ def places(store: EnvironmentStore) -> list[AdapterPlace]:
         *map(_absent, set(FIRST_PARTY) - there),
     ]
     return sorted(found, key=lambda place: (place.framework, place.where != "here", place.version))
-
-
-def with_deviations(found: Iterable[AdapterPlace]) -> Iterator[AdapterPlace]:
-    """Add the deviations that each adapter declares: each is loaded, in a process of its own."""
-    with ThreadPoolExecutor(2) as pool:
-        yield from pool.map(_describe, found)
 
 
 def _here(name: str, driver: DriverInfo) -> AdapterPlace:
@@ -130,38 +112,3 @@ def _own(installed: InstalledEnvironment, labels: Sequence[str]) -> AdapterPlace
 
 def _absent(name: str) -> AdapterPlace:
     return AdapterPlace(name, "absent", get=f"bench env add {name}", profiles=known_profiles(name))
-
-
-def _describe(place: AdapterPlace) -> AdapterPlace:
-    if place.where == "absent":
-        return place
-    declared: list[dict[str, str]] = []
-    for profile in place.profiles or ("",):
-        name = with_profile(place.framework, profile) if profile else place.framework
-        info = _info(name, place)
-        if isinstance(info, str):
-            return replace(place, problem=info)
-        place = replace(place, version=info.version)
-        declared += [deviation.model_dump() | {"profile": profile} for deviation in info.deviations]
-    return replace(place, deviations=tuple(declared))
-
-
-def _info(name: str, place: AdapterPlace) -> FrameworkInfo | str:
-    """Load an adapter in a process of its own and return its description, or the reason why it cannot be loaded."""
-    command = [place.python, "-P", "-c", DESCRIBE, name]
-    variables = worker_environment("list", own_packages=place.where == "environment")
-    variables.pop(WORKER_MARK)
-    try:
-        done = subprocess.run(
-            command, env=variables, capture_output=True, text=True, errors="replace", timeout=LOADING, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return f"it did not load within {LOADING:.0f} seconds"
-    if done.returncode != 0:
-        reason = re.sub(r"^trialbed\.errors\.\w+: ", "", _last_line(done.stderr))
-        return reason or f"loading it ended with exit code {done.returncode}"
-    return FrameworkInfo.model_validate_json(_last_line(done.stdout))
-
-
-def _last_line(text: str) -> str:
-    return text.strip().rpartition("\n")[2]
