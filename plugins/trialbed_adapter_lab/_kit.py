@@ -21,10 +21,10 @@ from trialbed_adapter_lab.conformance import (
     CheckFinding,
     ConformanceReport,
     Level,
-    Outcome,
-    not_tried,
+    Tried,
+    try_out,
 )
-from trialbed_adapter_lab.errors import CheckFailed, NotTried
+from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     BLOCKED,
     Harness,
@@ -94,16 +94,9 @@ class Kit:
     def run(self, check: Check) -> CheckFinding:
         """Run one check."""
         begun = time.perf_counter()
-        outcome, message, cause = self._outcome(check)
-        outcome, message = self._with_declarations(check, outcome, message, _advice(check, cause))
-        return CheckFinding(
-            check=check.name,
-            level=check.level_for(self.profile),
-            outcome=outcome,
-            message=message,
-            cause=cause,
-            seconds=round(time.perf_counter() - begun, 3),
-        )
+        self._harness.oracle.about = check.name
+        tried = self._with_declarations(check, try_out(lambda: self._watch(check)))
+        return CheckFinding.of(check, check.level_for(self.profile), tried, begun)
 
     def check_declarations(self) -> list[CheckFinding]:
         """Return a finding for each declaration that names an unknown check."""
@@ -121,21 +114,12 @@ class Kit:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _outcome(self, check: Check) -> tuple[Outcome, str, str]:
-        """Return the outcome, its message and its cause."""
-        self._harness.oracle.about = check.name
+    def _watch(self, check: Check) -> None:
         try:
             with watchdog(self._runner.get_loop(), BLOCKED):
                 self._runner.run(self._run(check))
-        except CheckFailed as failed:
-            return "failed", str(failed), failed.cause
-        except NotTried as reason:
-            return "skipped", not_tried(reason), not_tried(reason)
         except LoopBlocked as blocked:
-            return "failed", _describe_block(blocked), "the event loop is blocked"
-        except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
-            return "error", "".join(traceback.format_exception(error)), ""
-        return "passed", "", ""
+            raise CheckFailed(_describe_block(blocked), "the event loop is blocked") from blocked
 
     async def _run(self, check: Check) -> None:
         before = asyncio.all_tasks()
@@ -145,22 +129,22 @@ class Kit:
             self._harness.clear()
             await _cancel_tasks(asyncio.all_tasks() - before)
 
-    def _with_declarations(self, check: Check, outcome: Outcome, message: str, advice: str) -> tuple[Outcome, str]:
+    def _with_declarations(self, check: Check, tried: Tried) -> Tried:
         """Return the outcome in the light of the adapter's declarations."""
         declared = next((item for item in self.agent_class.deviations if item.check == check.name), None)
-        level = check.level_for(self.profile)
-        if outcome == "failed":
+        level, advice = check.level_for(self.profile), f"{tried.message}\n{_advice(check, tried.cause)}"
+        if tried.outcome == "failed":
             if declared is None and level == "may":
-                return "finding", message
+                return tried._replace(outcome="finding")
             if declared is None:
-                return "failed", f"{message}\n{advice}"
+                return tried._replace(message=advice)
             if level == "must":
-                return "failed", f"{message}\n{advice}\ndeviations declares it, but a must cannot be declared"
+                return tried._replace(message=f"{advice}\ndeviations declares it, but a must cannot be declared")
             upstream = f" ({declared.upstream})" if declared.upstream else ""
-            return "declared", f"{declared.text}{upstream}\n{message}"
-        if outcome == "passed" and declared is not None:
-            return "outdated", _describe_outdated(check, declared)
-        return outcome, message
+            return tried._replace(outcome="declared", message=f"{declared.text}{upstream}\n{tried.message}")
+        if tried.outcome == "passed" and declared is not None:
+            return Tried("outdated", _describe_outdated(check, declared))
+        return tried
 
 
 def check_adapter(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from trialbed.records import CONTROLLED, Record
+from trialbed_adapter_lab.differences import shorten, show
+from trialbed_adapter_lab.errors import CheckFailed, NotTried
 
 UNKNOWN = 1000
 """The breadth of a check that no defect was tried on."""
@@ -88,9 +92,20 @@ ASKED_ON = "the model is asked again after its answer"
 """The cause of what fails because the adapter, or its framework, does not end with the model's answer."""
 
 
-def not_tried(reason: object) -> str:
-    """Return the message of a check that was skipped."""
-    return f"not tried: {reason}"
+def expect(right: bool, expected: str, seen: Any, cause: str = "") -> None:
+    """Fail unless the condition holds.
+
+    Args:
+        expected: in words.
+        seen: in words, or any value.
+        cause: common to all checks that fail for it.
+
+    Raises:
+        CheckFailed: with both, the seen one shortened.
+    """
+    if not right:
+        text = shorten(seen) if isinstance(seen, str) else show(seen)
+        raise CheckFailed(f"expected {expected}; seen: {text}", cause)
 
 
 Procedure = Callable[[Any], Coroutine[Any, Any, None]]
@@ -144,6 +159,27 @@ def _check(level: Level, reason: str, hint: str, binds: Bound, run: Procedure) -
     return Check(run.__name__, level, summary, reason, hint, run, binds)
 
 
+class Tried(NamedTuple):
+    """The outcome of a check's procedure, with its message and the cause of a failure."""
+
+    outcome: Outcome
+    message: str = ""
+    cause: str = ""
+
+
+def try_out(procedure: Callable[[], None]) -> Tried:
+    """Run a check's procedure; every error of it is an outcome."""
+    try:
+        procedure()
+    except CheckFailed as failed:
+        return Tried("failed", str(failed), failed.cause)
+    except NotTried as reason:
+        return Tried("skipped", f"not tried: {reason}", f"not tried: {reason}")
+    except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
+        return Tried("error", "".join(traceback.format_exception(error)))
+    return Tried("passed")
+
+
 class CheckFinding(Record):
     """The outcome of one check.
 
@@ -161,6 +197,12 @@ class CheckFinding(Record):
     message: str = ""
     cause: str = ""
     seconds: float = 0.0
+
+    @classmethod
+    def of(cls, check: Check, level: Level, tried: Tried, since: float) -> CheckFinding:
+        """Return the finding of a check that began at ``since``, on ``time.perf_counter``."""
+        seconds = round(time.perf_counter() - since, 3)
+        return cls(check=check.name, level=level, seconds=seconds, **tried._asdict())
 
     @property
     def ok(self) -> bool:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any, Unpack
 
 from trialbed_adapter_lab.checks._expectations import (
-    expect,
     expect_answer,
     expect_calls,
     expect_requests,
     expect_requests_at_least,
 )
 from trialbed_adapter_lab.checks._samples import TEXT
+from trialbed_adapter_lab.conformance import expect
 from trialbed_adapter_lab.harness import Harness, TrialRecord, TrialSettings, errs, returns, tool
 from trialbed_scripted import Line, Turn, ask, call, say
 

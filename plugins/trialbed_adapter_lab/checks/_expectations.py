@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from trialbed.records import Answer
-from trialbed_adapter_lab.conformance import ASKED_ON, FAILS, FAILS_EARLY
-from trialbed_adapter_lab.differences import differences, shorten, show, tell_texts_apart
+from trialbed_adapter_lab.conformance import ASKED_ON, FAILS, FAILS_EARLY, expect
+from trialbed_adapter_lab.differences import differences, show, tell_texts_apart
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import ObservedRequest, TrialRecord
 from trialbed_scripted import AFTER_THE_END
@@ -18,22 +18,6 @@ SHORT = 40
 
 CALLED = {"agent_class(": "__init__", "agent.bind_tools(": "bind_tools", "agent.answer(": "answer"}
 """The calls of an agent's methods by a worker -> the method."""
-
-
-def expect(right: bool, expected: str, seen: Any, cause: str = "") -> None:
-    """Fail unless the condition holds.
-
-    Args:
-        expected: in words.
-        seen: in words, or any value.
-        cause: common to all checks that fail for it.
-
-    Raises:
-        CheckFailed: with both, the seen one shortened.
-    """
-    if not right:
-        text = shorten(seen) if isinstance(seen, str) else show(seen)
-        raise CheckFailed(f"expected {expected}; seen: {text}", cause)
 
 
 def expect_equal(what: str, seen: Any, expected: Any, cause: str = "") -> None:

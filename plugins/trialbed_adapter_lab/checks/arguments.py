@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trialbed_adapter_lab.checks._conversations import converse
-from trialbed_adapter_lab.checks._expectations import expect, expect_equal, expect_requests, expect_results
+from trialbed_adapter_lab.checks._expectations import expect_equal, expect_requests, expect_results
 from trialbed_adapter_lab.checks._samples import TEXT
-from trialbed_adapter_lab.conformance import must, should
+from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.harness import Harness, tool
 from trialbed_scripted import ask, call
 

@@ -7,7 +7,6 @@ import json
 
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import (
-    expect,
     expect_answer,
     expect_calls,
     expect_equal,
@@ -16,7 +15,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_results,
     expect_words,
 )
-from trialbed_adapter_lab.conformance import must, should
+from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.harness import ApiReply, Barrier, Harness, ObservedCall, returns, tool
 from trialbed_scripted import ask, call, forever, say
 

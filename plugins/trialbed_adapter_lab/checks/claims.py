@@ -6,14 +6,8 @@ from typing import Any
 
 from trialbed.records import Answer, Usage
 from trialbed_adapter_lab.checks._conversations import converse
-from trialbed_adapter_lab.checks._expectations import (
-    expect,
-    expect_answer,
-    expect_equal,
-    expect_requests_at_least,
-    in_order,
-)
-from trialbed_adapter_lab.conformance import may, must, should
+from trialbed_adapter_lab.checks._expectations import expect_answer, expect_equal, expect_requests_at_least, in_order
+from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.harness import Harness, TrialRecord, breaks, errs, returns, tool
 from trialbed_scripted import ask, call, forever, say
 

@@ -8,13 +8,12 @@ from typing import Any
 from trialbed.wire import ModelMessage, OfferedTool
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse
 from trialbed_adapter_lab.checks._expectations import (
-    expect,
     expect_equal,
     expect_requests,
     expect_requests_at_least,
     expect_words,
 )
-from trialbed_adapter_lab.conformance import may, must, should
+from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.harness import (
     KEY,
     QUERY,

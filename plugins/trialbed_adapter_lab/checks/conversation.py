@@ -5,7 +5,6 @@ from __future__ import annotations
 from trialbed.wire.dialects import CHAT
 from trialbed_adapter_lab.checks._conversations import converse, echoes, parse
 from trialbed_adapter_lab.checks._expectations import (
-    expect,
     expect_answer,
     expect_calls,
     expect_equal,
@@ -14,7 +13,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_results,
     expect_words,
 )
-from trialbed_adapter_lab.conformance import must, should
+from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.harness import Harness
 from trialbed_scripted import ask, call, say
 

@@ -9,14 +9,13 @@ from contextlib import closing
 from trialbed.records import GIVE_UP
 from trialbed_adapter_lab.checks._conversations import ECHO, asks_echo, converse, echoes
 from trialbed_adapter_lab.checks._expectations import (
-    expect,
     expect_answer,
     expect_calls,
     expect_equal,
     expect_requests,
     expect_results,
 )
-from trialbed_adapter_lab.conformance import must, should
+from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (

@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Iterator
 
 from trialbed_adapter_lab.checks._conversations import asks_echo
-from trialbed_adapter_lab.checks._expectations import expect, expect_answer, expect_equal, expect_no_failure
-from trialbed_adapter_lab.conformance import must, should
+from trialbed_adapter_lab.checks._expectations import expect_answer, expect_equal, expect_no_failure
+from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.harness import (
     Harness,
     Latch,

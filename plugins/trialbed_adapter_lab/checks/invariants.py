@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse_on_everything
-from trialbed_adapter_lab.checks._expectations import expect
-from trialbed_adapter_lab.conformance import Check
+from trialbed_adapter_lab.conformance import Check, expect
 from trialbed_adapter_lab.harness import (
     Harness,
     Invariant,

@@ -8,14 +8,13 @@ from typing import Any
 from trialbed.records import ApiRef
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, echoes, expect_fresh_trial
 from trialbed_adapter_lab.checks._expectations import (
-    expect,
     expect_answer,
     expect_calls,
     expect_equal,
     expect_requests_at_least,
     expect_words,
 )
-from trialbed_adapter_lab.conformance import must, should
+from trialbed_adapter_lab.conformance import expect, must, should
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import (
     Barrier,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from trialbed_adapter_lab.checks._conversations import asks_echo, echoes
-from trialbed_adapter_lab.checks._expectations import expect, expect_answer, expect_calls, expect_equal, expect_requests
-from trialbed_adapter_lab.conformance import may, must, should
+from trialbed_adapter_lab.checks._expectations import expect_answer, expect_calls, expect_equal, expect_requests
+from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.harness import Harness
 from trialbed_scripted import ask, call, forever, say
 

@@ -13,15 +13,9 @@ from trialbed_adapter_lab.checks._conversations import (
     converse_on_everything,
     echoes,
 )
-from trialbed_adapter_lab.checks._expectations import (
-    expect,
-    expect_answer,
-    expect_calls,
-    expect_equal,
-    expect_requests,
-)
+from trialbed_adapter_lab.checks._expectations import expect_answer, expect_calls, expect_equal, expect_requests
 from trialbed_adapter_lab.checks._samples import long_text
-from trialbed_adapter_lab.conformance import may, must, should
+from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.harness import (
     ApiReply,

@@ -8,14 +8,13 @@ from typing import Any
 
 from trialbed_adapter_lab.checks._conversations import converse
 from trialbed_adapter_lab.checks._expectations import (
-    expect,
     expect_calls,
     expect_equal,
     expect_requests,
     expect_requests_at_least,
 )
 from trialbed_adapter_lab.checks.arguments import HOSTILE_NAMES
-from trialbed_adapter_lab.conformance import Check, must, should
+from trialbed_adapter_lab.conformance import Check, expect, must, should
 from trialbed_adapter_lab.harness import Harness, ObservedRequest, tool
 from trialbed_scripted import ask, call
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from trialbed_adapter_lab.checks._conversations import asks_echo, converse, parse
 from trialbed_adapter_lab.checks._expectations import (
-    expect,
     expect_answer,
     expect_calls,
     expect_equal,
@@ -15,7 +14,7 @@ from trialbed_adapter_lab.checks._expectations import (
     expect_text,
 )
 from trialbed_adapter_lab.checks._samples import TEXT
-from trialbed_adapter_lab.conformance import may, must, should
+from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.harness import Harness, returns, tool
 from trialbed_scripted import ask, call, say
 

@@ -79,20 +79,6 @@ class PluginSubject:
             raise CheckFailed(f"expected {what}; seen: {said}{own_line(self.module, error)}") from error
 
 
-def expect(right: bool, expected: str, seen: Any) -> None:
-    """Fail unless the condition holds.
-
-    Args:
-        expected: in words.
-        seen: in words, or any value.
-
-    Raises:
-        CheckFailed: with both, the seen one shortened.
-    """
-    if not right:
-        raise CheckFailed(f"expected {expected}; seen: {shorten(seen) if isinstance(seen, str) else show(seen)}")
-
-
 def expect_kind(what: str, value: Any, kind: type) -> None:
     """Fail unless a value is of a type.
 

@@ -13,9 +13,9 @@ from trialbed.drivers import list_drivers
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Api, Query
 from trialbed.settings import data_dir
-from trialbed_adapter_lab.conformance import may, must
+from trialbed_adapter_lab.conformance import expect, may, must
 from trialbed_adapter_lab.errors import NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
 
 UNKNOWN = "no-such-test-set"
 SHOWN = 3

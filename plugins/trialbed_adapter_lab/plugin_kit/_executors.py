@@ -16,10 +16,10 @@ from trialbed.errors import DriverError, UsageError
 from trialbed.files import temporary_folder
 from trialbed.import_path import put_first, take_away
 from trialbed.records import FrameworkInfo, Limits, Outcome, TrialKey, TrialSpec
-from trialbed_adapter_lab.conformance import must
+from trialbed_adapter_lab.conformance import expect, must
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.hostile import install_hostile_adapter
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
 from trialbed_adapter_lab.plugin_kit._samples import ENDPOINT
 
 AGENT = "hostile"

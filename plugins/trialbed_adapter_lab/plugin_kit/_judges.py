@@ -9,10 +9,10 @@ from typing import Any, cast
 from trialbed.contracts import STATUS_VALUES, Candidate, Judge, Preference, Verdict
 from trialbed.errors import JudgeError, ModelFailed
 from trialbed.scoring import ScoreContext
-from trialbed_adapter_lab.conformance import may, must
+from trialbed_adapter_lab.conformance import expect, may, must
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
 from trialbed_adapter_lab.plugin_kit._samples import ENDPOINT, model_that_says, sample_trials
 
 CLOSE = 1e-9

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-import traceback
 from collections.abc import Callable, Collection, Mapping
 
-from trialbed_adapter_lab.conformance import Check, CheckFinding, ConformanceReport, Outcome, not_tried
-from trialbed_adapter_lab.errors import CheckFailed, NotTried
+from trialbed_adapter_lab.conformance import Check, CheckFinding, ConformanceReport, try_out
 from trialbed_adapter_lab.plugin_kit import _datasets, _executors, _judges, _models, _scorers, _selectors, _simulators
 from trialbed_adapter_lab.plugin_kit._check import PluginSubject
 
@@ -75,23 +73,8 @@ def misfit_report(name: str, message: str) -> ConformanceReport:
 
 def _run(check: Check, subject: PluginSubject) -> CheckFinding:
     begun = time.perf_counter()
-    outcome, message = _outcome(check, subject)
-    cause = message if outcome == "skipped" else ""
-    seconds = round(time.perf_counter() - begun, 3)
-    return CheckFinding(
-        check=check.name, level=check.level, outcome=outcome, message=message, cause=cause, seconds=seconds
-    )
-
-
-def _outcome(check: Check, subject: PluginSubject) -> tuple[Outcome, str]:
-    try:
-        asyncio.run(check.run(subject))
-    except CheckFailed as failed:
-        if check.level == "may":
-            return "finding", str(failed)
-        return "failed", f"{failed}\nwhy: {check.reason}\nhint: {check.hint}"
-    except NotTried as reason:
-        return "skipped", not_tried(reason)
-    except Exception as error:  # noqa: BLE001 - any error of a check is reported with it
-        return "error", "".join(traceback.format_exception(error))
-    return "passed", ""
+    tried = try_out(lambda: asyncio.run(check.run(subject)))
+    if tried.outcome == "failed":
+        advice = f"{tried.message}\nwhy: {check.reason}\nhint: {check.hint}"
+        tried = tried._replace(outcome="finding") if check.level == "may" else tried._replace(message=advice)
+    return CheckFinding.of(check, check.level, tried, begun)

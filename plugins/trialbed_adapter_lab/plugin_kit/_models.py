@@ -20,10 +20,10 @@ from trialbed.errors import TrialbedError, UsageError
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed.wire.dialects import CHAT, dialect
-from trialbed_adapter_lab.conformance import may, must
+from trialbed_adapter_lab.conformance import expect, may, must
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
 from trialbed_adapter_lab.plugin_kit._samples import sample_queries
 
 MOST = 20

@@ -13,10 +13,10 @@ from trialbed.installed import offers
 from trialbed.plugins import GROUP, described_scores, empty_manager, register
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
-from trialbed_adapter_lab.conformance import may, must
+from trialbed_adapter_lab.conformance import expect, may, must
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
 from trialbed_adapter_lab.plugin_kit._samples import sample_trials
 
 

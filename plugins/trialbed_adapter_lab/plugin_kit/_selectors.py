@@ -9,10 +9,10 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import ToolSelector
 from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, Query
-from trialbed_adapter_lab.conformance import may, must
+from trialbed_adapter_lab.conformance import expect, may, must
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
 from trialbed_adapter_lab.plugin_kit._samples import STRANGE, model_that_says, sample_dataset, sample_queries
 
 REPLY = "[1, 2]"

@@ -11,10 +11,10 @@ from trialbed.contracts import ApiRefused, Simulation, Simulator, World
 from trialbed.errors import SimulationError
 from trialbed.own_thread import StuckCode
 from trialbed.records import Api, Json
-from trialbed_adapter_lab.conformance import must
+from trialbed_adapter_lab.conformance import expect, must
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
 from trialbed_adapter_lab.plugin_kit._samples import STRANGE, model_that_says, sample_queries
 
 WRONG: tuple[dict[str, Json], ...] = (
