@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from trialbed import views
-from trialbed_adapter_lab.releases import ReleasesReport, read_report
+from trialbed_adapter_lab.releases import ReleasesReport
 from trialbed_adapter_lab.releases._views import report_tables
+from trialbed_adapter_lab.report_files import read_report
 
 FOLDER = Path(__file__).parents[1] / "reference" / "frameworks" / "releases"
 
@@ -25,7 +26,9 @@ NAMES = {
 
 def framework_releases() -> str:
     """Every framework that was measured: its releases, and the changes of each."""
-    return "\n".join(_framework(read_report(path)) for path in sorted(FOLDER.glob("*.json")))
+    return "\n".join(
+        _framework(read_report(ReleasesReport, path, "bench releases")) for path in sorted(FOLDER.glob("*.json"))
+    )
 
 
 def issues() -> list[dict[str, Any]]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from support.bench import bench_in, own_environment
 
-from trialbed_adapter_lab.releases import changes_of, read_report
+from trialbed_adapter_lab.releases import ReleasesReport, changes_of
+from trialbed_adapter_lab.report_files import read_report
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
@@ -25,7 +26,7 @@ def test_the_page_shows_the_figures_that_are_kept(name: str, tmp_path: Path) -> 
 
 def test_each_issue_of_a_framework_is_about_a_change_that_was_measured() -> None:
     folder = REFERENCE / "frameworks" / "releases"
-    reports = {path.stem: read_report(path) for path in folder.glob("*.json")}
+    reports = {path.stem: read_report(ReleasesReport, path, "bench releases") for path in folder.glob("*.json")}
     for issue in tomllib.loads((folder / "issues.toml").read_text())["issue"]:
         found = [
             subject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from trialbed.contracts import Executor, Sandbox
 from trialbed.drivers import load_driver
 from trialbed.errors import SandboxUnavailable
 from trialbed.records import shown_name
-from trialbed_adapter_lab.hostile import CheatResult, HostileReport, run_attacks, run_cheats, run_probes
+from trialbed.views import Table, print_tables
+from trialbed_adapter_lab.hostile import AttackResult, CheatResult, HostileReport, run_attacks, run_cheats, run_probes
 
 SANDBOXES = ("none", "process", "container")
 
@@ -35,7 +37,7 @@ def attack(name: str, sandboxes: Sequence[str], *, yes: bool, env_dir: Path | No
     if as_json:
         print_json([report.as_json() for report in reports])
     else:
-        _show(reports)
+        print_tables([_attacks(reports), _cheats(reports), _reach(reports)], sys.stdout)
     return 0 if all(report.ok for report in reports) else 1
 
 
@@ -54,53 +56,42 @@ def _usable() -> list[str]:
     return found
 
 
-def _show(reports: Sequence[HostileReport]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("attack", *(report.sandbox for report in reports), box=None, pad_edge=False)
-    for results in zip(*(report.results for report in reports), strict=True):
-        cells = [(result.own.partition(":")[0] or "nothing") if result.held else "NOT HELD" for result in results]
-        table.add_row(results[0].attack, *cells)
-    Console(highlight=False, markup=False).print(table)
-    for report in reports:
-        for result in report.results:
-            if not result.held:
-                click.echo(f"\n{result.attack}, sandbox {report.sandbox}: not held")
-                for trial in ("own", "next", "neighbour"):
-                    click.echo(f"    {trial + ':':11}{getattr(result, trial) or 'answered'}")
-    held, tried = (
-        sum(found) for found in zip(*((one.held, 1) for all_ in reports for one in all_.results), strict=True)
-    )
-    click.echo(f"\n{held} of {tried} attacks cost their own trial at most, and {reports[0].framework} nothing\n")
-    _show_cheats(reports)
+def _attacks(reports: Sequence[HostileReport]) -> Table:
+    tried = list(zip(*(report.results for report in reports), strict=True))
+    rows = [(found[0].attack, *map(_attack_text, found)) for found in tried]
+    costs = [
+        f"{one.attack}, sandbox {report.sandbox}: not held; its own trial: {one.own or 'answered'}; the next: "
+        f"{one.next or 'answered'}; beside it: {one.neighbour or 'answered'}"
+        for report in reports
+        for one in report.results
+        if not one.held
+    ]
+    held = [one.held for found in tried for one in found]
+    end = f"{sum(held)} of {len(held)} attacks cost their own trial at most, and {reports[0].framework} nothing"
+    return Table.of("", ("attack", *(report.sandbox for report in reports)), rows, [*costs, end])
 
 
-def _show_cheats(reports: Sequence[HostileReport]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("cheat", "model", *(report.sandbox for report in reports), box=None, pad_edge=False)
-    for results in zip(*(report.cheats for report in reports), strict=True):
-        table.add_row(results[0].cheat, results[0].model, *map(_cheat_text, results))
-    Console(highlight=False, markup=False).print(table)
-    every = [result for report in reports for result in report.cheats]
-    held = sum(result.held for result in every)
-    click.echo(f"\n{held} of {len(every)} cheats gained nothing, and are named where they leave a trace\n")
-    _show_reach(reports)
+def _attack_text(result: AttackResult) -> str:
+    return (result.own.partition(":")[0] or "nothing") if result.held else "NOT HELD"
 
 
-def _show_reach(reports: Sequence[HostileReport]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+def _cheats(reports: Sequence[HostileReport]) -> Table:
+    tried = list(zip(*(report.cheats for report in reports), strict=True))
+    rows = [(found[0].cheat, found[0].model, *map(_cheat_text, found)) for found in tried]
+    held = [one.held for found in tried for one in found]
+    end = f"{sum(held)} of {len(held)} cheats gained nothing, and are named where they leave a trace"
+    return Table.of("", ("cheat", "model", *(report.sandbox for report in reports)), rows, [end])
 
-    table = Table("what an agent gets at", *(report.sandbox for report in reports), box=None, pad_edge=False)
-    for results in zip(*(report.reach for report in reports), strict=True):
-        cells = [("reached" if result.got else "kept out") if result.held else "NOT HELD" for result in results]
-        table.add_row(results[0].probe, *cells)
-    Console(highlight=False, markup=False).print(table)
-    if any(report.sandbox == "none" for report in reports):
-        click.echo("\nWithout a sandbox, an agent reaches what its user does.")
+
+def _reach(reports: Sequence[HostileReport]) -> Table:
+    tried = zip(*(report.reach for report in reports), strict=True)
+    rows = [
+        (found[0].probe, *(("reached" if one.got else "kept out") if one.held else "NOT HELD" for one in found))
+        for found in tried
+    ]
+    open_to_all = any(report.sandbox == "none" for report in reports)
+    notes = ["Without a sandbox, an agent reaches what its user does."] if open_to_all else []
+    return Table.of("", ("what an agent gets at", *(report.sandbox for report in reports)), rows, notes)
 
 
 def _cheat_text(result: CheatResult) -> str:

@@ -163,9 +163,10 @@ def _options(given: dict[str, Any]) -> FidelityOptions:
 def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
     """Return the figures in a file, or those of some parts."""
     from trialbed.errors import DataError
-    from trialbed_adapter_lab.fidelity._files import read_report
+    from trialbed_adapter_lab.fidelity import FidelityReport
+    from trialbed_adapter_lab.report_files import read_report
 
-    report = read_report(path)
+    report = read_report(FidelityReport, path, "bench fidelity")
     for part in parts:
         if part not in report.conditions.parts:
             there = ", ".join(report.conditions.parts)
@@ -174,9 +175,9 @@ def _read(path: Path, parts: Sequence[str]) -> FidelityReport:
 
 
 def _text(report: FidelityReport) -> str:
-    from trialbed_adapter_lab.fidelity._files import report_text
+    from trialbed_adapter_lab.report_files import report_text
 
-    return report_text(report)
+    return report_text(report.model_dump_json(), unfolded="frameworks")
 
 
 def _print(report: FidelityReport, form: str) -> None:

@@ -42,10 +42,11 @@ class FidelityViewer(FileViewer):
 
 
 def _parts(path: Path) -> list[Table | Folded]:
-    from trialbed_adapter_lab.fidelity._files import read_report
+    from trialbed_adapter_lab.fidelity import FidelityReport
     from trialbed_adapter_lab.fidelity.views import page_parts
+    from trialbed_adapter_lab.report_files import read_report
 
-    return page_parts(read_report(path))
+    return page_parts(read_report(FidelityReport, path, "bench fidelity"))
 
 
 def _simple(text: str) -> str:

@@ -14,6 +14,4 @@ from ._records import KnownReleases as KnownReleases
 from ._records import MeasuredRelease as MeasuredRelease
 from ._records import SentRequests as SentRequests
 from ._report import ReleasesReport as ReleasesReport
-from ._report import read_report as read_report
 from ._report import report_on as report_on
-from ._report import report_text as report_text

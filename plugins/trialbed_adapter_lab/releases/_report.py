@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import Any
 
 from packaging.specifiers import SpecifierSet
 from pydantic import Field
 
 from trialbed.environments import FrameworkSpec
-from trialbed.errors import DataError
-from trialbed.files import read_bytes
 from trialbed.records import Record, framework_profile
 from trialbed_adapter_lab.releases._choice import Wanted
 from trialbed_adapter_lab.releases._facts import NOT_MEASURED, Fact, FactKey, facts_of, first_difference
@@ -23,8 +18,6 @@ from trialbed_adapter_lab.releases._records import KnownReleases, MeasuredReleas
 
 ABSENT = "(none)"
 """Stands where a release has no such fact."""
-LISTS = ("releases", "histories")
-"""Fields whose entries are a line each."""
 
 
 class ReleaseRow(Record):
@@ -221,34 +214,3 @@ def report_on(folder: ReleaseFolder, first: str = "", last: str = "") -> Release
 
 def _with_reason(release: PublishedRelease) -> str:
     return f"{release.version} ({release.yanked_reason})" if release.yanked_reason else release.version
-
-
-def report_text(report: ReleasesReport) -> str:
-    """Return a report as JSON text."""
-    document = json.loads(report.model_dump_json(exclude_defaults=True))
-    lines = [f"  {_line(name)}: {_field(name, value)}" for name, value in document.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
-def read_report(path: Path) -> ReleasesReport:
-    """Read a report that ``bench releases --output`` wrote.
-
-    Raises:
-        DataError: the file cannot be read, or is not a report.
-    """
-    try:
-        return ReleasesReport.model_validate_json(read_bytes(path))
-    except (ValueError, OSError) as error:
-        raise DataError(f"{path}: not a report of bench releases --output: {str(error).splitlines()[0]}") from error
-
-
-def _field(name: str, value: Any) -> str:
-    return _block(value) if name in LISTS and value else _line(value)
-
-
-def _block(entries: Sequence[Any]) -> str:
-    return "[\n" + ",\n".join(f"    {_line(entry)}" for entry in entries) + "\n  ]"
-
-
-def _line(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)

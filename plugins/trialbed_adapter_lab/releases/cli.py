@@ -258,9 +258,9 @@ def _ask_consent(how: ReleaseMeasurement, releases: Sequence[str], *, yes: bool,
 
 
 def _write(path: Path, report: ReleasesReport) -> None:
-    from trialbed_adapter_lab.releases import report_text
+    from trialbed_adapter_lab.report_files import report_text
 
-    write_file(path, report_text(report))
+    write_file(path, report_text(report.model_dump_json(exclude_defaults=True)))
 
 
 def _print(report: ReleasesReport, form: str) -> None:

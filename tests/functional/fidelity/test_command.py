@@ -118,4 +118,4 @@ def test_wrong_usage_is_told(fidelity: Fidelity, options: tuple[str, ...], messa
 
 def test_a_file_of_something_else_is_no_report(fidelity: Fidelity, tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"results": []}')
-    assert "not the figures of bench fidelity" in fidelity(options=("--from", tmp_path / "other.json"), code=2).err
+    assert "not a report of bench fidelity" in fidelity(options=("--from", tmp_path / "other.json"), code=2).err

@@ -13,8 +13,8 @@ PARTS = {
         "harness": ("differences", "errors"),
         "checks": ("conformance", "differences", "errors", "harness"),
         "fuzz": ("harness",),
-        "fidelity": ("differences", "errors", "harness", "report_command"),
-        "releases": ("differences", "errors", "fidelity", "harness", "report_command"),
+        "fidelity": ("differences", "errors", "harness", "report_command", "report_files"),
+        "releases": ("differences", "errors", "fidelity", "harness", "report_command", "report_files"),
         "scaffolding": ("plugin_kit",),  # the template of a plugin's tests
         "hostile": (),
         "plugin_kit": ("conformance", "differences", "errors", "hostile"),

@@ -31,7 +31,7 @@ def test_a_file_that_only_looks_alike_is_explained(tmp_path: Path) -> None:
     path = tmp_path / "fidelity.json"
     path.write_text('{"conditions": {}, "frameworks": []}', encoding="utf-8")
     (view,) = FidelityViewer().views([path])
-    with pytest.raises(DataError, match="not the figures of bench fidelity"):
+    with pytest.raises(DataError, match="not a report of bench fidelity"):
         view.parts()
 
 

@@ -11,7 +11,7 @@ from support.cases import for_each
 
 from trialbed.cli import main
 from trialbed_adapter_lab.fidelity import FidelityReport
-from trialbed_adapter_lab.fidelity._files import report_text
+from trialbed_adapter_lab.report_files import report_text
 
 CONDITIONS: dict[str, Any] = {
     "measured_at": "2026-01-02T03:04:00Z", "trialbed": "0", "python": "3", "system": "Linux", "processor": "p",
@@ -33,13 +33,16 @@ def report(*names: str, frameworks: int = 2) -> FidelityReport:
 @for_each("names", [(), NAMES])
 def test_what_is_written_is_the_report(names: tuple[str, ...], frameworks: int) -> None:
     written = report(*names, frameworks=frameworks)
-    text = report_text(written)
+    text = report_text(written.model_dump_json(), unfolded="frameworks")
     assert FidelityReport.model_validate_json(text) == written
     assert json.loads(text) == json.loads(written.model_dump_json())
 
 
 def test_another_finding_changes_one_line() -> None:
-    before, after = (report_text(report("a", name, "c", frameworks=1)).splitlines() for name in ("b", "B"))
+    before, after = (
+        report_text(report("a", name, "c", frameworks=1).model_dump_json(), unfolded="frameworks").splitlines()
+        for name in ("b", "B")
+    )
     assert len(before) == len(after)
     assert sum(old != new for old, new in zip(before, after, strict=True)) == 1
 
