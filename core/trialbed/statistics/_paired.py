@@ -41,7 +41,11 @@ class PairedTest(NamedTuple):
 
 
 def paired_test(
-    differences: Sequence[float] | Mapping[float, int] | NDArray[Any], *, draws: int = 9_999, seed: int = 0
+    differences: Sequence[float] | Mapping[float, int] | NDArray[Any],
+    *,
+    draws: int = 9_999,
+    seed: int = 0,
+    of_amounts: bool = False,
 ) -> PairedTest:
     """Test that paired differences have mean 0.
 
@@ -51,9 +55,10 @@ def paired_test(
         differences: one per case, second condition less first, all trials of a case in one; or how often each occurs.
             At least one.
         draws, seed: of the permutation test.
+        of_amounts: whether they are of tokens, times and the like, of which no case is won or lost.
     """
     counts = Counter(differences if isinstance(differences, Mapping) else map(float, differences))
-    if counts.keys() <= {-1.0, 0.0, 1.0}:
+    if counts.keys() <= {-1.0, 0.0, 1.0} and not of_amounts:
         up, down = counts[1.0], counts[-1.0]
         return PairedTest("McNemar", mcnemar(down, up), up, down)
     import numpy as np

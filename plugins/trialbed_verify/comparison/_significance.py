@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from trialbed.statistics import PairedTest, paired_test, sign_flip
+from trialbed.statistics import paired_test
 from trialbed_verify.comparison._decisions import Column, Decisions
 from trialbed_verify.comparison._figures import differences, response_verdicts
 from trialbed_verify.comparison._pairing import Pair
 from trialbed_verify.comparison._records import MetricTest
 
 AMOUNTS = ("total_tokens", "ttft_ms", "tps")
-"""Figures of which no case is won or lost, so that signs are flipped whatever their values."""
+"""Figures of which no case is won or lost."""
 
 
 def significance_tests(
@@ -32,11 +32,7 @@ def significance_tests(
     for metric, column in values.items():
         known = column[np.isfinite(column)]
         if len(known):
-            found = (
-                PairedTest("sign flips", sign_flip(known, seed=seed))
-                if metric in AMOUNTS
-                else paired_test(known, seed=seed)
-            )
+            found = paired_test(known, seed=seed, of_amounts=metric in AMOUNTS)
             yield MetricTest(metric, found.method, len(known), found.up, found.down, found.p)
 
 

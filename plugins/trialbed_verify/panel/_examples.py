@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from trialbed.files import read_lines
+from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.panel._distances import Distances
 from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.panel._measures import Measures
 from trialbed_verify.panel._results import GateExample, RowPlace
 from trialbed_verify.panel._samples import Trials
+from trialbed_verify.rows import object_in, parse_row
 
 SHOWN = 160
 """Characters of an answer's text or arguments."""
@@ -41,15 +43,14 @@ def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateE
 
 def describe(row: Mapping[str, Any], gate: str = "") -> str:
     """Describe an answer in a line."""
-    choice = _first(_mapping(row.get("response")).get("choices"))
-    message = _mapping(choice.get("message"))
-    problem = _mapping(row.get("problem"))
+    response = object_in(row, "response")
+    choice, message, problem = first_choice(response), first_message(response), object_in(row, "problem")
     parts = []
     if row.get("status") != "success":
         parts.append(f"no answer: {problem.get('kind') or row.get('outcome') or 'failed'}")
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
-        function = _mapping(_mapping(call).get("function"))
+        function = object_in(call, "function") if isinstance(call, dict) else {}
         parts.append(f"{function.get('name')}({_short(function.get('arguments'))})")
     text = message.get("content") or choice.get("text")
     if text or not parts:
@@ -64,11 +65,11 @@ def _details(row: Mapping[str, Any], gate: str) -> list[str]:
     if gate == "finish":
         return [f"finish reason {row.get('finish_reason')}"]
     if gate in ("tokens", "usage", "bill", "prompt-tokens"):
-        usage = _mapping(_mapping(row.get("response")).get("usage"))
+        usage = object_in(object_in(row, "response"), "usage")
         counted = {key: value for key, value in usage.items() if isinstance(value, int)}
         parts = [f"usage {json.dumps(counted)}"]
     else:
-        parts = [f"model {_mapping(row.get('response')).get('model')}"] if gate == "model" else []
+        parts = [f"model {object_in(row, 'response').get('model')}"] if gate == "model" else []
     subject = "text" if gate == "text-leaks" else gate
     found = [one for one in findings(row) if one.gate == subject]
     return parts + [f"{one.kind}: {one.message}" for one in found[:2]]
@@ -96,20 +97,13 @@ def read_row(path: Path, offset: int) -> Mapping[str, Any]:
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            return _mapping(json.loads(next(read_lines(file), b"")))
+            row = parse_row(next(read_lines(file), b""))
     except (OSError, ValueError, RecursionError):
         return {}
+    return row if isinstance(row, dict) else {}
 
 
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     text = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
-
-
-def _first(choices: Any) -> Mapping[str, Any]:
-    return _mapping(choices[0]) if isinstance(choices, list) and choices else {}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.panel._calls import (
     CallDigest,
     arguments_signature,
@@ -22,8 +23,7 @@ from trialbed_verify.panel._calls import (
 from trialbed_verify.panel._logprobs import first_token
 from trialbed_verify.panel._signatures import code, signature, words
 from trialbed_verify.panel._texts import form, is_cut, leaks
-
-Body = Mapping[str, Any]
+from trialbed_verify.rows import Body, object_in, text_in, usage_of
 
 OUTPUT_PRICE = 4.0
 """The price of a completion token in prompt tokens, about what vendors ask."""
@@ -105,15 +105,15 @@ def measure(row: Body, path: Path, offset: int) -> Measures:
     suite = _suite(row)
     if not answered:
         return Measures(path, offset, answered=False, suite=suite)
-    response = _object(row, "response")
-    choice = _first(response.get("choices"))
-    message = _message(choice)
+    response = object_in(row, "response")
+    choice = first_choice(response)
+    message = first_message(response) or {"content": choice.get("text")}
     calls = calls_of(message)
     text = message.get("content") if isinstance(message.get("content"), str) else ""
     text = text or ""
     thought = message.get("reasoning_content")
     whole = f"{text}\n{thought if isinstance(thought, str) else ''}\n{_raw_calls(message)}"
-    usage = _usage(response, choice)
+    usage = usage_of(response)
     violations, disobeyed = _violations(row, text)
     return Measures(
         path=path,
@@ -132,7 +132,7 @@ def measure(row: Body, path: Path, offset: int) -> Measures:
         disobeyed=disobeyed,
         logprobs=first_token(choice),
         suite=suite,
-        response_id=_text(response, "id"),
+        response_id=text_in(response, "id"),
         at=_moment(row),
         duration=_number(row.get("duration_ms")),
         digest=blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=8).digest(),
@@ -174,7 +174,7 @@ def _of_text(text: str) -> dict[str, Any]:
 def _finish(row: Body, calls: list[CallDigest]) -> str:
     """Return the finish reason; a call that was forced may end with ``stop``, as OpenAI's own endpoint ends it."""
     reason = str(row.get("finish_reason"))
-    choice = {**_object(row, "request"), **_object(row, "extra_body")}.get("tool_choice")
+    choice = {**object_in(row, "request"), **object_in(row, "extra_body")}.get("tool_choice")
     return "tool_calls" if calls and reason == "stop" and isinstance(choice, dict) else reason
 
 
@@ -212,7 +212,7 @@ def _violations(row: Body, text: str) -> tuple[int, frozenset[str]]:
 def _asked(row: Body) -> frozenset[str]:
     from trialbed_verify.findings import constrained_parameters
 
-    return frozenset(constrained_parameters({**_object(row, "request"), **_object(row, "extra_body")}))
+    return frozenset(constrained_parameters({**object_in(row, "request"), **object_in(row, "extra_body")}))
 
 
 def _suite(row: Body) -> tuple[str, float] | None:
@@ -226,13 +226,13 @@ def _suite(row: Body) -> tuple[str, float] | None:
 
 
 def _is_sampled(row: Body) -> bool:
-    asked = {**_object(row, "request"), **_object(row, "extra_body")}
+    asked = {**object_in(row, "request"), **object_in(row, "extra_body")}
     return asked.get("temperature") != 0
 
 
 def _moment(row: Body) -> str | None:
     """Return the time of completion, if it is known to fractions of a second."""
-    at = _text(row, "last_run_at")
+    at = text_in(row, "last_run_at")
     return at if at is not None and "." in at else None
 
 
@@ -243,17 +243,6 @@ def _raw_calls(message: Body) -> str:
     return "".join(
         f"{function.get('name')}{function.get('arguments')}" for function in functions if isinstance(function, dict)
     )
-
-
-def _message(choice: Body) -> Body:
-    message = choice.get("message")
-    if isinstance(message, dict):
-        return message
-    return {"content": choice.get("text")}
-
-
-def _usage(response: Body, choice: Body) -> Body:
-    return _object(response, "usage") or _object(choice, "usage")
 
 
 def _log_ratio(tokens: Any, characters: int) -> float:
@@ -269,18 +258,3 @@ def _count(value: Any) -> int:
 def _number(value: Any) -> float:
     known = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
     return float(value) if known else math.nan
-
-
-def _first(choices: Any) -> Body:
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return first if isinstance(first, dict) else {}
-
-
-def _text(source: Body, key: str) -> str | None:
-    value = source.get(key)
-    return value if isinstance(value, str) and value else None
-
-
-def _object(source: Body, key: str) -> Body:
-    value = source.get(key)
-    return value if isinstance(value, dict) else {}

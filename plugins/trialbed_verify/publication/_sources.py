@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from trialbed.errors import DataError
 from trialbed.files import read_bytes, read_lines
 from trialbed_verify.findings import findings
+from trialbed_verify.rows import parse_row
 from trialbed_verify.suites import SuiteSummary, SuiteTally
 
 Row = Mapping[str, Any]
@@ -75,7 +74,7 @@ def read_source(path: Path) -> Source:
         with path.open("rb") as file:
             for line in read_lines(file):
                 digest.update(line)
-                row = _parse_row(line)
+                row = _read_row(line)
                 if row is not None:
                     _add(source, row, source.size)
                     tally.add(row)
@@ -88,15 +87,11 @@ def read_source(path: Path) -> Source:
     return source
 
 
-def _parse_row(line: bytes) -> Row | None:
+def _read_row(line: bytes) -> Row | None:
     try:
-        row = orjson.loads(line)
-    except ValueError:
-        try:
-            # Lone surrogates and great numbers, which the standard library reads.
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            return None
+        row = parse_row(line)
+    except (ValueError, RecursionError):
+        return None
     return row if isinstance(row, dict) else None
 
 

@@ -15,11 +15,12 @@ import orjson
 
 from trialbed.errors import DataError
 from trialbed.files import read_lines
+from trialbed.wire.dialects.chat_completions import first_message
+from trialbed_verify.rows import Body, object_in, parse_row, text_in, usage_of
 
 if TYPE_CHECKING:
     from trialbed_verify.verification.cases import SchemaChecker
 
-Body = Mapping[str, Any]
 Measure = Callable[[Body, Path, int], Any]
 Decision = Literal["tool_calls", "stop", "other", "none"]
 
@@ -152,7 +153,7 @@ class RowReader:
     def _row(self, number: int, line: bytes, offset: int) -> ResultRow | None:
         where = f"{self.path}, line {number}"
         try:
-            row = _parse_line(line)
+            row = parse_row(line)
         except (ValueError, RecursionError) as error:
             if not line.endswith(b"\n"):
                 self.torn = number
@@ -166,30 +167,22 @@ class RowReader:
             raise DataError(f"{where}: {error}") from error
 
 
-def _parse_line(line: bytes) -> Any:
-    try:
-        return orjson.loads(line)
-    except ValueError:
-        # Other tools write NaN.
-        return json.loads(line)
-
-
 def _parse_row(number: int, row: Body, measured: Any) -> ResultRow:
-    success, finish_reason = row["status"] == "success", _text(row, "finish_reason")
-    response = _object(row, "response")
+    success, finish_reason = row["status"] == "success", text_in(row, "finish_reason")
+    response = object_in(row, "response")
     outcome, problem = _outcome(row, response, success, finish_reason)
-    usage = _usage(response)
+    usage = usage_of(response)
     valid, calls = _verdicts(row, response)
     return ResultRow(
         line=number,
         data_index=_whole(row, "data_index"),
-        case=_text(row, "case"),
+        case=text_in(row, "case"),
         trial=_whole(row, "trial") or 0,
-        config=_text(row, "config"),
-        vendor=_text(row, "vendor"),
-        model=_text(row, "model"),
-        asked_model=_text(_object(row, "request"), "model"),
-        requested=requested({**_object(row, "request"), **_object(row, "extra_body")}),
+        config=text_in(row, "config"),
+        vendor=text_in(row, "vendor"),
+        model=text_in(row, "model"),
+        asked_model=text_in(object_in(row, "request"), "model"),
+        requested=requested({**object_in(row, "request"), **object_in(row, "extra_body")}),
         outcome=outcome,
         problem=problem,
         success=success,
@@ -208,17 +201,17 @@ def _parse_row(number: int, row: Body, measured: Any) -> ResultRow:
 
 
 def _outcome(row: Body, response: Body, success: bool, finish_reason: str | None) -> tuple[str, str | None]:
-    outcome = _text(row, "outcome")
+    outcome = text_in(row, "outcome")
     if outcome is not None:
-        return outcome, _text(_object(row, "problem"), "kind")
+        return outcome, text_in(object_in(row, "problem"), "kind")
     if not success:
-        return UNKNOWN, _text(response, "error_type") or UNKNOWN
+        return UNKNOWN, text_in(response, "error_type") or UNKNOWN
     if finish_reason is None:
         return NO_FINISH_REASON, "no_finish_reason"
     return (finish_reason if finish_reason in ("tool_calls", "stop") else "other"), None
 
 
-def _verdicts(row: Body, response: Body) -> tuple[bool | None, tuple[CallRow, ...] | None]:
+def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, tuple[CallRow, ...] | None]:
     """Return whether all calls fit, and the verdict on each: as the row has them, else checked against its tools."""
     valid, calls = _truth(row, "tool_calls_valid"), _calls(row)
     if calls is not None or valid is not None:
@@ -226,10 +219,10 @@ def _verdicts(row: Body, response: Body) -> tuple[bool | None, tuple[CallRow, ..
     if "tool_calls_valid" in row:
         # K2-style tools write null where calls are announced and there are none.
         return (False if row.get("finish_reason") == "tool_calls" else None), None
-    made = _message(response).get("tool_calls")
+    made = first_message(response).get("tool_calls")
     if not isinstance(made, list) or not made:
         return None, None
-    found = _checker().verdicts(made, _object(row, "request").get("tools"))
+    found = _checker().verdicts(made, object_in(row, "request").get("tools"))
     checked = tuple(CallRow(one.valid, tuple(intern(reason) for reason in one.reasons)) for one in found)
     verdicts = {one.valid for one in checked}
     return (False if False in verdicts else None if None in verdicts else True), _share(checked)
@@ -240,12 +233,6 @@ def _checker() -> SchemaChecker:
     from trialbed_verify.verification.cases import SchemaChecker
 
     return SchemaChecker()
-
-
-def _message(response: Body) -> Body:
-    choices = response.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return _object(first, "message") if isinstance(first, dict) else {}
 
 
 def _calls(row: Body) -> tuple[CallRow, ...] | None:
@@ -265,16 +252,8 @@ def _call(call: Any) -> CallRow:
 
 
 def _served_by(row: Body, response: Body) -> tuple[str | None, str | None, str | None]:
-    source = _object(row, "served") or response
-    return _share((_text(source, "model"), _text(source, "system_fingerprint"), _text(source, "provider")))
-
-
-def _usage(response: Body) -> Body:
-    if isinstance(response.get("usage"), dict):
-        return _object(response, "usage")
-    choices = response.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    return _object(first, "usage") if isinstance(first, dict) else {}
+    source = object_in(row, "served") or response
+    return _share((text_in(source, "model"), text_in(source, "system_fingerprint"), text_in(source, "provider")))
 
 
 def _total(usage: Body) -> float | None:
@@ -315,16 +294,6 @@ def _whole(source: Body, key: str) -> int | None:
 def _truth(source: Body, key: str) -> bool | None:
     value = source.get(key)
     return value if isinstance(value, bool) else None
-
-
-def _text(source: Body, key: str) -> str | None:
-    value = source.get(key)
-    return intern(value) if isinstance(value, str) and value else None
-
-
-def _object(source: Body, key: str) -> Body:
-    value = source.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 class Requested(NamedTuple):

@@ -1,0 +1,44 @@
+"""The JSON of a row of a results file, of this tool or of others, as far as it has the form that is expected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from sys import intern
+from typing import Any
+
+import orjson
+
+from trialbed.wire.dialects.chat_completions import first_choice
+
+Body = Mapping[str, Any]
+
+
+def parse_row(line: bytes) -> Any:
+    """Return the value of a line.
+
+    Raises:
+        ValueError, RecursionError: it is not JSON.
+    """
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        # Other tools write NaN; lone surrogates and great numbers are JSON that the standard library alone reads.
+        return json.loads(line)
+
+
+def object_in(source: Body, key: str) -> dict[str, Any]:
+    """Return the object under a key; empty for anything else."""
+    value = source.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def text_in(source: Body, key: str) -> str | None:
+    """Return the text under a key; None for an empty one and for anything else."""
+    value = source.get(key)
+    return intern(value) if isinstance(value, str) and value else None
+
+
+def usage_of(response: dict[str, Any]) -> dict[str, Any]:
+    """Return the tokens that an answer reports, beside its choices or in the first of them."""
+    return object_in(response, "usage") or object_in(first_choice(response), "usage")
