@@ -21,7 +21,6 @@ from trialbed.report._files import (
 )
 from trialbed.report._reasons import how_to_complete, reason_lines
 from trialbed.report._records import (
-    LEVEL,
     Claims,
     ClaimTotals,
     CommonFigures,
@@ -64,7 +63,6 @@ from trialbed.report.comparison import (
 from trialbed.statistics import Interval
 
 __all__ = [
-    "LEVEL",
     "REPEATS",
     "AttributedCall",
     "Attribution",

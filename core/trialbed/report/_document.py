@@ -17,13 +17,14 @@ from trialbed.report._entries import entry
 from trialbed.report._files import json_bytes, open_scratch_file, unwritable
 from trialbed.report._metadata import metadata
 from trialbed.report._packed import finder
-from trialbed.report._records import LEVEL, ClaimTotals, CommonFigures, Figures, Reason, ScoreMean, Summary, WireTally
+from trialbed.report._records import ClaimTotals, CommonFigures, Figures, Reason, ScoreMean, Summary, WireTally
 from trialbed.report._report import Report
 from trialbed.report._trials import ReportedTrial
 from trialbed.report.attribution import AttributedCall
 from trialbed.report.comparison import FactorEffects, FrameworkComparison
 from trialbed.scoring import TIMES, zero_scores
 from trialbed.settings import secret_values
+from trialbed.statistics import LEVEL
 from trialbed.wire.redaction import redact
 
 AVERAGE = "average_{}"

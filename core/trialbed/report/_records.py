@@ -19,9 +19,6 @@ from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.attribution import Attribution
 from trialbed.report.comparison import FactorEffects, FrameworkComparison, Side, run_side
 
-LEVEL = 0.95
-"""The level of every interval."""
-
 
 @dataclass(frozen=True, slots=True)
 class ScoreMean:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.records import ScoreDescription
 from trialbed.report._columns import BOUNDED, GIVEN, ReportedColumns
-from trialbed.report._records import LEVEL, Figures, ScoreMean, ScoreSummary
+from trialbed.report._records import Figures, ScoreMean, ScoreSummary
 from trialbed.report._trials import QueryId
 from trialbed.scoring import ALWAYS, NONE_ABSENT, TIMES
 from trialbed.statistics import quantile, wilson_interval
@@ -58,7 +58,7 @@ class ScoreValues:
             return None, None, 0
         mean = fmean(self.values)
         # The repeats of a query may all agree, so that they count as one observation.
-        found = wilson_interval(mean, self.queries, LEVEL) if self.bounded else None
+        found = wilson_interval(mean, self.queries) if self.bounded else None
         return mean, None if found is None else (found.low, found.high), len(self.values)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from trialbed.report._columns import UNKNOWN, ReportedColumns
-from trialbed.report._records import LEVEL, ScoreMean, Success
+from trialbed.report._records import ScoreMean, Success
 from trialbed.statistics import pass_at_k, pass_hat_k, wilson_interval
 
 Estimator = Callable[[int, int, int], float]
@@ -37,5 +37,5 @@ def success(trials: ReportedColumns) -> Success:
 def _figure(outcomes: Sequence[tuple[int, int]], k: int, estimate: Estimator) -> ScoreMean:
     """The mean over the queries that have k trials; each counts once, so its repeats do not narrow the interval."""
     values = [estimate(trials, solved, k) for trials, solved in outcomes if trials >= k]
-    found = wilson_interval(fmean(values), len(values), LEVEL)
+    found = wilson_interval(fmean(values), len(values))
     return ScoreMean(fmean(values), (found.low, found.high), len(values))

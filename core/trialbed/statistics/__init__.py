@@ -4,6 +4,7 @@
 """
 
 from trialbed.statistics._intervals import (
+    LEVEL,
     Interval,
     bounded_mean_interval,
     clustered_interval,
@@ -27,6 +28,7 @@ from trialbed.statistics._score_interval import UNSEEN, lower_end, paired_interv
 
 __all__ = [
     "LARGE",
+    "LEVEL",
     "RESAMPLES",
     "UNSEEN",
     "CaseBootstrap",

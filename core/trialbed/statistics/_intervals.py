@@ -10,15 +10,19 @@ from typing import NamedTuple, TypeVar
 QueryId = TypeVar("QueryId", bound=Hashable)
 
 
+LEVEL = 0.95
+"""The level of intervals, unless a test needs another one."""
+
+
 class Interval(NamedTuple):
     """A confidence interval: its ends and its level (0.95 for 95%)."""
 
     low: float
     high: float
-    level: float
+    level: float = LEVEL
 
 
-def bounded_mean_interval(values_by_query: Mapping[QueryId, Sequence[float]], level: float = 0.95) -> Interval:
+def bounded_mean_interval(values_by_query: Mapping[QueryId, Sequence[float]]) -> Interval:
     """Return the interval of the mean over all values of a score in [0, 1].
 
     Wilson's score interval with the number of queries as sample size: repeats of one query may all agree, so
@@ -37,10 +41,10 @@ def bounded_mean_interval(values_by_query: Mapping[QueryId, Sequence[float]], le
     if not all(0 <= value <= 1 for value in values):
         raise ValueError("a bounded score has a value outside [0, 1]; its scorer must set bounded=False")
     queries = sum(1 for repeats in values_by_query.values() if repeats)
-    return wilson_interval(fmean(values), queries, level)
+    return wilson_interval(fmean(values), queries)
 
 
-def clustered_interval(parts: Sequence[float], wholes: Sequence[float], level: float = 0.95) -> Interval:
+def clustered_interval(parts: Sequence[float], wholes: Sequence[float]) -> Interval:
     """Return the interval of a share over observations that belong to clusters, such as the trials of a case.
 
     Wilson's score interval with the number of observations that would have the variance between clusters if they
@@ -63,26 +67,26 @@ def clustered_interval(parts: Sequence[float], wholes: Sequence[float], level: f
     clusters = len(known)
     squares = math.fsum((part - proportion * whole) ** 2 for part, whole in known)
     if squares == 0 or clusters == 1:
-        return wilson_interval(proportion, clusters, level)
+        return wilson_interval(proportion, clusters)
     variance = squares / total**2 * clusters / (clusters - 1)
     effective = proportion * (1 - proportion) / variance
-    return wilson_interval(proportion, min(max(effective, min(clusters, total)), total), level)
+    return wilson_interval(proportion, min(max(effective, min(clusters, total)), total))
 
 
-def wilson_interval(proportion: float, n: float, level: float = 0.95) -> Interval:
+def wilson_interval(proportion: float, n: float) -> Interval:
     """Wilson's score interval of a proportion seen in ``n`` observations.
 
     Source: E. B. Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of
     the American Statistical Association 22 (1927), 209-212.
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
     weight = 1 + z * z / n
     centre = (proportion + z * z / (2 * n)) / weight
     half = z / weight * math.sqrt(proportion * (1 - proportion) / n + z * z / (4 * n * n))
     # Rounding must not put the proportion itself outside, as it would at 0 and 1.
     low = min(max(0.0, centre - half), proportion)
     high = max(min(1.0, centre + half), proportion)
-    return Interval(low, high, level)
+    return Interval(low, high)
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:

@@ -6,7 +6,7 @@ import math
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
 
-from trialbed.statistics._intervals import Interval
+from trialbed.statistics._intervals import LEVEL, Interval
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _step(sizes: NDArray[Any]) -> float:
     return 0.0
 
 
-def mean_estimate(values: NDArray[Any], *, resamples: int = RESAMPLES, seed: int = 0, level: float = 0.95) -> Estimate:
+def mean_estimate(values: NDArray[Any], *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
     """Return a mean with its percentile interval of the bootstrap.
 
     Cases are drawn where there are 2,000 or fewer. With more, the ends are the quantiles that the distribution of the
@@ -86,26 +86,25 @@ def mean_estimate(values: NDArray[Any], *, resamples: int = RESAMPLES, seed: int
 
     # Rounded once, so that the mean of equal values is their value.
     mean = fmean(values.tolist())
-    ends = _mean_limit(values, mean, level) if len(values) > LARGE else None
+    ends = _mean_limit(values, mean) if len(values) > LARGE else None
     if ends is not None:
         return Estimate(mean, ends, len(values))
-    return CaseBootstrap(len(values), resamples, seed).estimate(
-        lambda total, count: total / count, values, np.ones_like(values), level=level
-    )
+    bootstrap = CaseBootstrap(len(values), resamples, seed)
+    return bootstrap.estimate(lambda total, count: total / count, values, np.ones_like(values))
 
 
-def _mean_limit(values: NDArray[Any], mean: float, level: float) -> Interval | None:
+def _mean_limit(values: NDArray[Any], mean: float) -> Interval | None:
     """Return the interval by the expansion; None where the mean is too skewed for it."""
     n, apart = len(values), values - mean
     second, third, fourth = (float((apart**power).mean()) for power in (2, 3, 4))
     if second == 0:
-        return Interval(mean, mean, level)
+        return Interval(mean, mean)
     skew, excess = third / second**1.5 / math.sqrt(n), (fourth / second**2 - 3) / n
     if abs(skew) > MOST_SKEW or abs(excess) > MOST_SKEW:
         return None
     error = math.sqrt(second / n)
     low, high = (
         mean + error * (z + (z**2 - 1) * skew / 6 + (z**3 - 3 * z) * excess / 24 - (2 * z**3 - 5 * z) * skew**2 / 36)
-        for z in (NormalDist().inv_cdf((1 - level) / 2), NormalDist().inv_cdf((1 + level) / 2))
+        for z in (NormalDist().inv_cdf((1 - LEVEL) / 2), NormalDist().inv_cdf((1 + LEVEL) / 2))
     )
-    return Interval(low, high, level)
+    return Interval(low, high)

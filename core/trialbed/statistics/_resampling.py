@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trialbed.statistics._intervals import Interval
+from trialbed.statistics._intervals import LEVEL, Interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,7 +63,7 @@ class CaseBootstrap:
     resamples: int = RESAMPLES
     seed: int = 0
 
-    def estimate(self, figure: Figure, *columns: NDArray[Any], n: int | None = None, level: float = 0.95) -> Estimate:
+    def estimate(self, figure: Figure, *columns: NDArray[Any], n: int | None = None, level: float = LEVEL) -> Estimate:
         """Return a figure of column sums, with its percentile interval.
 
         Args:
@@ -74,7 +74,7 @@ class CaseBootstrap:
         return self.estimates({"figure": figure}, *columns, n=n, level=level)["figure"]
 
     def estimates(
-        self, figures: Mapping[str, Figure], *columns: NDArray[Any], n: int | None = None, level: float = 0.95
+        self, figures: Mapping[str, Figure], *columns: NDArray[Any], n: int | None = None, level: float = LEVEL
     ) -> dict[str, Estimate]:
         """Return several figures of the same column sums, each as ``estimate`` gives it."""
         import numpy as np
@@ -113,7 +113,7 @@ class CaseBootstrap:
         values = columns.astype(np.float64)
         return np.concatenate([block.astype(np.float64) @ values for block in self._weights])
 
-    def interval(self, draws: NDArray[Any], level: float = 0.95) -> Interval | None:
+    def interval(self, draws: NDArray[Any], level: float = LEVEL) -> Interval | None:
         """Return the percentile interval of draws; None where the figure is undefined in more than one draw of ten."""
         import numpy as np
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import NormalDist, fmean
 
-from trialbed.statistics._intervals import Interval
+from trialbed.statistics._intervals import LEVEL, Interval
 
 UNSEEN = 0.6
 """A query that was not seen may differ by so much, for a verdict that is to hold then too: chosen by simulation."""
@@ -25,9 +25,7 @@ MANY = 2_000
 """Values above which sums are numpy's."""
 
 
-def paired_interval(
-    differences: Sequence[float] | Mapping[float, int], level: float = 0.95, *, unseen: float = 0.0
-) -> Interval:
+def paired_interval(differences: Sequence[float] | Mapping[float, int], *, unseen: float = 0.0) -> Interval:
     """Return the interval of the mean of paired differences of scores in [0, 1].
 
     A score interval: it holds every mean from which the observed one is less than 1.96 standard errors away, where the
@@ -52,11 +50,11 @@ def paired_interval(
     queries = counts.total()
     bound = max(_largest_change(counts, queries), unseen)
     seen = fmean(counts, counts.values())
-    z = score_quantile(counts, queries, level)
+    z = score_quantile(counts, queries)
     low = lower_end(counts, bound, z)
     high = -lower_end({-value: count for value, count in counts.items()}, bound, z)
     # Rounding must not put the mean itself outside.
-    return Interval(min(seen, max(-1.0, low)), max(seen, min(1.0, high)), level)
+    return Interval(min(seen, max(-1.0, low)), max(seen, min(1.0, high)))
 
 
 def _largest_change(counts: Mapping[float, int], queries: int) -> float:
@@ -66,14 +64,14 @@ def _largest_change(counts: Mapping[float, int], queries: int) -> float:
     return min(1.0, largest * max(1.0, 2 * share)) if largest else 1.0
 
 
-def score_quantile(values: Iterable[float], queries: int, level: float = 0.95) -> float:
+def score_quantile(values: Iterable[float], queries: int) -> float:
     """Return the distance of the interval's ends in standard errors, for differences of these values.
 
     The normal quantile where queries are won or lost as a whole. Others have one with which the interval is Student's
     where nothing is tilted; the quantile of his distribution is approximated as by M. Abramowitz and I. Stegun,
     "Handbook of Mathematical Functions" (1964), 26.7.5.
     """
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + LEVEL) / 2)
     freedom = queries - 1
     if not freedom or all(value in (-1, 0, 1) for value in values):
         return z

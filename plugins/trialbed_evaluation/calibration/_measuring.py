@@ -134,7 +134,7 @@ def calibration(
     )
 
 
-def kappa_interval(pairs: Sequence[Pair], level: float = 0.95) -> tuple[float | None, Interval | None]:
+def kappa_interval(pairs: Sequence[Pair]) -> tuple[float | None, Interval | None]:
     """Cohen's kappa of pairs (label, status), and its interval; None where chance alone explains them.
 
     The interval is Wilson's for the share of agreement, beyond the chance agreement of these labels and verdicts.
@@ -150,6 +150,6 @@ def kappa_interval(pairs: Sequence[Pair], level: float = 0.95) -> tuple[float | 
     expected = sum(labels[status] * verdicts[status] for status in STATUS_VALUES) / n**2
     if math.isclose(expected, 1.0):
         return None, None
-    share = wilson_interval(observed, n, level)
+    share = wilson_interval(observed, n)
     kappa, low, high = ((agreed - expected) / (1 - expected) for agreed in (observed, share.low, share.high))
-    return kappa, Interval(max(-1.0, low), min(1.0, high), level)
+    return kappa, Interval(max(-1.0, low), min(1.0, high))

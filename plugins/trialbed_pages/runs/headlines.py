@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trialbed.report import LEVEL, ScoreSummary
+from trialbed.report import ScoreSummary
 from trialbed.report.comparison import leading_scores
 from trialbed.report.kept import headlines
 from trialbed.statistics import Interval
@@ -43,7 +43,7 @@ def figure_mean(found: ScoreSummary | None) -> FigureMean:
     """Return the mean of a score, as the table of its run has it."""
     if found is None:
         return FigureMean(None, None, 0)
-    interval = Interval(*found.interval, LEVEL) if found.interval else None
+    interval = Interval(*found.interval) if found.interval else None
     return FigureMean(found.value, interval, found.denominator)
 
 

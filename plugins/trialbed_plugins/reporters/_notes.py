@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from trialbed.records import Run, TokenRate, shown_name
 from trialbed.report import (
-    LEVEL,
     Claims,
     Integrity,
     Repeated,
@@ -18,6 +17,7 @@ from trialbed.report import (
     reason_lines,
 )
 from trialbed.scoring import JUDGED, judge_note
+from trialbed.statistics import LEVEL
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
 from trialbed_plugins.reporters._columns import Column, telling_names
 

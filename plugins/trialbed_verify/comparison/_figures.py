@@ -135,7 +135,7 @@ def _quantile(ordered: Sequence[float], share: float, cases: int) -> Quantile:
     return Quantile(quantile(ordered, share), low, high)
 
 
-def quantile_interval(ordered: Sequence[float], share: float, n: int, level: float = 0.95) -> Interval | None:
+def quantile_interval(ordered: Sequence[float], share: float, n: int) -> Interval | None:
     """Return the interval of a quantile: the values at the ends of the interval of its share (Woodruff's method).
 
     Source: R. S. Woodruff, "Confidence Intervals for Medians and Other Position Measures", Journal of the American
@@ -148,7 +148,7 @@ def quantile_interval(ordered: Sequence[float], share: float, n: int, level: flo
     Returns:
         None where there are so few observations that an end lies beyond all of them (a p99 of 50 values).
     """
-    low, high, _ = wilson_interval(share, n, level)
+    low, high, _ = wilson_interval(share, n)
     if low * n < 1 or (1 - high) * n < 1:
         return None
-    return Interval(quantile(ordered, low), quantile(ordered, high), level)
+    return Interval(quantile(ordered, low), quantile(ordered, high))

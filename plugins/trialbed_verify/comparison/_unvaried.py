@@ -22,9 +22,9 @@ def with_width(found: Estimate, share: float, cases: int, figure: Callable[[floa
     interval = found.interval
     if found.value is None or interval is None or interval.low < interval.high or cases < 1:
         return found
-    low, high, level = wilson_interval(min(1.0, share), cases, interval.level)
+    low, high, _ = wilson_interval(min(1.0, share), cases)
     ends = (figure(low), figure(high), found.value)
-    return replace(found, interval=Interval(min(ends), max(ends), level))
+    return replace(found, interval=Interval(min(ends), max(ends)))
 
 
 def f1_of(share: float) -> float:
