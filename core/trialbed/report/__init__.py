@@ -7,9 +7,9 @@ from trialbed.report._document import (
     legacy_document,
     legacy_documents,
     legacy_metadata,
-    legacy_summary,
     open_documents,
 )
+from trialbed.report._document_summary import legacy_summary
 from trialbed.report._files import (
     check_folder,
     document_parts,
