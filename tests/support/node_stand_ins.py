@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from support.clocks import SteppingClock
 
 from trialbed.contracts import Executor, Node
 from trialbed.errors import DriverError
@@ -87,7 +88,7 @@ class Fleeting(Cluster):
 class Slow(Cluster):
     """Nodes other than the first take as long to be described as a test says, and are then refused or lost."""
 
-    def __init__(self, time: Any, took: float, **capacities: int) -> None:
+    def __init__(self, time: SteppingClock, took: float, **capacities: int) -> None:
         super().__init__(**capacities)
         self.time, self.took = time, took
         self.begun = 0
@@ -97,9 +98,7 @@ class Slow(Cluster):
         if node in ("a", "c"):
             return await super().describe(framework, node)
         self.begun += 1
-        end = self.time.now + self.took
-        while self.time.now < end:  # noqa: ASYNC110 - it moves as others sleep
-            await asyncio.sleep(0)
+        await self.time.moved(self.took)
         if self.lost:
             self.lost -= 1
             self.identities[node] = f"started {self.begun}"

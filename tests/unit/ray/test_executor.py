@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
+from support.played_bridge import BRIDGE
 
 from trialbed.contracts import LostTrial, Sandbox
 from trialbed.errors import DriverBroken, DriverNotFound, NothingMeasured, SettingsError, UsageError
@@ -20,104 +21,6 @@ from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialK
 from trialbed_ray import _link, _places
 from trialbed_ray._messages import Greeting
 from trialbed_ray.executor import RayExecutor
-
-BRIDGE = """
-import json, os, socket, sys, threading, time
-
-def say(**message):
-    print(json.dumps(message), flush=True)
-
-def send(connection, **message):
-    text = json.dumps(message).encode()
-    connection.sendall(len(text).to_bytes(4, "big") + text)
-
-def note(file, text):
-    with open(file, "a") as opened:
-        opened.write(text + "\\n")
-
-class Place(threading.Thread):
-    def __init__(self, made, node):
-        super().__init__(daemon=True)
-        self.made, self.number, self.node, self.reason = made, made["place"], node, "it was ended"
-        self.connection = socket.create_connection((made["host"], made["port"]))
-
-    def run(self):
-        while os.path.exists("hold"):
-            time.sleep(0.01)
-        send(self.connection, token=self.made["token"], address="10.0.0.8", node=f"node-{self.node}-of-the-cluster")
-        stream = self.connection.makefile("rb")
-        while prefix := stream.read(4):
-            asked = json.loads(stream.read(int.from_bytes(prefix, "big")))
-            if asked["type"] == "server":
-                note("servers", asked["url"])
-            elif not (self.describe if asked["type"] == "describe" else self.execute)(asked):
-                break
-        self.end(self.reason)
-
-    def end(self, reason):
-        if places.pop(self.number, None):
-            say(type="gone", place=self.number, reason=reason)
-            self.connection.shutdown(socket.SHUT_RDWR)
-
-    def answer(self, asked, type, **what):
-        send(self.connection, type=type, number=asked["number"], **what)
-        return True
-
-    def describe(self, asked):
-        name = asked["framework"]
-        refused = {"error": "DriverNotFound", "message": "no such framework"}
-        broken = {"error": "SandboxUnavailable", "message": "no bubblewrap"}
-        if name == "fatal" or name == "fragile" and self.number == 1:
-            self.reason = "out of memory"
-            return False
-        if name in ("unknown", "boxed"):
-            return self.answer(asked, "failed", **{"unknown": refused, "boxed": broken}[name])
-        info = {"name": name, "version": "1", "adapter": "a", "adapter_version": "1", "python": "3"}
-        return self.answer(asked, "described", info=info)
-
-    def execute(self, asked):
-        query = asked["spec"]["query"]
-        if query == "end the cluster":
-            sys.stderr.write("[2026-11-27 03:38:39,003 W 229 229] rpc_client.h:153: no answer of the head.")
-            sys.stderr.flush()
-            os._exit(1)
-        if query in ("be lost", "lose the head"):
-            headless.extend([1] * (query == "lose the head"))
-            self.reason = "out of memory"
-            return False
-        if query == "full disk" or self.number == 1 and query == "full disk there":
-            return self.answer(asked, "failed", error="OSError", message="no space left")
-        if query == "garbage":
-            print("no message", flush=True)
-        elif query == "garbage of a place":
-            send(self.connection, type="answered")
-        elif query == "too long":
-            self.connection.sendall(b"\\xff" * 4)
-        elif query != "wait":
-            while query == "end when told" and not os.path.exists("told"):
-                time.sleep(0.01)
-            found = {"started_at": "2026-01-01T00:00:00Z", "wall_time": 1.0, "answer": {"final_answer": "yes"}}
-            return self.answer(asked, "executed", outcome=found)
-        return True
-
-order = json.loads(sys.stdin.readline())
-note("orders", json.dumps([order, dict(os.environ)]))
-say(type="connected", host="127.0.0.1")
-places, number, headless = {}, 0, []
-for line in sys.stdin:
-    asked = json.loads(line)
-    if headless:
-        continue
-    if asked["type"] == "make":
-        note("made", json.dumps(asked["shunned"]))
-        note("ports", json.dumps([asked["host"], asked["port"]]))
-        number += 1
-        places[asked["place"]] = Place(asked, number % 2)
-        places[asked["place"]].start()
-    elif place := places.get(asked["place"]):
-        place.end("its plug was pulled")
-"""
-
 
 NODE_0, NODE_1 = "10.0.0.8/node-0", "10.0.0.8/node-1"
 SHUNNED = '["node-1-of-the-cluster"]'

@@ -18,7 +18,6 @@ from trialbed.contracts import Dataset
 from trialbed.errors import DataError, UsageError
 from trialbed.preparation import RunOptions, prepare
 from trialbed.records import GoldCall, Query
-from trialbed_tasks._lines import LARGE
 from trialbed_tasks._reading import read_tasks
 
 PYTHON = '''
@@ -144,11 +143,6 @@ def test_yaml_and_json_lines_say_the_same_as_python(folder: Path, monkeypatch: p
 
 def test_a_file_of_tasks_is_a_dataset_by_its_path(folder: Path) -> None:
     assert said(open_dataset(str(write(folder, YAML)), folder)) == said(open_dataset(str(folder / "desk.py"), folder))
-
-
-def test_lines_end_at_line_feeds_alone(tmp_path: Path) -> None:
-    line = json.dumps({"query": "a\u2028b\x85c"}, ensure_ascii=False)
-    assert read_tasks(write(tmp_path, line, "tasks.jsonl")).queries()[0].text == "a\u2028b\x85c"
 
 
 def test_definitions_are_answered_by_a_simulator(tmp_path: Path) -> None:
@@ -327,69 +321,6 @@ def test_a_fault_of_python_is_named(folder: Path, text: str, says: str) -> None:
         read_tasks(write(folder, text, "faulty.py"))
     assert str(raised.value).startswith(str(folder / "faulty.py"))
     assert says in str(raised.value)
-
-
-@for_each(
-    ("text", "says"),
-    [
-        ('{"query": "a"}\n{"query": ', "tasks.jsonl:2: is not valid JSON"),
-        (
-            '{"query": "a"}\n{"query": "b"\n',
-            "tasks.jsonl:2: is not valid JSON: Expecting ',' delimiter: line 1 column 14",
-        ),
-        ('{"query": "a"}\r\n{"query": "b"\r\n', "tasks.jsonl:2: is not valid JSON: Expecting ',' delimiter: line 1"),
-        ('{"query": "a"}\n\n[1]', "tasks.jsonl:3: each line is a JSON object"),
-        ('{"query": "a", "query": "b"}', "tasks.jsonl:1: is not valid JSON: the key 'query' occurs twice"),
-        ('{"query": "a"}\n{"tools": []}', "tasks.jsonl:2: the keys of the whole file stand in its first line"),
-        ('{"tools": []}\n\n{"tools": []}', "tasks.jsonl:3: the keys of the whole file stand in its first line"),
-        ('{"query": "a"}\n{"answer": "b"}', "tasks.jsonl:2: task 2: query: the key is missing"),
-        ('{"tools": []}', "tasks: list should have at least 1 item"),
-        ('{"query": "a"}\n{"query": "b", "tools": ["nope"]}', "tasks.jsonl:2: task 2: tools: there is no tool 'nope'"),
-        ('{"query": "a", "state": NaN}', "NaN is not JSON"),
-        ('{"tools": []}\n{"query": "a"}\n{"query": 3}', "tasks.jsonl:3: task 2: query: must be a text"),
-        ('{"query": "a", "state": "\\ud800"}', "tasks.jsonl:1: is not valid JSON"),
-        ("", "tasks: list should have at least 1 item"),
-        ("[", "tasks.jsonl:1: is not valid JSON: Expecting value"),
-        ("null", "tasks.jsonl:1: each line is a JSON object"),
-        ("{'query': 'a'}", "tasks.jsonl:1: is not valid JSON: Expecting property name enclosed in double quotes"),
-        ('{"query": "a"}{"query": "b"}', "tasks.jsonl:1: is not valid JSON: Extra data"),
-        ('{"query": ""}', "tasks.jsonl:1: task 1: query: string should have at least 1 character"),
-        ('{"query": null}', "tasks.jsonl:1: task 1: query: must be a text, and is empty"),
-        ('{"query": "a", "state": 1e999}', "tasks.jsonl:1: is not valid JSON: Out of range float values"),
-        (
-            '{"query": "a", "expect": {"fact": 1}}',
-            "tasks.jsonl:1: task 1: expect.fact: there is no such key; did you mean 'facts'?",
-        ),
-        ('{"query": "a", "id": [1]}', "tasks.jsonl:1: task 1: id: input should be a valid integer"),
-        ('{"query": "a", "tools": ["nope"]}', "tasks.jsonl:1: task 1: tools: there is no tool 'nope'"),
-        ('{"tools": "x.py"}\n{"query": "a"}', "tasks.jsonl:1: tools: there is no file"),
-        (
-            '{"query": "a"}\n{"query": "b", "expect": {"at_most": {"calls": "x"}}}',
-            "tasks.jsonl:2: task 2: expect.at_most",
-        ),
-        ('{"query": "a", "state": ' + "[" * 100_000, "tasks.jsonl:1: is not valid JSON: maximum recursion depth"),
-    ],
-)
-@pytest.mark.parametrize("large", [LARGE, 0])
-def test_a_fault_of_json_lines_is_named_with_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, text: str, says: str
-) -> None:
-    path = write(tmp_path, text, "tasks.jsonl")
-    monkeypatch.setattr("trialbed_tasks._reading.LARGE", large)
-    with pytest.raises(DataError) as raised:
-        read_tasks(path)
-    assert says in str(raised.value)
-
-
-@pytest.mark.parametrize("large", [LARGE, 0])
-def test_bytes_that_are_no_text_are_named_with_their_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int
-) -> None:
-    path = tmp_path / "tasks.jsonl"
-    path.write_bytes(b'{"query": "a"}\n{"query": "\xff"}\n')
-    monkeypatch.setattr("trialbed_tasks._reading.LARGE", large)
-    with pytest.raises(DataError, match=r"tasks\.jsonl(:2)?: is not UTF-8 text: invalid start byte at byte 26$"):
-        read_tasks(path)
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:

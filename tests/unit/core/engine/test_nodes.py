@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import suppress
-from typing import Any
 
 import pytest
+from support.clocks import SteppingClock, going_on
 from support.node_stand_ins import Cluster, Fleeting, Here, Slow, ended
 
 from trialbed.contracts import Executor
@@ -17,36 +16,13 @@ from trialbed.errors import DriverError, NothingMeasured
 from trialbed.records import FrameworkInfo
 
 
-class Time:
-    """A clock that moves by a second each time that somebody sleeps."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self.said: list[str] = []
-
-    async def pause(self, _: float) -> None:
-        self.now += 1.0
-        await asyncio.sleep(0)
-
-    def watch(self, cluster: Executor, earlier: FrameworkInfo | None = None, *, moved: bool = False) -> NodeWatch:
-        before = {} if earlier is None else {"f": earlier}
-        say, clock = self.said.append, lambda: self.now
-        return NodeWatch(cluster, ("f",), say, earlier=before, moved=moved, pause=self.pause, clock=clock)
-
-
-class Watched:
-    """A watch that goes on while the body runs."""
-
-    def __init__(self, watch: NodeWatch, slots: Slots) -> None:
-        self._watch, self._slots = watch, slots
-
-    async def __aenter__(self) -> None:
-        self._task = asyncio.create_task(self._watch.watch(self._slots))
-
-    async def __aexit__(self, *_: Any) -> None:
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+def watch_of(
+    time: SteppingClock, cluster: Executor, earlier: FrameworkInfo | None = None, *, moved: bool = False
+) -> NodeWatch:
+    before = {} if earlier is None else {"f": earlier}
+    return NodeWatch(
+        cluster, ("f",), time.said.append, earlier=before, moved=moved, pause=time.pause, clock=lambda: time.now
+    )
 
 
 async def until(slots: Slots, most: int) -> None:
@@ -56,11 +32,11 @@ async def until(slots: Slots, most: int) -> None:
 
 
 async def test_nodes_that_join_are_used_and_those_that_are_lost_are_not() -> None:
-    cluster, time, slots = Cluster(a=2), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=2), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     assert (await watch.describe())["f"].name == "f"
     assert cluster.accepted == ["a"]
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 2)
         cluster.capacities["b"] = 3
         await until(slots, 5)
@@ -75,10 +51,10 @@ async def test_nodes_that_join_are_used_and_those_that_are_lost_are_not() -> Non
 
 
 async def test_a_node_that_differs_is_not_used() -> None:
-    cluster, time, slots = Cluster(a=2), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=2), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 2)
         cluster.packages["b"] = ("openai==2", "pydantic==2")
         cluster.broken = {"c"}
@@ -93,41 +69,41 @@ async def test_a_node_that_differs_is_not_used() -> None:
 
 
 async def test_a_run_does_not_begin_on_nodes_that_differ() -> None:
-    cluster, time = Cluster(a=2, b=1), Time()
+    cluster, time = Cluster(a=2, b=1), SteppingClock()
     cluster.packages["b"] = ("openai==2", "pydantic==2")
     with pytest.raises(DriverError, match="the nodes a and b differ: f: packages openai==1 here, openai==2 there"):
-        await time.watch(cluster).describe()
+        await watch_of(time, cluster).describe()
     with pytest.raises(NothingMeasured, match="there is no node, and none has come within 10 s"):
-        await time.watch(Cluster()).describe()
+        await watch_of(time, Cluster()).describe()
     assert time.said == ["there is no node yet; one is waited for, at most 10 s"]
 
 
 async def test_a_run_goes_on_with_what_it_began_with() -> None:
-    cluster, time = Cluster(a=1), Time()
+    cluster, time = Cluster(a=1), SteppingClock()
     began = await cluster.describe("f")
     here = began.model_copy(update={"packages": ("openai==1", "pytest==9"), "sandbox": ("seccomp",)})
-    assert "f" in await time.watch(cluster, here).describe(), "a sandbox, or a package more, changes no measurement"
+    assert "f" in await watch_of(time, cluster, here).describe(), "a sandbox, or a package more, changes no measurement"
     text = "the node a is not what the run began with: f: "
     with pytest.raises(DriverError, match=f"{text}version 0 before, 1 now"):
-        await time.watch(cluster, began.model_copy(update={"version": "0"})).describe()
+        await watch_of(time, cluster, began.model_copy(update={"version": "0"})).describe()
     with pytest.raises(DriverError, match=f"{text}packages openai==0 before, openai==1 now"):
-        await time.watch(cluster, began.model_copy(update={"packages": ("openai==0",)})).describe()
+        await watch_of(time, cluster, began.model_copy(update={"packages": ("openai==0",)})).describe()
 
 
 async def test_a_run_that_leaves_its_nodes_goes_on_with_what_they_measured() -> None:
-    here, time = Here(), Time()
+    here, time = Here(), SteppingClock()
     there = (await here.describe("f")).model_copy(update={"packages": ("openai==0", "pytest==9")})
-    assert await time.watch(here, there).describe(), "it has never been elsewhere: the adapter's digest says enough"
+    assert await watch_of(time, here, there).describe(), "it has never been elsewhere: the adapter's digest says enough"
     with pytest.raises(DriverError, match="this machine is not what the run began with: f: packages openai==0 before"):
-        await time.watch(here, there, moved=True).describe()
-    assert await time.watch(here, await here.describe("f"), moved=True).describe()
+        await watch_of(time, here, there, moved=True).describe()
+    assert await watch_of(time, here, await here.describe("f"), moved=True).describe()
 
 
 async def test_a_node_that_loses_one_trial_after_the_other_gets_no_more() -> None:
-    cluster, time, slots = Cluster(a=2, b=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=2, b=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 3)
         for second in (1, 2, 3):
             watch.note(ended("b", 1, second))  # it may be the trial
@@ -156,10 +132,10 @@ async def test_a_node_that_loses_one_trial_after_the_other_gets_no_more() -> Non
 
 
 async def test_a_node_that_leaves_with_each_loss_is_given_up_too() -> None:
-    cluster, time, slots = Cluster(a=1, b=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=1, b=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         for second in (1, 2, 3):
             await until(slots, 2)
             del cluster.capacities["a"]
@@ -172,10 +148,10 @@ async def test_a_node_that_leaves_with_each_loss_is_given_up_too() -> None:
 
 
 async def test_a_node_that_was_given_up_is_better_than_none() -> None:
-    cluster, time, slots = Cluster(a=2, b=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=2, b=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 3)
         for second in (1, 2, 3):
             watch.note(ended("a", second, second))
@@ -188,10 +164,10 @@ async def test_a_node_that_was_given_up_is_better_than_none() -> None:
 
 
 async def test_a_trial_that_takes_others_with_it_does_not_cost_its_node() -> None:
-    cluster, time, slots = Cluster(a=2, b=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=2, b=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 3)
         for second in (1, 2, 3, 4):
             watch.note(ended("a", second, second))  # a neighbour, which is noted first
@@ -203,10 +179,10 @@ async def test_a_trial_that_takes_others_with_it_does_not_cost_its_node() -> Non
 
 
 async def test_an_executor_that_cannot_refuse_a_node_costs_no_trial() -> None:
-    cluster, time, slots = Cluster(a=2, b=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=2, b=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 3)
         cluster.deaf = True
         for second in (1, 2, 3):
@@ -216,10 +192,10 @@ async def test_an_executor_that_cannot_refuse_a_node_costs_no_trial() -> None:
 
 
 async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
-    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 1)
         waiting = asyncio.create_task(enter(slots, 2))
         cluster.capacities.clear()
@@ -231,10 +207,10 @@ async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
 
 
 async def test_a_node_that_is_lost_whenever_it_joins_is_none_that_has_come() -> None:
-    cluster, time, slots = Fleeting(), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Fleeting(), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 1)
         cluster.capacities.clear()
         async with asyncio.timeout(60):
@@ -245,20 +221,20 @@ async def test_a_node_that_is_lost_whenever_it_joins_is_none_that_has_come() -> 
 
 
 async def test_the_time_in_which_a_node_joins_is_no_waiting() -> None:
-    time, slots = Time(), Slots(8)
+    time, slots = SteppingClock(), Slots(8)
     cluster = Slow(time, 50, a=1)
-    watch = time.watch(cluster)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 1)
         cluster.broken = {"b"}
         cluster.capacities.clear()
-        await moved(time, 3)
+        await time.moved(3)
         cluster.capacities["b"] = 1
         async with asyncio.timeout(60):
             while len(time.said) < 2:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0)
-        await moved(time, 8)
+        await time.moved(8)
         assert watch.gone == "", "b was there, and the next one has as much time"
         cluster.capacities["a"] = 1
         await until(slots, 1)
@@ -271,18 +247,18 @@ async def test_the_time_in_which_a_node_joins_is_no_waiting() -> None:
 
 
 async def test_a_node_that_was_given_up_is_taken_back_where_a_slow_join_fails() -> None:
-    time, slots = Time(), Slots(8)
+    time, slots = SteppingClock(), Slots(8)
     cluster = Slow(time, 50, a=2, c=1)
-    watch = time.watch(cluster)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 3)
         for second in (1, 2, 3):
             watch.note(ended("a", second, second))
         assert slots.most == 1
         cluster.broken = {"b"}
         del cluster.capacities["c"]
-        await moved(time, 3)
+        await time.moved(3)
         cluster.capacities["b"] = 1
         await until(slots, 2)
     assert watch.gone == ""
@@ -290,10 +266,10 @@ async def test_a_node_that_was_given_up_is_taken_back_where_a_slow_join_fails() 
 
 
 async def test_a_look_that_comes_late_takes_back_a_node_that_was_given_up() -> None:
-    cluster, time, slots = Cluster(a=2, c=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=2, c=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 3)
         for second in (1, 2, 3):
             watch.note(ended("a", second, second))
@@ -305,11 +281,11 @@ async def test_a_look_that_comes_late_takes_back_a_node_that_was_given_up() -> N
 
 
 async def test_a_node_that_was_lost_once_has_the_time_that_it_needs_to_join() -> None:
-    time, slots = Time(), Slots(8)
+    time, slots = SteppingClock(), Slots(8)
     cluster = Slow(time, 50, a=1)
-    watch = time.watch(cluster)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 1)
         cluster.lost = 1
         cluster.capacities.clear()
@@ -319,10 +295,10 @@ async def test_a_node_that_was_lost_once_has_the_time_that_it_needs_to_join() ->
 
 
 async def test_a_node_that_is_refused_whenever_it_comes_keeps_no_run_waiting() -> None:
-    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 1)
         cluster.broken = {"b"}
         cluster.capacities.clear()
@@ -335,10 +311,10 @@ async def test_a_node_that_is_refused_whenever_it_comes_keeps_no_run_waiting() -
 
 
 async def test_nodes_of_new_names_that_fail_whenever_they_come_keep_no_run_waiting() -> None:
-    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 1)
         async with asyncio.timeout(60):
             while not watch.gone:
@@ -354,28 +330,20 @@ async def test_nodes_of_new_names_that_fail_whenever_they_come_keep_no_run_waiti
 
 
 async def test_nodes_that_are_lost_while_they_are_described_first_keep_no_run_waiting() -> None:
-    cluster, time = Fleeting(), Time()
+    cluster, time = Fleeting(), SteppingClock()
     cluster.capacities.clear()
     with pytest.raises(
         NothingMeasured, match="all nodes were lost while they described frameworks, 6 times: b: it was"
     ):
-        await time.watch(cluster).describe()
+        await watch_of(time, cluster).describe()
     assert cluster.starts == 6
 
 
-async def moved(time: Time, seconds: float) -> None:
-    """Wait until the clock of the test has moved on."""
-    end = time.now + seconds
-    async with asyncio.timeout(60):
-        while time.now < end:  # noqa: ASYNC110 - it moves as others sleep
-            await asyncio.sleep(0)
-
-
 async def test_a_look_that_fails_is_not_the_last() -> None:
-    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
-    watch = time.watch(cluster)
+    cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 1)
         cluster.mute = 3
         del cluster.capacities["a"]
@@ -390,11 +358,11 @@ async def test_a_look_that_fails_is_not_the_last() -> None:
 
 
 async def test_a_node_that_is_back_before_the_next_look_is_accepted_anew() -> None:
-    cluster, time, slots = Cluster(a=1), Time(), Slots(8)
+    cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
     cluster.identities["a"] = "started at 9"
-    watch = time.watch(cluster)
+    watch = watch_of(time, cluster)
     await watch.describe()
-    async with Watched(watch, slots):
+    async with going_on(watch.watch(slots)):
         await until(slots, 1)
         cluster.identities["a"] = "started at 10"
         await until(slots, 0)
