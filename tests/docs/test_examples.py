@@ -179,7 +179,7 @@ def programs(page: Path) -> list[str]:
     return [block for block in found if "https://" not in block]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(25)
 def test_the_programs_of_the_guides_run(tmp_path: Path) -> None:
     """Each as it stands, in a process of its own; what needs ``await`` as a notebook runs it."""
     pages = [DOCS / "how-to" / f"{name}.md" for name in ("evaluate-in-python", "benchmark-your-own-agent")]

@@ -6,6 +6,7 @@ that it starts them with. They have its modules; its event loop, threads and ope
 
 from __future__ import annotations
 
+import _imp
 import asyncio
 import atexit
 import contextvars
@@ -17,9 +18,11 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib import _bootstrap
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -54,7 +57,7 @@ def _start(*given: Any) -> int:
     run = program(list(arguments))
     if run is None or tuple(kept) != (report,) or variables is None:
         return int(_execute(*given))
-    pid = os.fork()
+    pid = fork_between_imports()
     if pid == 0:
         _leave_behind((stdin, stdout, stderr), own_session=bool(own_session))
         if folder is not None:
@@ -62,6 +65,23 @@ def _start(*given: Any) -> int:
         take_variables(dict(os.fsdecode(variable).split("=", 1) for variable in variables))
         contextvars.Context().run(_end_with, run)
     return pid
+
+
+def fork_between_imports() -> int:
+    """Fork when no other thread imports: it would leave the lock of its module behind, and nobody to release it."""
+    while True:
+        _imp.acquire_lock()
+        try:
+            if not _others_import():
+                return os.fork()
+        finally:
+            _imp.release_lock()
+        time.sleep(0.001)
+
+
+def _others_import() -> bool:
+    locks = [found for reference in [*_bootstrap._module_locks.values()] if (found := reference()) is not None]  # type: ignore[attr-defined]
+    return any(lock.owner not in (None, threading.get_ident()) for lock in locks)
 
 
 def program(arguments: Sequence[str]) -> Callable[[], None] | None:

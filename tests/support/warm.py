@@ -58,17 +58,35 @@ IMPORTED = (
     "trialbed_evaluation",
     "trialbed_pages",
     "trialbed_plugins.datasets.bfcl",
+    "trialbed_plugins.datasets.file",
     "trialbed_plugins.datasets.mini",
     "trialbed_plugins.executors.local",
     "trialbed_plugins.frameworks",
+    "trialbed_plugins.model_adapters",
+    "trialbed_plugins.models",
+    "trialbed_plugins.recordings",
     "trialbed_plugins.reporters",
     "trialbed_plugins.scorers",
     "trialbed_scripted",
     "trialbed_selection",
     "trialbed_server",
+    "trialbed_tasks",
+    "trialbed_tools",
     "trialbed_verify",
 )
 """What many commands import when they run, with all that is in it; what they import at once comes with the commands."""
+
+OF_OTHERS = (
+    "dotenv.main",
+    "httpcore",
+    "numpy.ma",
+    "numpy.random",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.auto",
+    "uvicorn.protocols.websockets.auto",
+    "uvloop",
+)
+"""What libraries import when a client, a server or a table is made: a tenth of a second of a processor for each run."""
 
 WHERE_INSTALLED = ("trialbed_langgraph.controlled", "trialbed_langgraph.native")
 """Adapters that workers import, if they are there."""
@@ -343,7 +361,7 @@ def _serve(address: str) -> None:
     # end, what remembers the metadata of a folder of packages until the folder changes.
     for name in IMPORTED:
         _import_whole(name)
-    for name in WHERE_INSTALLED:
+    for name in (*OF_OTHERS, *WHERE_INSTALLED):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     context = click.Context(cli)
