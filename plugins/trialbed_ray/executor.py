@@ -13,6 +13,7 @@ from typing import ClassVar, Self
 from trialbed import errors
 from trialbed.contracts import Executor, LostTrial, Node
 from trialbed.errors import DriverBroken, NothingMeasured, SettingsError, TrialbedError, UsageError
+from trialbed.installed import extra_command
 from trialbed.records import FrameworkInfo, Outcome, TrialSpec
 from trialbed_plugins.executors.local import memory_limit
 from trialbed_ray._messages import Answer, Connect, Describe, Described, Execute, Executed, NotDone, PlaceSetup
@@ -56,7 +57,7 @@ class RayExecutor(Executor):
         """See that Ray is installed, and the amounts can be read."""
         super().check_options(options)
         if importlib.util.find_spec("ray") is None:
-            raise UsageError("--executor ray needs Ray: pip install 'trialbed[ray]', here and on every node")
+            raise UsageError(f"--executor ray needs Ray, here and on every node; here: {extra_command('ray')}")
         for name in ("cpus", "patience"):
             _number(name, options.get(name, "1"))
         try:

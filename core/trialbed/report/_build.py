@@ -19,6 +19,7 @@ from trialbed.report.attribution import attribute_trial
 from trialbed.report.comparison import FrameworkComparison, compare_frameworks, open_ranks
 from trialbed.scoring import ALWAYS, OF_GOLD, absent_by_trials, absent_scores
 from trialbed.settings import secret_values
+from trialbed.spool import Spool
 from trialbed.store import StoredRun, counted_attempts, require_frameworks
 
 Queries = Mapping[QueryId, Query]
@@ -169,7 +170,8 @@ def _read(run: Run, each: Iterable[TrialResult], queries: Queries, tools: Offers
     """Read the attempts of each framework."""
     secrets = secret_values()
     numbers = {query_id: number for number, query_id in enumerate(queries)}
-    found = {name: ReadTrials(name, numbers) for name in run.config.frameworks}
+    spool = Spool()
+    found = {name: ReadTrials(name, numbers, spool) for name in run.config.frameworks}
     shorteners = {name: Shortener(secrets, run.prices_of(name)) for name in run.config.frameworks}
     for result in each:
         label = result.key.framework

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.comparison import SideColumn, TrialTable, UnpackedColumns, in_order
 from trialbed.scoring import JUDGED, NONE_ABSENT
+from trialbed.spool import Spool
 from trialbed.store import PackedColumn
 
 if TYPE_CHECKING:
@@ -38,11 +39,13 @@ class ReportedColumns:
 
     Args:
         numbers: query -> its number, in the order of the run's.
+        spool: in which the columns are.
     """
 
-    def __init__(self, numbers: Mapping[QueryId, int]) -> None:
+    def __init__(self, numbers: Mapping[QueryId, int], spool: Spool) -> None:
         self._numbers = numbers
-        self._columns = {name: PackedColumn(kind) for name, kind in KINDS.items()}
+        self._spool = spool
+        self._columns = {name: PackedColumn(kind, spool=spool) for name, kind in KINDS.items()}
         self._failures: dict[str, int] = {"": 0}
         self._scores: dict[str, _ScoreColumns] = {}
         self._length = 0
@@ -67,7 +70,9 @@ class ReportedColumns:
         for score in trial.scores:
             own = self._scores.get(score.name)
             if own is None:
-                own = self._scores[score.name] = _ScoreColumns(PackedColumn("d", math.nan), PackedColumn("B"))
+                own = self._scores[score.name] = _ScoreColumns(
+                    PackedColumn("d", math.nan, self._spool), PackedColumn("B", spool=self._spool)
+                )
             own.values.put(self._length, math.nan if score.value is None else score.value)
             own.bits.put(self._length, GIVEN + (BOUNDED if score.bounded else 0))
         self._length += 1

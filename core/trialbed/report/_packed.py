@@ -17,6 +17,7 @@ from typing import Any, overload
 from trialbed.records import Score, TrialKey, Usage
 from trialbed.report._columns import ReportedColumns
 from trialbed.report._trials import Claimed, QueryId, ReportedTrial, WireCounts, short_score
+from trialbed.spool import Spool, SpooledParts
 
 PART = 32
 """Trials that are packed at once."""
@@ -43,13 +44,16 @@ Row = tuple[Any, ...]
 class TrialPack:
     """Trials of a framework, in the order in which they were added.
 
+    Args:
+        spool: in which they are.
+
     Attributes:
         attempts: the number of each attempt.
     """
 
-    def __init__(self, framework: str) -> None:
+    def __init__(self, framework: str, spool: Spool) -> None:
         self._framework = framework
-        self._parts: list[bytes] = []
+        self._parts = SpooledParts(spool)
         self._open: list[Row] = []
         self._unpacked: OrderedDict[int, list[Row]] = OrderedDict()
         self._repeats = 0
@@ -128,9 +132,9 @@ class PackedTrials(Sequence[ReportedTrial]):
         columns: their figures, in the same order.
     """
 
-    def __init__(self, pack: TrialPack, order: Sequence[int], columns: ReportedColumns) -> None:
+    def __init__(self, pack: TrialPack, order: array[int], columns: ReportedColumns) -> None:
         self._pack = pack
-        self._order = array("I", order)
+        self._order = order
         self.columns = columns
 
     @overload
@@ -183,7 +187,7 @@ def columns_of(trials: Sequence[ReportedTrial], numbers: dict[QueryId, int] | No
     known = {} if numbers is None else numbers
     for trial in trials:
         known.setdefault(trial.query_id, len(known))
-    found = ReportedColumns(known)
+    found = ReportedColumns(known, Spool())
     for trial in trials:
         found.add(trial)
     return found

@@ -12,6 +12,7 @@ from trialbed.report._columns import ReportedColumns
 from trialbed.report._packed import PackedTrials, TrialPack
 from trialbed.report._tally import TrialTally
 from trialbed.report._trials import QueryId, ReportedTrial
+from trialbed.spool import Spool
 from trialbed.store import counted_attempts
 
 if TYPE_CHECKING:
@@ -51,10 +52,12 @@ class ReadTrials:
 
     Args:
         numbers: query -> its number, in the order of the run's.
+        spool: in which they are.
     """
 
-    def __init__(self, framework: str, numbers: Mapping[QueryId, int]) -> None:
-        self._pack = TrialPack(framework)
+    def __init__(self, framework: str, numbers: Mapping[QueryId, int], spool: Spool) -> None:
+        self._pack = TrialPack(framework, spool)
+        self._spool = spool
         self._numbers = numbers
         self._query, self._repeat = array("I"), array("I")
 
@@ -78,7 +81,7 @@ class ReadTrials:
             gold: the answers to expected calls, where the run made them itself.
         """
         order, earlier = self._order()
-        columns, tally = ReportedColumns(self._numbers), TrialTally(gold, earlier)
+        columns, tally = ReportedColumns(self._numbers, self._spool), TrialTally(gold, earlier)
         trials = PackedTrials(self._pack, order, columns)
         for trial in trials:
             columns.add(trial)
@@ -88,7 +91,7 @@ class ReadTrials:
         self._pack.forget_unpacked()
         return CountedGroup(trials, tally)
 
-    def _order(self) -> tuple[Sequence[int], Sequence[ReportedTrial]]:
+    def _order(self) -> tuple[array[int], Sequence[ReportedTrial]]:
         """The places of the attempts that count, in the order of the run's queries; and the other attempts."""
         import numpy as np
 
@@ -96,7 +99,7 @@ class ReadTrials:
         order = np.lexsort((repeat, query))
         again = (np.diff(query[order]) == 0) & (np.diff(repeat[order]) == 0)
         if not again.any():
-            return order.tolist(), ()
+            return array("I", order.astype(np.uintc).tobytes()), ()
         several = np.zeros(len(order), dtype=bool)
         several[:-1] |= again
         several[1:] |= again
@@ -104,7 +107,7 @@ class ReadTrials:
         attempts = [self._pack[place] for place in places]
         counted = set(map(id, counted_attempts(attempts)))
         left_out = {place: trial for place, trial in zip(places, attempts, strict=True) if id(trial) not in counted}
-        return [place for place in order.tolist() if place not in left_out], list(left_out.values())
+        return array("I", (place for place in order.tolist() if place not in left_out)), list(left_out.values())
 
 
 def common_trials(status: str, groups: Sequence[ReportedColumns]) -> list[NDArray[Any]] | None:

@@ -9,17 +9,17 @@ from trialbed.store._folder import folder_note
 from trialbed.store._packed_column import PackedColumn
 from trialbed.store._reader import StoreReader, open_run, open_store, require_frameworks, run_kind
 from trialbed.store._reports import MadeReport, ReportPart
-from trialbed.store._runs import RunChanges, new_run, new_run_id
-from trialbed.store._store import Store
-from trialbed.store._stored import (
+from trialbed.store._run_columns import (
     KEPT_FROM,
-    StoredRun,
     column_table,
     make_columns,
     make_report,
     report_part,
     trial_columns,
 )
+from trialbed.store._runs import RunChanges, new_run, new_run_id
+from trialbed.store._store import Store
+from trialbed.store._stored import StoredRun
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
 from trialbed.store._verified_cases import VerifiedCase, verified_cases

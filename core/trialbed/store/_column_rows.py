@@ -6,15 +6,15 @@ import json
 import math
 import re
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self
 
 from sqlalchemy import JSON, Connection, Select, and_, cast, func, null, select, type_coerce
 
 from trialbed.records import IntegrityFinding, Score
+from trialbed.spool import Spool
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._column_table import ColumnTable, NumberedColumn
+from trialbed.store._column_table import ARRAYS, NUMBERED, PLACES, ColumnTable, NumberedColumn
 from trialbed.store._columns import ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._packed_column import PackedColumn
 from trialbed.store._rows import IN_ONE, decode_id, decode_record
@@ -49,19 +49,31 @@ def read_column_table(connection: Connection, run_id: str, names: Collection[str
 
 
 class _ColumnNumbers:
-    """A column of few values while it is read."""
+    """A column of few values while it is read.
 
-    def __init__(self) -> None:
-        self._values: dict[Any, int] = {}  # 5 and "5" differ
-        self._places = array("q")
+    Args:
+        value_of: gives a value of what its row has.
+    """
 
-    def extend(self, values: Iterable[Any]) -> None:
-        known = self._values
-        self._places.extend([known.setdefault(value, len(known)) for value in values])
+    def __init__(self, value_of: Callable[[Any], Any] | None = None) -> None:
+        self._value_of = value_of
+        self._known: dict[Any, int] = {}
+        self._places = array(PLACES)
+
+    def extend(self, found: Iterable[Any]) -> None:
+        known = self._known
+        self._places.extend([known.setdefault(one, len(known)) for one in found])
 
     @property
     def column(self) -> NumberedColumn:
-        return NumberedColumn(list(self._values), self._places)
+        """The column, after which nothing is added."""
+        found = list(self._known if self._value_of is None else map(self._value_of, self._known))
+        self._known.clear()
+        values = list(dict.fromkeys(found))
+        if len(values) < len(found):
+            numbers = {value: number for number, value in enumerate(values)}
+            return NumberedColumn(values, array(PLACES, [numbers[found[place]] for place in self._places]))
+        return NumberedColumn(values, self._places)
 
 
 class _TrialsReader:
@@ -72,12 +84,11 @@ class _TrialsReader:
     """
 
     def __init__(self, connection: Connection, run_id: str, *, offered: bool) -> None:
-        self.row, self._repeat, self._attempt = array("q"), array("q"), array("q")
-        self._wall_time, self._first = array("d"), array("b")
+        self._arrays: dict[str, Any] = {name: array(kind) for name, kind in ARRAYS.items()}
+        self.row = self._arrays["row"]
         self._integrity: dict[int, tuple[IntegrityFinding, ...]] = {}
-        names = ("framework", "query", "status", "failure", "adapter", "offered")
-        self._numbered = {name: _ColumnNumbers() for name in names}
-        self._query_of, self._tools_of = lru_cache(maxsize=None)(decode_id), lru_cache(maxsize=None)(_tools)
+        kinds = {**dict.fromkeys(NUMBERED), "query": decode_id, "offered": _tools}
+        self._numbered = {name: _ColumnNumbers(value_of) for name, value_of in kinds.items()}
         left_out = _uncounted_rows(connection, run_id)
         for part in _parts(connection, _selected(connection, run_id, offered=offered)):
             self._extend([one for one in part if one.id not in left_out] if left_out else part)
@@ -91,34 +102,29 @@ class _TrialsReader:
         for place, text in enumerate(findings, len(self.row)):
             if text not in (None, "[]"):
                 self._integrity[place] = tuple(map(IntegrityFinding.model_validate, json.loads(text)))
-        self.row.extend(row)
-        self._repeat.extend(repeat)
-        self._attempt.extend(attempt)
-        self._wall_time.extend(wall_time)
-        self._first.extend(first)
+        found = {"row": row, "repeat": repeat, "attempt": attempt, "wall_time": wall_time, "first": first}
+        for name, values in found.items():
+            self._arrays[name].extend(values)
         numbered = {
             "framework": framework,
-            "query": map(self._query_of, query),
+            "query": query,
             "status": status,
             "failure": failure,
             "adapter": adapter,
-            "offered": map(self._tools_of, offered),
+            "offered": offered,
         }
         for name, values in numbered.items():
             self._numbered[name].extend(values)
 
     def table(self, kinds: Mapping[str, ScoreKind], values: Mapping[str, PackedColumn]) -> ColumnTable:
         """Return the table, with these scores."""
+        columns: dict[str, Any] = {name: own.column for name, own in self._numbered.items()}
         return ColumnTable(
-            row=self.row,
-            repeat=self._repeat,
-            attempt=self._attempt,
-            wall_time=self._wall_time,
-            first=self._first,
+            **self._arrays,
+            **columns,
             integrity=self._integrity,
             kinds=kinds,
             _values=values,
-            **{name: own.column for name, own in self._numbered.items()},
         )
 
 
@@ -164,15 +170,14 @@ def _uncounted_rows(connection: Connection, run_id: str) -> set[int]:
 def _chosen_values(
     connection: Connection, run_id: str, names: Collection[str], rows: Sequence[int]
 ) -> dict[str, PackedColumn]:
-    found: dict[str, PackedColumn] = {}
-    place_of = _Places(rows)
+    found, place_of = _ValueColumns(), _Places(rows)
     chosen = _scores_of(run_id, scores.c.trial_id, scores.c.name, scores.c.value)
     for part in _parts(connection, chosen.where(scores.c.name.in_(names), scores.c.value.is_not(None))):
         for row, name, value in part:
             place = place_of(row)
             if place is not None:
-                _column(found, name).put(place, value)
-    return _fill(found, len(rows))
+                found[name].put(place, value)
+    return found.fill(len(rows))
 
 
 class _Places:
@@ -191,17 +196,22 @@ class _Places:
         return place if place < len(rows) and rows[place] == row else None
 
 
-def _column(values: dict[str, PackedColumn], name: str) -> PackedColumn:
-    found = values.get(name)
-    if found is None:
-        found = values[name] = PackedColumn("d", math.nan)
-    return found
+class _ValueColumns(dict[str, PackedColumn]):
+    """The values of scores, of which each has a column when it is asked for first."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._spool = Spool()
 
-def _fill(values: dict[str, PackedColumn], count: int) -> dict[str, PackedColumn]:
-    for column in values.values():
-        column.fill(count)
-    return values
+    def __missing__(self, name: str) -> PackedColumn:
+        found = self[name] = PackedColumn("d", math.nan, self._spool)
+        return found
+
+    def fill(self, count: int) -> Self:
+        """Give all places below ``count`` a value."""
+        for column in self.values():
+            column.fill(count)
+        return self
 
 
 def _scores_of(run_id: str, *columns: Any) -> Select[Any]:
@@ -237,14 +247,14 @@ class _ScoresReader:
     def __init__(self, connection: Connection, run_id: str, rows: Sequence[int]) -> None:
         self._connection = connection
         self._place_of = _Places(rows)
-        self.values: dict[str, PackedColumn] = {}
+        self.values = _ValueColumns()
         self._ends: dict[str, set[str]] = {}
         self._others: dict[int, None] = {}
         end = func.substr(scores.c.record, func.length(scores.c.record) - (LONGEST_END - 1))
         columns = (scores.c.trial_id, scores.c.name, scores.c.value, end)
         for part in _parts(connection, _scores_of(run_id, *columns)):
             self._extend(part)
-        _fill(self.values, len(rows))
+        self.values.fill(len(rows))
 
     def _extend(self, part: Sequence[Any]) -> None:
         values, known, place_of = self.values, self._ends, self._place_of
@@ -258,7 +268,7 @@ class _ScoresReader:
             if value is None:
                 self._others[row] = None
                 continue
-            _column(values, name).put(place, value)
+            values[name].put(place, value)
             if end in ends:
                 continue
             if END_OF_SCORE.search(end):

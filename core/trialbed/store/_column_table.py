@@ -1,20 +1,21 @@
-"""The columns of a run's trials as arrays, and as a text that is read at once, however many they are."""
+"""The columns of a run's trials as arrays, and as texts: one of the trials, and one of each score."""
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from trialbed.records import IntegrityFinding
+from trialbed.spool import Spool
 from trialbed.store._columns import RunColumns, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._packed_column import PackedColumn
 from trialbed.store._rows import decode, encode
 
-VERSION = "3"
+VERSION = "4"
 """Incremented with a change of the text."""
 
 
@@ -108,12 +109,15 @@ class ColumnTable:
 
 
 NUMBERED = ("framework", "query", "status", "failure", "adapter")
-ARRAYS = {"row": "q", "repeat": "q", "attempt": "q", "wall_time": "d", "first": "b"}
+ARRAYS = {"row": "q", "repeat": "I", "attempt": "I", "wall_time": "d", "first": "b"}
 """Column -> the type of its array."""
+
+PLACES = "I"
+"""The type of places among the values of a column."""
 
 
 def table_text(table: ColumnTable) -> str:
-    """Return a table as a text."""
+    """Return all but the scores of a table as a text."""
     numbered = {name: getattr(table, name) for name in NUMBERED}
     offers = [sorted(tools) for tools in table.offered.values]
     found = {
@@ -122,25 +126,45 @@ def table_text(table: ColumnTable) -> str:
         "offered": [offers, _texts(table.offered.places)],
         "integrity": [[place, [one.model_dump(mode="json") for one in own]] for place, own in table.integrity.items()],
         "kinds": {name: list(kind) for name, kind in table.kinds.items()},
-        "values": {name: column.texts for name, column in table._values.items()},
+        "scores": list(table.scores),
     }
     return encode(found)
 
 
-def read_table(text: str) -> ColumnTable:
-    """Return the table of a text; the values of a score are unpacked when they are asked for."""
-    found = decode(text)
+def score_text(table: ColumnTable, name: str) -> str:
+    """Return the values of one of a table's scores as a text."""
+    return encode(table._values[name].texts)
+
+
+def read_table(
+    text: str, read_score: Callable[[str], str | None], names: Collection[str] | None = None
+) -> ColumnTable | None:
+    """Return the table of its texts, of which one at a time is in memory; None where that of a score is not there.
+
+    Args:
+        read_score: gives the text of a score.
+        names: the scores whose values are read; None for all.
+    """
+    found, spool = decode(text), Spool()
+    scores = {}
+    for name in found["scores"]:
+        if names is not None and name not in names:
+            continue
+        own = read_score(name)
+        if own is None:
+            return None
+        scores[name] = PackedColumn.read("d", decode(own), spool)
     offers, offered = found["offered"]
     columns: dict[str, Any] = {name: _array(kind, found[name]) for name, kind in ARRAYS.items()}
     for name in NUMBERED:
         values, places = found[name]
-        columns[name] = NumberedColumn(values, _array("q", places))
+        columns[name] = NumberedColumn(values, _array(PLACES, places))
     return ColumnTable(
         **columns,
-        offered=NumberedColumn([frozenset(tools) for tools in offers], _array("q", offered)),
+        offered=NumberedColumn([frozenset(tools) for tools in offers], _array(PLACES, offered)),
         integrity={place: tuple(map(IntegrityFinding.model_validate, own)) for place, own in found["integrity"]},
         kinds={name: ScoreKind(*kind) for name, kind in found["kinds"].items()},
-        _values={name: PackedColumn.read("d", parts) for name, parts in found["values"].items()},
+        _values=scores,
     )
 
 

@@ -1,4 +1,4 @@
-"""A column of numbers that is filled one by one, and is small while nobody looks at it."""
+"""A column of numbers that is filled one by one, of which little is in memory while nobody looks at it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from typing import Any
+
+from trialbed.spool import Spool, SpooledParts
 
 PART = 4_096
 """Values that are packed at once."""
@@ -22,12 +24,13 @@ class PackedColumn:
     Args:
         kind: the type of its array, such as ``d``.
         usual: the value of places that are left out.
+        spool: in which its parts are; None for one of its own.
     """
 
-    def __init__(self, kind: str, usual: float = 0) -> None:
+    def __init__(self, kind: str, usual: float = 0, spool: Spool | None = None) -> None:
         self._kind = kind
         self._usual = usual
-        self._parts: list[bytes] = []
+        self._parts = SpooledParts(spool)
         self._packed = 0
         self._open: array[Any] = array(kind)
 
@@ -41,10 +44,11 @@ class PackedColumn:
         return made
 
     @classmethod
-    def read(cls, kind: str, parts: Sequence[str]) -> PackedColumn:
+    def read(cls, kind: str, parts: Sequence[str], spool: Spool | None = None) -> PackedColumn:
         """Return the column of ``texts``, to which nothing is added."""
-        made = cls(kind)
-        made._parts = list(map(b64decode, parts))
+        made = cls(kind, spool=spool)
+        for part in parts:
+            made._parts.append(b64decode(part))
         return made
 
     @property

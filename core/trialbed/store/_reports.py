@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, String, cast, delete, func, inspect, select
@@ -21,6 +22,9 @@ from trialbed.store._schema import gold_answers, reports, selections, trials
 
 LEVEL = 1
 """zlib's fastest."""
+
+PART = 2_000
+"""Rows that are fetched at once."""
 
 NOT_REPORTED = frozenset(
     ("status", "tags", "note", "annotations", "flights", "overall_time", "server_url", "environment", "lost")
@@ -41,12 +45,13 @@ class ReportPart:
 
     Attributes:
         version: of the code that made it; another version does not read it.
+        text: gives its text, which is held only while it is written.
         more: its further sources beside the run and its trials.
     """
 
     name: str
     version: str
-    text: str
+    text: Callable[[], str]
     more: tuple[str, ...] = ()
 
 
@@ -66,13 +71,13 @@ class MadeReport:
 
 def trials_version(connection: Connection, run_id: str) -> TrialsVersion:
     """Return the version of a run's attempts, scores and calls, by their checksums: no trial itself is read."""
-    lines = select((trials.c.checksum + " " + cast(trials.c.id, String)).label("line"))
-    own = lines.where(trials.c.run_id == run_id).order_by(trials.c.checksum, trials.c.id).subquery()
-    # Joined by the database: to make a row of each takes ten times as long. If it took them in another order one day,
-    # what is kept would be taken for outdated, and made anew.
-    joined = select(func.count(), func.aggregate_strings(own.c.line, "\n"))
-    count, text = connection.execute(joined.select_from(own)).one()
-    return TrialsVersion(count, hashlib.sha256((text or "").encode()).hexdigest())
+    lines = select(trials.c.checksum + " " + cast(trials.c.id, String))
+    lines = lines.where(trials.c.run_id == run_id).order_by(trials.c.checksum, trials.c.id)
+    count, digest = 0, hashlib.sha256()
+    for part in connection.execute(lines.execution_options(yield_per=PART)).scalars().partitions():
+        digest.update(("\n" * (count > 0) + "\n".join(part)).encode())
+        count += len(part)
+    return TrialsVersion(count, digest.hexdigest())
 
 
 def report_source(connection: Connection, run: Run, version: TrialsVersion, more: Sequence[str] = ()) -> str:
@@ -106,14 +111,13 @@ def keep_report(connection: Connection, run: Run, made: MadeReport) -> bool:
     if sources != before:
         return False
     connection.execute(delete(reports).where(reports.c.run_id == run.run_id))
-    rows = [_row(run.run_id, part, source) for part, source in zip(made.parts, sources, strict=True)]
-    if rows:
-        connection.execute(reports.insert(), rows)
+    for part, source in zip(made.parts, sources, strict=True):
+        connection.execute(reports.insert(), _row(run.run_id, part, source))
     return True
 
 
 def _row(run_id: str, part: ReportPart, source: str) -> dict[str, Any]:
-    body = part.text.encode("utf-8", "surrogatepass")
+    body = part.text().encode("utf-8", "surrogatepass")
     about = {
         "run_id": run_id,
         "part": part.name,
@@ -124,20 +128,37 @@ def _row(run_id: str, part: ReportPart, source: str) -> dict[str, Any]:
     return {**with_checksum(about), "body": zlib.compress(body, LEVEL)}
 
 
-def read_part(connection: Connection, run: Run, name: str, version: str, more: Sequence[str] = ()) -> str | None:
-    """Return a part of a run's report, if it is that of the run as it is now; None for one that is damaged, too."""
-    if not has_reports(connection):
-        return None
-    of_run = (reports.c.run_id == run.run_id, reports.c.part == name, reports.c.version == version)
-    row = connection.execute(select(reports).where(*of_run)).one_or_none()
-    if row is None:
-        return None
-    if row.source != report_source(connection, run, trials_version(connection, run.run_id), more):
-        return None
-    try:
-        return check_report(row)
-    except DataError:
-        return None
+class PartReader:
+    """Reads parts of a run's report while they are those of the run as it is now.
+
+    Args:
+        connection: of one transaction, so that the run is the same for all of them.
+        version, more: as the parts have them.
+    """
+
+    def __init__(self, connection: Connection, run: Run, version: str, more: Sequence[str] = ()) -> None:
+        self._connection = connection
+        self._run = run
+        self._version = version
+        self._more = more
+
+    def read(self, name: str) -> str | None:
+        """Return the text of a part; None without one, and for one that is damaged or of another state of the run."""
+        if not has_reports(self._connection):
+            return None
+        of_run = (reports.c.run_id == self._run.run_id, reports.c.part == name, reports.c.version == self._version)
+        row = self._connection.execute(select(reports).where(*of_run)).one_or_none()
+        if row is None or row.source != self._source:
+            return None
+        try:
+            return check_report(row)
+        except DataError:
+            return None
+
+    @cached_property
+    def _source(self) -> str:
+        now = trials_version(self._connection, self._run.run_id)
+        return report_source(self._connection, self._run, now, self._more)
 
 
 def check_report(row: Row[Any]) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import html
-from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -28,23 +27,15 @@ from trialbed.records import (
     meant_labels,
 )
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._column_rows import read_column_table
-from trialbed.store._column_table import VERSION, ColumnTable, read_table, table_text
 from trialbed.store._columns import RunColumns, RunVersion, read_version
 from trialbed.store._frames import calls_frame, messages_frame, trial_frame
 from trialbed.store._offers import StoredOffers
-from trialbed.store._reports import MadeReport, ReportPart, read_part, trials_version
 from trialbed.store._rows import encode_id
+from trialbed.store._run_columns import column_table, rows_in_order
 from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._trials import each_result, read_trials, read_wire, results_of
 from trialbed.suggestions import closest
-
-COLUMNS = "columns"
-"""The part of a report that has the columns of the trials."""
-
-KEPT_FROM = 1_000
-"""Attempts from which on what had to be read of each of them is kept for the next reader."""
 
 ReadStore = Callable[[], AbstractContextManager[Connection]]
 """Begins a transaction that sees one state of the store."""
@@ -146,14 +137,7 @@ class StoredRun:
 
         They are read a part at a time, as those of ``each_result``.
         """
-        queries = {query_id: place for place, query_id in enumerate(self.config.query_ids)}
-        frameworks = {framework: place for place, framework in enumerate(self.config.frameworks)}
-        ordered = sorted(
-            (frameworks[trial.key.framework], queries[trial.key.query_id], trial.key.repeat, trial.row)
-            for trial in self.columns().trials
-        )
-        rows = array("q", (row for *_, row in ordered))
-        del ordered, queries
+        rows = rows_in_order(self)
         with self._read() as connection:
             yield from results_of(connection, rows)
 
@@ -318,69 +302,3 @@ class StoredRun:
     def _read_wire(self, row_id: int, wire: WireLog) -> WireLog:
         with self._read() as connection:
             return read_wire(connection, row_id, wire)
-
-
-def report_part(run: StoredRun, name: str, version: str, more: Sequence[str] = ()) -> str | None:
-    """Return a part of the report that was kept of a run; None without one that is of the run as it is now.
-
-    Args:
-        version, more: as its ``ReportPart`` has them.
-    """
-    if run.status == "running":
-        return None
-    with run._read() as connection:
-        return read_part(connection, run.record, name, version, more)
-
-
-def column_table(run: StoredRun, scores: Collection[str] | None = None) -> ColumnTable:
-    """Return the trials of a run that count in columns of arrays, for figures over very many: none becomes an object.
-
-    Args:
-        scores: the scores that are needed; None for all, and the names of the tools on offer beside them.
-    """
-    kept = report_part(run, COLUMNS, VERSION)
-    if kept is not None:
-        return read_table(kept)
-    with run._read() as connection:
-        return read_column_table(connection, run.run_id, scores)
-
-
-def trial_columns(
-    run: StoredRun,
-    keep: Callable[[MadeReport], object],
-    meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext,
-) -> ColumnTable:
-    """Return ``column_table`` with all scores.
-
-    Args:
-        keep: keeps columns that had to be read from thousands of trials, for the next reader.
-        meanwhile: gives a context in which these are read.
-    """
-    kept = report_part(run, COLUMNS, VERSION)
-    if kept is not None:
-        return read_table(kept)
-    with meanwhile():
-        made = make_columns(run)
-    if made is None:
-        return column_table(run)
-    keep(made)
-    return read_table(made.parts[0].text)
-
-
-def make_columns(run: StoredRun) -> MadeReport | None:
-    """Return the columns of a run as a store keeps them; None where its trials are read as fast, or it is running."""
-    if run.status == "running" or run.version().attempts < KEPT_FROM:
-        return None
-    return make_report(run, lambda: ())
-
-
-def make_report(run: StoredRun, parts: Callable[[], Sequence[ReportPart]]) -> MadeReport:
-    """Return the report of a run as a store can keep it: the parts that are made of it now, and its columns.
-
-    The state that it is in while they are made is the one that they are kept for.
-    """
-    with run._read() as connection:
-        version = trials_version(connection, run.run_id)
-        table = read_column_table(connection, run.run_id)
-    columns = ReportPart(COLUMNS, VERSION, table_text(table))
-    return MadeReport(run.record, version, (columns, *parts()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -129,14 +130,15 @@ def read_results(connection: Connection, run_id: str, framework: str | None) -> 
 def each_result(connection: Connection, run_id: str, framework: str | None = None) -> Iterator[TrialResult]:
     """Yield the records of ``read_results``, read in parts: those that the caller lets go do not stay in memory."""
     every = _select_trials(run_id, {} if framework is None else {"framework": framework})
-    return results_of(connection, connection.scalars(every.with_only_columns(trials.c.id)).all())
+    rows = connection.execute(every.with_only_columns(trials.c.id).execution_options(yield_per=IN_ONE)).scalars()
+    return results_of(connection, array("q", rows))
 
 
 def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[TrialResult]:
     """Yield the attempts of some rows in the order of these, read in parts; rows that are gone are left out."""
     for first in range(0, len(row_ids), IN_ONE):
         own = row_ids[first : first + IN_ONE]
-        chosen = select(trials).where(trials.c.id.in_(own))
+        chosen = select(trials).where(trials.c.id.in_(list(own)))
         rows, found = _read(connection, chosen)
         model_calls, api_calls = _read_calls(connection, rows, chosen)
         by_id = {row.id: row for row in rows}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
@@ -151,15 +151,14 @@ def _compare(
     notes: Sequence[str],
     options: ComparisonOptions,
 ) -> RunComparison:
-    ours, theirs = set(baseline.queries), set(candidate.queries)
     common = CommonQueries(baseline, candidate)
     names = [name for name in baseline.scores if name in set(candidate.scores)]
     return RunComparison(
         baseline=baseline,
         candidate=candidate,
-        common=len(ours & theirs),
-        only_baseline=len(ours - theirs),
-        only_candidate=len(theirs - ours),
+        common=len(common),
+        only_baseline=len(baseline.queries) - len(common),
+        only_candidate=len(candidate.queries) - len(common),
         settings=_settings(baseline, candidate),
         scores={name: _score(name, common, options) for name in names},
         findings=findings,
@@ -191,7 +190,7 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
         for side in (baseline, candidate)
         if (note := incomplete_note(side))
     ]
-    common = set(baseline.queries) & set(candidate.queries)
+    common = CommonQueries(baseline, candidate)
     if not common and (baseline.missing or candidate.missing):
         raise UsageError(f"{baseline.source} and {candidate.source} have measured no query in common yet")
     if not common:
@@ -214,7 +213,7 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
             if options.force
             else f"{problem}: {shown_name(JUDGED)} is left out"
         )
-    notes += _unlike_queries(baseline, candidate, common)
+    notes += _unlike_queries(common)
     notes += [
         f"the calls in {side.source}, a result file of MASBench, are those that the agent named, not observed ones"
         for side in (baseline, candidate)
@@ -241,13 +240,11 @@ def _notes_on_times(sides: Sequence[Side]) -> Iterator[str]:
         yield f"times leave out the first trial of each worker ({trials})"
 
 
-def _unlike_queries(baseline: Side, candidate: Side, common: Collection[Any]) -> Iterator[str]:
+def _unlike_queries(common: CommonQueries) -> Iterator[str]:
     """Yield in how many common queries the tasks or the tools on offer differ, as far as both are known."""
-    for what, ours, theirs in (
-        ("the text or the expected Apis", baseline.tasks, candidate.tasks),
-        ("the offered tools", baseline.tools, candidate.tools),
-    ):
-        unlike = sum(1 for query in common if query in ours and query in theirs and ours[query] != theirs[query])
+    ours, theirs = common.baseline.tasks, common.candidate.tasks
+    tasks = sum(1 for query, task in ours.items() if query in theirs and task != theirs[query])
+    for what, unlike in (("the text or the expected Apis", tasks), ("the offered tools", common.unlike_offers)):
         if unlike:
             yield f"{what} differ in {unlike} of the {len(common)} common queries"
 

@@ -161,9 +161,10 @@ def findings_by_pair(
     """Return the same findings as ``paired_findings``: for each pair, score -> finding."""
     found = [
         (place, finding)
-        for place, (baseline, candidate) in enumerate(pairs)
-        for score in (scores if scores is not None else headline_scores(baseline, candidate))
-        if (finding := _pair(baseline, candidate, score, margin)) is not None
+        for place, sides in enumerate(pairs)
+        for common in [CommonQueries(*shared_trials(*sides))]
+        for score in (scores if scores is not None else headline_scores(*sides))
+        if (finding := _pair(common, score, margin)) is not None
     ]
     # Where nothing changed, the test can find nothing, and does not count as one (R. E. Tarone, "A Modified Bonferroni
     # Method for Discrete Data", Biometrics 46 (1990), 515-522).
@@ -177,16 +178,15 @@ def findings_by_pair(
     return by_pair
 
 
-def _pair(baseline: Side, candidate: Side, score: str, margin: float) -> ScoreFinding | None:
+def _pair(common: CommonQueries, score: str, margin: float) -> ScoreFinding | None:
     """Return the figures of one score; None where no query has it on both sides."""
-    baseline, candidate = shared_trials(baseline, candidate)
-    found = CommonQueries(baseline, candidate).score(score)
+    found = common.score(score)
     if not found.queries:
         return None
     column = found.differences.tolist()
     return ScoreFinding(
-        baseline=baseline.name,
-        candidate=candidate.name,
+        baseline=common.baseline.name,
+        candidate=common.candidate.name,
         score=score,
         n=len(column),
         baseline_mean=fmean(found.ours.tolist()),

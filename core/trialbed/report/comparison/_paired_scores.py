@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+UNKNOWN = -1
+"""The number of tools that nobody says."""
+
+
 class PairedScore(NamedTuple):
     """A score on the queries for which both sides have a value.
 
@@ -40,15 +44,21 @@ class CommonQueries:
         self.baseline = baseline
         self.candidate = candidate
 
+    def __len__(self) -> int:
+        return len(self._places[0])
+
     @cached_property
     def _places(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """The place of each in the queries of both sides."""
         import numpy as np
 
-        others = {query: place for place, query in enumerate(self.candidate.queries)}
-        places = [(place, others[query]) for place, query in enumerate(self.baseline.queries) if query in others]
-        ours, theirs = np.array(places, dtype=np.int64).reshape(-1, 2).T
-        return ours, theirs
+        ours, theirs = self.baseline.queries, self.candidate.queries
+        if ours == theirs:
+            every = np.arange(len(ours))
+            return every, every
+        others = {query: place for place, query in enumerate(theirs)}
+        found = np.fromiter((others.get(query, -1) for query in ours), np.int64, len(ours))
+        return np.flatnonzero(found >= 0), found[found >= 0]
 
     @cached_property
     def _ranks(self) -> NDArray[Any]:
@@ -61,6 +71,16 @@ class CommonQueries:
         ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         return ranks
 
+    @property
+    def unlike_offers(self) -> int:
+        """How many of them were offered other tools by the candidate, as far as both sides say which."""
+        numbers: dict[frozenset[str] | None, int] = {None: UNKNOWN}
+        ours, theirs = (
+            _offers(side, numbers)[places]
+            for side, places in zip((self.baseline, self.candidate), self._places, strict=True)
+        )
+        return int(((ours != theirs) & (ours != UNKNOWN) & (theirs != UNKNOWN)).sum())
+
     def score(self, name: str) -> PairedScore:
         """Return a score on those of them for which it is known."""
         import numpy as np
@@ -71,3 +91,16 @@ class CommonQueries:
         queries = self.baseline.queries
         common = [queries[place] for place in ours[known].tolist()]
         return PairedScore(common, first[known], second[known], np.argsort(self._ranks[known]))
+
+
+def _offers(side: Side, numbers: dict[frozenset[str] | None, int]) -> NDArray[Any]:
+    """For each query of a side, the number of the tools that it was offered; sets without a number are given one."""
+    import numpy as np
+
+    table = side.table
+    own = np.array([numbers.setdefault(tools, len(numbers)) for tools in table.tools.values], dtype=np.int64)
+    of_trial = own[table.tools.places]
+    told = of_trial != UNKNOWN
+    found = np.full(len(side.queries), UNKNOWN)
+    found[table.query.places[told]] = of_trial[told]
+    return found

@@ -182,13 +182,6 @@ class Side:
         """The queries and repeats that were measured."""
         return set(compress(self.table.pairs, self.table.measured.tolist()))
 
-    @property
-    def tools(self) -> dict[QueryId, frozenset[str]]:
-        """The tools that each query was offered, as far as they are known."""
-        return {
-            query: tools for query, tools in zip(self.table.query, self.table.tools, strict=True) if tools is not None
-        }
-
     def records(self, setting: str) -> bool:
         """Return whether the value of a compared setting is known."""
         return not self.is_claimed or self.about.settings[setting] is not None
@@ -232,8 +225,12 @@ class Side:
 
     def unsure(self, queries: Collection[QueryId]) -> int:
         """Return how many trials of some queries were judged neither solved nor unsolved, and count half."""
-        asked, half = set(queries), STATUS_VALUES["Unsure"]
-        return sum(value == half for (query, _), value in self.each(JUDGED).items() if query in asked)
+        import numpy as np
+
+        asked = set(queries)
+        are_asked = np.array([query in asked for query in self.queries], dtype=bool)
+        half = self.column(JUDGED) == STATUS_VALUES["Unsure"]
+        return int((half & are_asked[self.table.query.places]).sum())
 
     def without(self, score: str) -> Side:
         """Return the side without a score."""

@@ -83,8 +83,7 @@ def _sides(
     quality = frozenset(name for name, kind in table.kinds.items() if kind.quality).union(ALWAYS)
     bounded = quality | {name for name, kind in table.kinds.items() if kind.bounded}
     known = KnownTrials(table, quality)
-    measured = known.measured_queries
-    helpers = HelperTotals(run.record.helpers, sum(measured.values()), len(measured))
+    helpers = HelperTotals(run.record.helpers, *known.count_measured())
     for label in labels:
         side = run_side(
             run.record,

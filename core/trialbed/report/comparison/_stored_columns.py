@@ -87,14 +87,12 @@ class KnownTrials:
         answered = set(np.unique(frameworks[self._answered]).tolist())
         return answered == set(np.unique(frameworks[self._answered & later]).tolist())
 
-    @property
-    def measured_queries(self) -> Mapping[QueryId, int]:
-        """How many trials of each query were measured, for those of which some were."""
+    def count_measured(self) -> tuple[int, int]:
+        """Return how many trials were measured, and of how many queries."""
         import numpy as np
 
-        values, places = self._table.query
-        counts = np.bincount(np.asarray(places)[self._measured], minlength=len(values)).tolist()
-        return {query: count for query, count in zip(values, counts, strict=True) if count}
+        queries = np.asarray(self._table.query.places)[self._measured]
+        return len(queries), int(np.count_nonzero(np.bincount(queries)))
 
     @property
     def _measured(self) -> NDArray[Any]:

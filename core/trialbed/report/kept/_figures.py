@@ -115,7 +115,7 @@ def make_report(
             text = json.dumps(plain(_kept_figures(found)))
         except (TypeError, ValueError):  # a figure of a plugin that JSON does not hold
             return []
-        return [ReportPart(FIGURES, _version(), text, _beside(installed_listeners(plugins)))]
+        return [ReportPart(FIGURES, _version(), lambda: text, _beside(installed_listeners(plugins)))]
 
     return make_stored(run, parts)
 

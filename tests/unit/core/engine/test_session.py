@@ -112,7 +112,7 @@ async def test_a_run_has_ended_whatever_becomes_of_its_report(tmp_path: Path, mo
 
 
 async def test_the_scores_of_an_interrupted_run_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed.store._stored.KEPT_FROM", 1)
+    monkeypatch.setattr("trialbed.store._run_columns.KEPT_FROM", 1)
     config, place = run_config(), str(tmp_path / "trials.db")
     run = new_run(config, config_digest(config))
     prepared: Any = SimpleNamespace(options=RunOptions(store=place), objects=SimpleNamespace(plugins=()))
@@ -130,5 +130,5 @@ async def test_the_scores_of_an_interrupted_run_are_kept(tmp_path: Path, monkeyp
     with open_store(place) as reader:
         stored = reader.run(run.run_id)
         assert stored.status == "interrupted"
-        monkeypatch.setattr("trialbed.store._stored.read_column_table", None)
+        monkeypatch.setattr("trialbed.store._run_columns.read_column_table", None)
         assert [trial.key.query_id for trial in stored.columns().trials] == [1]

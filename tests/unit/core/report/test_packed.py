@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -19,6 +20,7 @@ from trialbed.report import ReportedTrial, build_report
 from trialbed.report._columns import ReportedColumns
 from trialbed.report._packed import PackedTrials, TrialPack, finder
 from trialbed.report.attribution import AttributedCall
+from trialbed.spool import Spool
 
 
 def unlike() -> list[ReportedTrial]:
@@ -36,11 +38,12 @@ def unlike() -> list[ReportedTrial]:
 
 
 def pack_all(trials: Sequence[ReportedTrial]) -> PackedTrials:
-    pack, columns = TrialPack("reference"), ReportedColumns({1: 0, 2: 1, "a/b": 2})
+    spool = Spool()
+    pack, columns = TrialPack("reference", spool), ReportedColumns({1: 0, 2: 1, "a/b": 2}, spool)
     for one in trials:
         pack.append(one)
         columns.add(one)
-    return PackedTrials(pack, range(len(trials)), columns)
+    return PackedTrials(pack, array("I", range(len(trials))), columns)
 
 
 def test_packed_trials_are_those_that_were_packed() -> None:
@@ -67,12 +70,12 @@ def test_trials_are_found_by_key_and_attempt() -> None:
 
 def pack_repeats(repeats: int, queries: int) -> PackedTrials:
     """Trials that ended one repeat after the other, in the order of their queries."""
-    pack, first = TrialPack("reference"), short(trial("reference", 1, wrong=False))
+    pack, first = TrialPack("reference", Spool()), short(trial("reference", 1, wrong=False))
     for repeat in range(repeats):
         for query in range(queries):
             pack.append(replace(first, key=first.key.model_copy(update={"query_id": query, "repeat": repeat})))
-    order = [repeat * queries + query for query in range(queries) for repeat in range(repeats)]
-    return PackedTrials(pack, order, ReportedColumns({}))
+    order = array("I", [repeat * queries + query for query in range(queries) for repeat in range(repeats)])
+    return PackedTrials(pack, order, ReportedColumns({}, Spool()))
 
 
 def test_each_part_is_unpacked_once_where_queries_have_many_repeats(monkeypatch: pytest.MonkeyPatch) -> None:

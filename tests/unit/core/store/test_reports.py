@@ -38,7 +38,7 @@ def end(store: Store, location: str) -> None:
     with open_store(location) as reader:
         stored = reader.run("r1")
         ended = replace(stored, record=stored.record.model_copy(update={"status": "finished"}))
-        report = make_report(ended, lambda: [ReportPart("figures", "7", '{"a": 1}')])
+        report = make_report(ended, lambda: [ReportPart("figures", "7", lambda: '{"a": 1}')])
     store.update_run("r1", status="finished", overall_time=3.0)
     assert store.keep_report(report)
 
@@ -52,7 +52,7 @@ def test_a_report_is_read_by_the_version_that_made_it(filled: str) -> None:
     assert kept(filled) == '{"a": 1}'
     assert kept(filled, "8") is None
     assert kept(filled, more=["a plugin"]) is None
-    assert verify_store(filled).counts["parts of reports"] == 2
+    assert verify_store(filled).counts["parts of reports"] == 3
 
 
 def test_columns_are_kept_as_they_are_read(filled: str, execute: Execute, make_trial: MakeTrial) -> None:
@@ -77,10 +77,10 @@ def test_columns_that_had_to_be_read_from_many_trials_are_kept(filled: str, monk
         run = reader.run("r1")
         trial_columns(run, made.append)
         assert made == []
-        monkeypatch.setattr("trialbed.store._stored.KEPT_FROM", 1)
+        monkeypatch.setattr("trialbed.store._run_columns.KEPT_FROM", 1)
         first = trial_columns(run, made.append).columns()
         assert store.keep_report(made[0])
-        monkeypatch.setattr("trialbed.store._stored.read_column_table", None)
+        monkeypatch.setattr("trialbed.store._run_columns.read_column_table", None)
         assert trial_columns(run, made.append).columns() == first
         assert len(made) == 1
 
@@ -150,11 +150,11 @@ def test_words_on_a_run_leave_its_report(filled: str) -> None:
 
 def test_a_report_of_what_was_changed_meanwhile_is_not_kept(filled: str, make_trial: MakeTrial) -> None:
     with Store.open(filled) as store, open_store(filled) as reader:
-        late = make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", "late")])
+        late = make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", lambda: "late")])
         add_attempt(store, make_trial(1))
         assert not store.keep_report(late)
         assert kept(filled) is None
-        assert store.keep_report(make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", "now")]))
+        assert store.keep_report(make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", lambda: "now")]))
     assert kept(filled) == "now"
 
 
@@ -168,7 +168,7 @@ def test_of_two_that_keep_a_report_at_once_one_waits_for_the_other(
         store.create_run(make_run("r1", status="finished"))
         store.add_trial("r1", make_trial(1))
         with open_store(postgres_url) as reader:
-            made = make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", "now")])
+            made = make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", lambda: "now")])
 
         def keep(*arguments: Any) -> bool:
             kept = keep_report(*arguments)
@@ -217,7 +217,7 @@ def test_a_store_of_before_is_read_as_it_is_and_keeps_reports_once_it_is_written
     with closing(sqlite3.connect(path)) as older:
         assert not older.execute("SELECT name FROM sqlite_master WHERE name = 'reports'").fetchall()
     with Store.open(str(path)) as store, open_store(str(path)) as reader:
-        assert store.keep_report(make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", "now")]))
+        assert store.keep_report(make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", lambda: "now")]))
     assert kept(str(path)) == "now"
     with closing(sqlite3.connect(path)) as older:
         assert older.execute("SELECT name FROM sqlite_master WHERE name = 'trials_by_checksum'").fetchall()

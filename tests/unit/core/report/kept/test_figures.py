@@ -83,7 +83,7 @@ def test_nothing_is_kept_where_a_plugin_failed_which_may_succeed_next_time(path:
         for plugin, names in ((Fails(), {"columns"}), (Sums(), {"columns", "figures"})):
             plugins = {"own": plugin}
             made = make_report(run, partial(read_report, run, plugins=plugins), plugins)
-            assert {part.name for part in made.parts} == names
+            assert {part.name.partition("/")[0] for part in made.parts} == names
 
 
 @pytest.mark.parametrize(("keys", "says"), [(True, ""), (False, "over_answered of reference")])
@@ -95,8 +95,8 @@ def test_kept_figures_are_others_where_lists_have_another_order_but_not_where_ke
         queries = {name: Query(query_id=name, text="?", apis=()) for name in run.config.query_ids}
         made = make_report(run, lambda: read_report(run, queries))
         (part,) = [part for part in made.parts if part.name == "figures"]
-        found = json.loads(part.text)
+        found = json.loads(part.text())
         found["frameworks"] = [turn(each, keys=keys) for each in found["frameworks"]]
-        assert json.dumps(found) != part.text
-        assert store.keep_report(replace(made, parts=[replace(part, text=json.dumps(found))]))
+        assert json.dumps(found) != part.text()
+        assert store.keep_report(replace(made, parts=[replace(part, text=lambda: json.dumps(found))]))
         assert difference_of_kept(run, lambda: queries) == says
