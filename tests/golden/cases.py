@@ -51,7 +51,7 @@ ON_STORED_RUNS = {
     "trial-wrong-json": "show {wrong_args} reference/3 --json",
     "trial-fault": "show {faults} langgraph/4/1",
     "trial-crash": "show {kinds} omega/1",
-    "trial-attempt": "show {interrupted} --framework alpha --query 1 --attempt 1",
+    "trial-attempt": "show {interrupted} alpha/1 --attempt 1",
     "trial-shop": "show {shop} reference/shop-1",
     "compare-later": "compare {mixed} {later} --force",
     "compare-policies": "compare {gold} {partial} {wrong_args} --force --legend",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.completion import completes, runs, stored_frameworks
+from trialbed.cli.completion import completes, runs
 from trialbed.cli.formats import RUN_FORMATS, chosen_format, run_format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option
@@ -20,22 +20,13 @@ Examples:
   bench show 20261122T090211 --format markdown
   bench show latest langgraph/17
   bench show latest langgraph:native/17/2 --full
-  bench show latest --framework langgraph --query 17 --json
+  bench show latest langgraph/17 --json
 """
 
 
 @click.command("show", epilog=EPILOG)
 @click.argument("run", shell_complete=completes(runs))
 @click.argument("trial", required=False, shell_complete=complete_trial)
-@plain_option(
-    "-f",
-    "--framework",
-    metavar="NAME",
-    help="The trial's framework, instead of in TRIAL.",
-    shell_complete=completes(stored_frameworks),
-)
-@plain_option("--query", metavar="ID", help="The trial's query, instead of in TRIAL.")
-@plain_option("--repeat", type=click.IntRange(min=0), help="The trial's repeat, counted from 0. [default: 0]")
 @plain_option("--attempt", type=click.IntRange(min=0), help="Another attempt of the trial than the one that counts.")
 @plain_option("--full", is_flag=True, help="Show all of a run, or long texts of a trial in full.")
 @run_format_option
@@ -46,9 +37,6 @@ Examples:
 def command(
     run: str,
     trial: str | None,
-    framework: str | None,
-    query: str | None,
-    repeat: int | None,
     attempt: int | None,
     full: bool,
     form: str | None,
@@ -76,8 +64,9 @@ def command(
         found = reader.run(run)
         is_verification = found.record.kind == "endpoints"
         ask = partial(known_queries, found.config, data_dir or default_folder())
-        if trial is None and framework is None and query is None:
-            _refuse_parts({"--repeat": repeat, "--attempt": attempt})
+        if trial is None:
+            if attempt is not None:
+                raise click.UsageError("--attempt is about one trial; name it, such as langgraph/17")
             if is_verification:
                 if form not in RUN_FORMATS:
                     raise click.UsageError(f"--format {form} is for runs of frameworks; this is a verification")
@@ -94,14 +83,7 @@ def command(
             raise click.UsageError("one trial is shown as a table or as json; leave out --format")
         from trialbed.cli.show._trial import show_trial
 
-        chosen = named_attempt(found, trial, framework=framework, query=query, repeat=repeat, attempt=attempt)
+        chosen = named_attempt(found, trial, attempt=attempt)
         queries = None if is_verification else ask()
         known = queries.get(chosen.key.query_id) if queries else None
         show_trial(found, chosen, known, full=full, as_json=form == "json")
-
-
-def _refuse_parts(given: dict[str, object]) -> None:
-    """Refuse options that are about a trial where none is named."""
-    for name, value in given.items():
-        if value is not None:
-            raise click.UsageError(f"{name} is about one trial; name it, such as langgraph/17")

@@ -15,33 +15,17 @@ if TYPE_CHECKING:
 QueryId = int | str
 
 
-def named_attempt(
-    run: StoredRun,
-    trial: str | None,
-    *,
-    framework: str | None = None,
-    query: str | None = None,
-    repeat: int | None = None,
-    attempt: int | None = None,
-) -> StoredTrial:
+def named_attempt(run: StoredRun, trial: str, *, attempt: int | None = None) -> StoredTrial:
     """The attempt of a trial that is meant: the one that counts, unless another is asked for.
 
     Args:
         trial: ``FRAMEWORK/QUERY`` or ``FRAMEWORK/QUERY/REPEAT``; where the run has one framework, it may be left out.
 
     Raises:
-        UsageError: it is named twice, or names something that the run does not have.
+        UsageError: it names something that the run does not have.
         DataError: the trial has not ended yet.
     """
-    if trial is not None and (framework is not None or query is not None):
-        raise UsageError("name the trial once: either as FRAMEWORK/QUERY, or by --framework and --query")
-    if trial is None:
-        label, query_id, number = _framework(run, framework), _query(run, query), repeat or 0
-    else:
-        label, query_id, named = _parse(run, trial)
-        if named is not None and repeat not in (None, named):
-            raise UsageError(f"{trial} names repeat {named}, and --repeat {repeat}; name one")
-        number = named if named is not None else repeat or 0
+    label, query_id, number = _parse(run, trial)
     if number >= run.config.repeat:
         raise UsageError(
             f"run {run.run_id} has no repeat {number}: they are counted from 0, and it has {run.config.repeat}"
@@ -55,25 +39,6 @@ def named_attempt(
     return found[attempt]
 
 
-def _framework(run: StoredRun, name: str | None) -> str:
-    if name is not None:
-        return run.framework(name)
-    if len(run.config.frameworks) == 1:
-        return run.config.frameworks[0]
-    raise UsageError(f"name a framework too: run {run.run_id} has {', '.join(run.config.frameworks)}")
-
-
-def _query(run: StoredRun, text: str | None) -> QueryId:
-    if text is None:
-        if len(run.config.query_ids) == 1:
-            return run.config.query_ids[0]
-        raise UsageError("name a query too, such as --query 17")
-    found = query_meant(run.config, text)
-    if found is None:
-        raise UsageError(_no_query(run, text))
-    return found
-
-
 def query_meant(config: RunConfig, text: str) -> QueryId | None:
     """The query with this id: the number if there is one, else the text; in quotes, the text only."""
     numbers: list[QueryId] = [known for known in config.query_ids if not isinstance(known, str) and str(known) == text]
@@ -81,12 +46,15 @@ def query_meant(config: RunConfig, text: str) -> QueryId | None:
     return next(iter([*numbers, *texts]), None)
 
 
-def _parse(run: StoredRun, trial: str) -> tuple[str, QueryId, int | None]:
-    """Framework, query and repeat. Names of frameworks and queries may have slashes, so every reading is tried."""
+def _parse(run: StoredRun, trial: str) -> tuple[str, QueryId, int]:
+    """Return framework, query and repeat, 0 where none is named.
+
+    Names of frameworks and queries may have slashes, so every reading is tried.
+    """
     for label, rest in _split(run, trial):
         query_id = query_meant(run.config, rest)
         if query_id is not None:
-            return label, query_id, None
+            return label, query_id, 0
         before, _, last = rest.rpartition("/")
         query_id = query_meant(run.config, before) if last.isdecimal() else None
         if query_id is not None:

@@ -88,7 +88,6 @@ def test_a_file_is_completed_where_a_value_may_be_one() -> None:
         (("run", "--tag", "nig"), ["nightly"]),
         (("show", "latest", "lang"), ["langgraph:native/1", "langgraph:native/a/b"]),
         (("show", "20260101", ""), ["reference/1", "reference/a/b"]),
-        (("show", "latest", "--framework", "r"), ["reference"]),
         (("plan", "latest", "--against", "r"), ["reference"]),
         (("show", "absent", ""), []),
     ],

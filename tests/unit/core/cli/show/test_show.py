@@ -157,7 +157,7 @@ def test_long_texts_are_cut_with_a_hint(bench: Any) -> None:
 
 
 def test_a_trial_is_json_too(bench: Any) -> None:
-    found = json.loads(bench("show", "latest", "--query", "1", "--framework", "langgraph", "--json").output)
+    found = json.loads(bench("show", "latest", "langgraph/1", "--json").output)
     assert found["problems"][0]["details"] == {"sent": "{}"}
     assert found["trial"]["wire"]["api_calls"][0]["error"] == "'city' is a required property"
     assert found["tools"][0]["name"] == "weather_now"
@@ -174,10 +174,6 @@ def test_a_trial_is_json_too(bench: Any) -> None:
         (("latest", "1"), "write FRAMEWORK/QUERY, such as reference/1"),
         (("latest", "reference/1/4"), "no repeat 4"),
         (("latest", "reference/1", "--attempt", "3"), "no attempt 3; it has 0"),
-        (("latest", "--query", "1"), "name a framework too"),
-        (("latest", "--framework", "reference"), "name a query too"),
-        (("latest", "reference/1", "--query", "1"), "name the trial once"),
-        (("latest", "reference/1/0", "--repeat", "1"), "name one"),
         (("latest", "--attempt", "1"), "--attempt is about one trial"),
     ],
 )
