@@ -6,23 +6,19 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TextIO, TypeVar
+from typing import TextIO, TypeVar
 
 import click
 
 from trialbed.cli.options import FILE, Decorated, option, print_json
+from trialbed.records import Record
 
 FORMATS = ("table", "markdown", "json")
 
 P = TypeVar("P", bound=str)
 
 
-class _Report(Protocol):
-    def model_dump(self, *, mode: str) -> dict[str, Any]:
-        """Return the report as an object of JSON."""
-
-
-R = TypeVar("R", bound=_Report)
+R = TypeVar("R", bound=Record)
 
 
 def part_option(parts: Sequence[str], help_text: str) -> Callable[[Decorated], Decorated]:

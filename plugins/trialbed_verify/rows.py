@@ -42,3 +42,9 @@ def text_in(source: Body, key: str) -> str | None:
 def usage_of(response: dict[str, Any]) -> dict[str, Any]:
     """Return the tokens that an answer reports, beside its choices or in the first of them."""
     return object_in(response, "usage") or object_in(first_choice(response), "usage")
+
+
+def one_line(text: str, longest: int) -> str:
+    """Return a text of a row on one line, without control characters, cut where it has more characters."""
+    line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
+    return line if len(line) <= longest else f"{line[:longest]}…"

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from trialbed.records import Json, framework_profile
+from trialbed.texts import one_line
 from trialbed.views import UNKNOWN, TableRow
 from trialbed_adapter_lab.differences import Difference, differences
 from trialbed_adapter_lab.fidelity import ErrorFinding, FrameworkFidelity, SchemaFinding
-from trialbed_adapter_lab.fidelity.views import behaviour_rows, error_rows, one_line, prompt_rows, value
+from trialbed_adapter_lab.fidelity.views import behaviour_rows, error_rows, prompt_rows, value
 from trialbed_adapter_lab.releases._records import MeasuredRelease, SentRequests
 
 LONGEST = 200

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from trialbed import views
+from trialbed.texts import one_line
 from trialbed.views import UNKNOWN, Table, TableRow
-from trialbed_adapter_lab.fidelity.views import one_line
 from trialbed_adapter_lab.releases._changes import ReleaseChange, changes_of
 from trialbed_adapter_lab.releases._report import ReleaseRow, ReleasesReport
 

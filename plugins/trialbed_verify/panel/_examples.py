@@ -16,7 +16,7 @@ from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.panel._measures import Measures
 from trialbed_verify.panel._results import GateExample, RowPlace
 from trialbed_verify.panel._samples import Trials
-from trialbed_verify.rows import object_in, parse_row
+from trialbed_verify.rows import object_in, one_line, parse_row
 
 SHOWN = 160
 """Characters of an answer's text or arguments."""
@@ -105,5 +105,4 @@ def read_row(path: Path, offset: int) -> Mapping[str, Any]:
 
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return one_line(text, SHOWN)

@@ -92,7 +92,9 @@ class Publication:
         yield self._verdicts()
         for one in self.comparisons:
             yield from comparison_parts(one, drawn=drawn)
-        yield from suite_tables([_suites(source) for source in self.sources if source.suites])
+        yield from suite_tables(
+            [VendorSuites(_name(source), source.is_baseline, source.suites) for source in self.sources if source.suites]
+        )
         yield from self._findings()
         yield self._provenance()
         yield self._files()
@@ -247,11 +249,6 @@ def _point(gate: PanelGate, excess: Mean) -> PlotPoint:
 
 def _name(source: Source) -> str:
     return source.vendor or source.path.name
-
-
-def _suites(source: Source) -> VendorSuites:
-    baseline = source.summary is not None and source.summary.get("is_baseline") is True
-    return VendorSuites(_name(source), baseline, source.suites)
 
 
 def _from_configuration(source: Source, key: str) -> Any:

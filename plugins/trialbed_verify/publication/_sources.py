@@ -62,6 +62,11 @@ class Source:
     suites: Mapping[str, SuiteSummary] = field(default_factory=dict)
     summary: Document | None = None
 
+    @property
+    def is_baseline(self) -> bool:
+        """Return whether the summary marks it as the baseline."""
+        return self.summary is not None and self.summary.get("is_baseline") is True
+
 
 def read_source(path: Path) -> Source:
     """Read a file once, and the summary beside it.

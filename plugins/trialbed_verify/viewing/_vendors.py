@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
@@ -27,7 +26,7 @@ from trialbed.views import (
 from trialbed_verify.comparison import QUANTILES, Results, read_one
 from trialbed_verify.publication import Source, examples_of_failures, examples_of_findings, read_source
 from trialbed_verify.verification.results import CaseRate, ResultRow
-from trialbed_verify.views import VendorSuites, suite_tables
+from trialbed_verify.views import VendorSuites, moment, suite_tables
 
 Part: TypeAlias = Table | IntervalPlot | DistributionPlot | Disclosures
 
@@ -44,12 +43,7 @@ class VendorFile:
     @property
     def label(self) -> str:
         """Return its name, marked if it is the baseline."""
-        return self.results.vendor + "*" * self.is_baseline
-
-    @property
-    def is_baseline(self) -> bool:
-        """Return whether the summary beside the file marks it as the baseline."""
-        return self.source.summary is not None and self.source.summary.get("is_baseline") is True
+        return self.results.vendor + "*" * self.source.is_baseline
 
 
 def read_vendors(files: Sequence[Path]) -> list[Results]:
@@ -136,7 +130,7 @@ def _figures(model: str, vendors: Sequence[VendorFile]) -> Table:
         "[low, high] is the 95% interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
         "of the answers that report them."
     ]
-    if any(one.is_baseline for one in vendors):
+    if any(one.source.is_baseline for one in vendors):
         notes.append("* is the baseline.")
     notes += [f"{one.label}: {note}." for one in vendors for note in one.results.notes]
     return Table.of(_titled(model, "rates, times and tokens"), ("", *(one.label for one in vendors)), rows, notes)
@@ -157,17 +151,9 @@ def _kinds(title: str, vendors: Sequence[VendorFile], counted: Callable[[VendorF
 
 def _files(vendors: Sequence[VendorFile]) -> Table:
     rows = [
-        (one.source.path.name, one.label, _moment(one.source.first_at), _moment(one.source.last_at)) for one in vendors
+        (one.source.path.name, one.label, moment(one.source.first_at), moment(one.source.last_at)) for one in vendors
     ]
     return Table.of("Files", ("file", "vendor", "first answer", "last answer"), rows)
-
-
-def _moment(text: str | None) -> str:
-    """Return a moment as people read it; as it is where it is none."""
-    try:
-        return f"{datetime.fromisoformat(text or '').astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except ValueError:
-        return text or UNKNOWN
 
 
 def _rate(rows: Sequence[ResultRow], verdict: Callable[[ResultRow], bool | None]) -> Estimate | None:
@@ -206,4 +192,4 @@ def _reasons(rows: Sequence[ResultRow]) -> Iterator[str]:
 
 
 def _suites(one: VendorFile) -> VendorSuites:
-    return VendorSuites(one.results.vendor, one.is_baseline, one.source.suites)
+    return VendorSuites(one.results.vendor, one.source.is_baseline, one.source.suites)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from trialbed.contracts import Reporter
@@ -157,15 +158,18 @@ def _sources(summaries: Sequence[EndpointSummary]) -> Iterator[tuple[str, ...]]:
     yield "model adapter", *(about["drivers"]["model_adapter"] or UNKNOWN for about in abouts)
     for key, label in (("models", "served model"), ("fingerprints", "fingerprint"), ("providers", "served by")):
         yield label, *(_served_names(summary.figures.served[key]) for summary in summaries)
-    yield "first ended", *(_moment(summary.figures.first_row_at) for summary in summaries)
-    yield "last ended", *(_moment(summary.figures.last_row_at) for summary in summaries)
+    yield "first ended", *(moment(summary.figures.first_row_at) for summary in summaries)
+    yield "last ended", *(moment(summary.figures.last_row_at) for summary in summaries)
     yield "proxy", *(about["proxy"] or UNKNOWN for about in abouts)
     yield "configuration", *(about["configuration_digest"][:12] for about in abouts)
 
 
-def _moment(at: str | None) -> str:
-    """A recorded time, in UTC, to the second."""
-    return f"{at[:19].replace('T', ' ')} UTC" if at else UNKNOWN
+def moment(at: str | None) -> str:
+    """Return a recorded time in UTC, to the second; a text that is none as it is."""
+    try:
+        return f"{datetime.fromisoformat(at or '').astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except ValueError:
+        return at or UNKNOWN
 
 
 def _served_names(found: Mapping[str, int]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trialbed_adapter_lab.fidelity.views._behaviour import behaviour_rows
-from trialbed_adapter_lab.fidelity.views._cells import one_line, value
+from trialbed_adapter_lab.fidelity.views._cells import value
 from trialbed_adapter_lab.fidelity.views._errors import error_rows
 from trialbed_adapter_lab.fidelity.views._tables import (
     markdown,
@@ -17,7 +17,6 @@ __all__ = [
     "behaviour_rows",
     "error_rows",
     "markdown",
-    "one_line",
     "page_parts",
     "place_report",
     "prompt_rows",

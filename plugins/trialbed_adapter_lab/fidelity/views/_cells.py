@@ -63,12 +63,6 @@ def value(item: Json) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def one_line(text: str, longest: int) -> str:
-    """Return a text in one line, cut if it is longer."""
-    line = " ".join(text.split())
-    return line if len(line) <= longest else f"{line[:longest]}…"
-
-
 def tally(names: Iterable[str]) -> str:
     """Return every name, with how often it is there where that is more than once; ``none`` for no names."""
     counts = Counter(names)

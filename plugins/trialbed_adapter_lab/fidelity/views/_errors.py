@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from trialbed.texts import one_line
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.fidelity import ErrorFinding, FrameworkFidelity
-from trialbed_adapter_lab.fidelity.views._cells import one_line
 
 LONGEST = 160
 """Characters of a text in a table."""

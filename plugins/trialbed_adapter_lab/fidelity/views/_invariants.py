@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from trialbed.texts import one_line
 from trialbed.views import UNKNOWN, TableRow
 from trialbed_adapter_lab.fidelity import FrameworkFidelity, InvariantFinding
-from trialbed_adapter_lab.fidelity.views._cells import of, one_line
+from trialbed_adapter_lab.fidelity.views._cells import of
 
 LONGEST = 200
 """Characters of a breach in a note."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trialbed.texts import one_line
 from trialbed.views import UNKNOWN
 from trialbed_adapter_lab.fidelity import (
     Behaviour,
@@ -15,7 +16,7 @@ from trialbed_adapter_lab.fidelity import (
     Prompt,
 )
 from trialbed_adapter_lab.fidelity.views import _invariants
-from trialbed_adapter_lab.fidelity.views._cells import MEBIBYTE, one_line, value
+from trialbed_adapter_lab.fidelity.views._cells import MEBIBYTE, value
 from trialbed_adapter_lab.fidelity.views._errors import HOW_TO_READ
 
 BUSY = 0.5

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.statistics import Estimate, clustered_interval, quantile
+from trialbed_verify.rows import one_line
 from trialbed_verify.suites import SuiteTally
 from trialbed_verify.verification.cases import CallFields
 from trialbed_verify.verification.results._records import AnswerCounts, ObservedSpread, RowExample, RowFigures
@@ -199,19 +200,13 @@ class Examples:
         if len(examples) == EXAMPLES and key >= examples[-1][:2]:
             return
         number = sum(other[:2] == key for other in examples)
-        example = RowExample(*key, one_line(message), tool, evidence)
+        example = RowExample(*key, one_line(message, LONGEST_MESSAGE), tool, evidence)
         insort(examples, (*key, number, example), key=lambda entry: entry[:3])
         del examples[EXAMPLES:]
 
     def first(self) -> dict[str, list[RowExample]]:
         """Kind -> its examples."""
         return {kind: [entry[3] for entry in entries] for kind, entries in sorted(self._examples.items())}
-
-
-def one_line(text: str) -> str:
-    """The text on one line, shortened, and without control characters."""
-    line = "".join(letter if letter.isprintable() else "?" for letter in " ".join(text.split()))
-    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]}…"
 
 
 class CaseRate:
