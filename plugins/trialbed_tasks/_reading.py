@@ -16,6 +16,9 @@ from trialbed_tasks.forms import FileForm
 from trialbed_tools.forms import NAME
 from trialbed_tools.located import Key, Located, name_place, read_json_lines, read_yaml, validate
 
+LARGEST_YAML = 8 * 2**20
+"""Bytes of a file in YAML, which is parsed as a whole and takes some fifty times as much memory."""
+
 
 def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) -> TaskDataset:
     """Return the tasks of a Python, YAML or JSON Lines file.
@@ -34,6 +37,11 @@ def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) 
         return _of_python(path, NamedFiles(path.parent, [], answers), mcp)
     reader = NamedFiles(path.parent, [path.resolve()], answers)
     if path.suffix != ".jsonl":
+        if path.stat().st_size > LARGEST_YAML:
+            raise DataError(
+                f"{path}: has more than {LARGEST_YAML:,} bytes, which is too much to read as YAML: write the tasks as "
+                "JSON Lines, into a file that ends in .jsonl, of which a line at a time is read"
+            )
         return _of_form(read_yaml(path), path, reader, mcp)
     if path.stat().st_size >= LARGE:
         return read_large(path, partial(_name, path), reader, mcp)

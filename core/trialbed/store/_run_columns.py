@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 from sqlalchemy import Connection
 
 from trialbed.records import Run
 from trialbed.store._column_rows import read_column_table
-from trialbed.store._column_table import VERSION, ColumnTable, NumberedColumn, read_table, score_text, table_text
+from trialbed.store._column_table import VERSION, ColumnTable, read_table, score_text, table_text
 from trialbed.store._columns import RunVersion
 from trialbed.store._reports import MadeReport, PartReader, ReportPart, trials_version
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 COLUMNS = "columns"
 """The part of a report that has the columns of the trials."""
@@ -130,20 +127,15 @@ def _make_report(run: ReadRun, parts: Callable[[], Sequence[ReportPart]]) -> tup
 
 def rows_in_order(run: ReadRun) -> array[int]:
     """Return the rows of the trials that count, framework by framework in the order of queries and repeats."""
-    import numpy as np
-
     table = column_table(run, ())
-    framework = _ranks(table.framework, run.record.config.frameworks)
-    query = _ranks(table.query, run.record.config.query_ids)
-    order = np.lexsort((np.asarray(table.repeat), query, framework))
-    return array("q", np.asarray(table.row)[order].tobytes())
-
-
-def _ranks(column: NumberedColumn, known: Iterable[int | str]) -> NDArray[Any]:
-    """The place of each trial's value among those that are known."""
-    import numpy as np
-
-    places = {value: place for place, value in enumerate(known)}
-    ranks = np.array([places[value] for value in column.values], dtype=np.int64)
-    found: NDArray[Any] = ranks[np.asarray(column.places)]
-    return found
+    known = {query_id: place for place, query_id in enumerate(run.record.config.query_ids)}
+    queries = [known[query_id] for query_id in table.query.values]
+    rows = array("q")
+    for framework in run.record.config.frameworks:
+        if framework not in table.framework.values:
+            continue
+        number = table.framework.values.index(framework)
+        own = [place for place, other in enumerate(table.framework.places) if other == number]
+        own.sort(key=lambda place: (queries[table.query.places[place]], table.repeat[place]))
+        rows.extend(map(table.row.__getitem__, own))
+    return rows

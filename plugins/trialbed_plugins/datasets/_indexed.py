@@ -1,4 +1,4 @@
-"""Large files in Trialbed's own form: an index says where each query lies, so that it is read when it is due."""
+"""Large files of queries: an index says where each query lies, so that it is read when it is due."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import logging
 import os
 import weakref
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
@@ -20,8 +20,9 @@ from trialbed.contracts import Dataset
 from trialbed.errors import DataError, DatasetChanged
 from trialbed.files import make_private_folder, replace_file
 from trialbed.records import Api, ApiRef, Query
-from trialbed_plugins.datasets._listed import check_query, is_name, unique_apis
-from trialbed_plugins.datasets._scanning import each_query
+from trialbed_plugins.datasets._listed import check_name, check_query, is_name, unique_apis
+from trialbed_plugins.datasets._scanning import each_query, is_list
+from trialbed_plugins.datasets.stabletoolbench import parse_query
 
 log = logging.getLogger("trialbed.datasets")
 
@@ -63,11 +64,14 @@ class IndexedDataset(Dataset):
 
     Raises:
         LookupError, TypeError, ValueError: the index is damaged.
+        DataError: a list, which is named for its file, cannot be.
     """
 
     def __init__(self, path: Path, file: BufferedReader, index: dict[str, Any]) -> None:
-        self.name = self.test_set = str(index["name"])
+        name = index["name"]
+        self.name = self.test_set = check_name(path) if name is None else str(name)
         self._path = path
+        self._parse = _parser(path, is_list=name is None)
         self._file = _keep(file)
         self._digest = str(index["digest"])
         self._starts, self._ends = array("Q", index["starts"]), array("Q", index["ends"])
@@ -102,18 +106,22 @@ class IndexedDataset(Dataset):
             raise DataError(f"{self._path}: cannot be read: {error.strerror or error}") from error
         if _digest(text) != self._digests[place]:
             raise DatasetChanged(f"{self._path}: has changed since it was opened; start the command again")
-        return Query.model_validate_json(text)
+        return self._parse(text)
+
+
+def _parser(path: Path, *, is_list: bool) -> Callable[[bytes], Query]:
+    return partial(parse_query, path) if is_list else Query.model_validate_json
 
 
 def open_indexed(path: Path, folder: Path) -> IndexedDataset | None:
-    """The dataset in a file, by its index; None for a file that is not in Trialbed's own form, or has a fault.
+    """The dataset in a file, by its index; None for a file that has another form, or a fault.
 
     Args:
         folder: where indexes are kept, each under the digest of its file.
 
     Raises:
         OSError: the file cannot be read.
-        DataError: it was changed meanwhile.
+        DataError: it was changed meanwhile, or is a list whose file's name cannot be a dataset's.
     """
     with path.open("rb") as file:
         content = _content(file)
@@ -149,9 +157,10 @@ def index_file(path: Path, file: BufferedReader) -> dict[str, Any]:
     """
     scanned = _Scanned(path, file)
     digest = scanned.digest()
-    if not is_name(scanned.name):
+    name = None if scanned.is_list else scanned.name
+    if name is not None and not is_name(name):
         raise ValueError("its name cannot be that of a dataset")
-    return {"digest": digest, "name": scanned.name, **scanned.columns}
+    return {"digest": digest, "name": name, **scanned.columns}
 
 
 class _Scanned(Dataset):
@@ -160,6 +169,8 @@ class _Scanned(Dataset):
     def __init__(self, path: Path, file: BufferedReader) -> None:
         self._path = path
         self._file = file
+        self.is_list = is_list(file)
+        self._parse = _parser(path, is_list=self.is_list)
         names = ("ids", "starts", "ends", "digests", "first", "expecting")
         self.columns: dict[str, list[Any]] = {name: [] for name in names}
 
@@ -179,7 +190,7 @@ class _Scanned(Dataset):
             if isinstance(found, str):
                 self.name = self.test_set = found
                 continue
-            query = Query.model_validate_json(found.text)
+            query = self._parse(found.text)
             check_query(self._path, query, ids)
             place = len(self.columns["ids"])
             if query.expected is not None:

@@ -1,11 +1,14 @@
-"""Finds the queries in a file of Trialbed's own form, ``{"name": …, "queries": […]}``, with a part of it in memory."""
+"""Finds the queries in a file with a part of it in memory: ``{"name": …, "queries": […]}``, or a list of them alone."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
+
+from trialbed.records import Query
 
 PART = 2**20
 """Bytes that are read at once; more for a query that is larger."""
@@ -27,13 +30,44 @@ class FoundQuery(NamedTuple):
 
 
 def each_query(file: BinaryIO) -> Iterator[FoundQuery | str]:
-    """Yield the dataset's name, and its queries in order.
+    """Yield the dataset's name, if it has one, and its queries in order.
 
     Raises:
         ValueError: the file has another form, or is not JSON.
         RecursionError: a query is nested too deeply.
     """
     window = _Window(file)
+    yield from _queries(window) if window.next() == "[" else _named_queries(window)
+    if window.next():
+        raise ValueError("something follows the end")
+
+
+def is_list(file: BinaryIO) -> bool:
+    """Return whether a file begins like a list."""
+    file.seek(0)
+    return _Window(file).next() == "["
+
+
+def each_parsed(path: Path, parse: Callable[[bytes], Query], whole: Callable[[], Sequence[Query]]) -> Iterator[Query]:
+    """Yield the queries of a file, of which one at a time is in memory.
+
+    Args:
+        parse: makes a query of its bytes; a ``ValueError`` is a fault of the file.
+        whole: reads all of a file that has a fault, and names it.
+    """
+    count = 0
+    try:
+        with path.open("rb") as file:
+            for found in each_query(file):
+                if isinstance(found, FoundQuery):
+                    query = parse(found.text)
+                    count += 1
+                    yield query
+    except (OSError, ValueError, RecursionError):
+        yield from whole()[count:]
+
+
+def _named_queries(window: _Window) -> Iterator[FoundQuery | str]:
     window.expect("{")
     missing = {"name", "queries"}
     while missing:
@@ -49,8 +83,6 @@ def each_query(file: BinaryIO) -> Iterator[FoundQuery | str]:
         else:
             yield from _queries(window)
         window.expect("," if missing else "}")
-    if window.next():
-        raise ValueError("something follows the last brace")
 
 
 def _name(found: FoundQuery) -> str:

@@ -25,8 +25,8 @@ INDEXES = "queries"
 def open_file(path: Path | str) -> Dataset:
     """The dataset in a file: a list of queries as StableToolBench writes them, or Trialbed's own form.
 
-    The own form is ``{"name": …, "queries": [Query…]}``. A list is named for its file. Of a large file in the own form,
-    each query is read when it is looked at.
+    The own form is ``{"name": …, "queries": [Query…]}``. A list is named for its file. Of a large file, each
+    query is read when it is looked at.
 
     Raises:
         UsageError: there is no such file.

@@ -333,7 +333,7 @@ def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     folder = Path(__file__).parent
     path = folder / "nothing.yaml"
-    original = Path.is_file
+    original, stat = Path.is_file, Path.stat
 
     def read(_path: Path) -> str:
         return text
@@ -341,7 +341,20 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("trialbed_tools.located.read_text", read)
         patch.setattr(Path, "is_file", lambda self: self == path or original(self))
+        patch.setattr(Path, "stat", lambda self, **how: stat(folder if self == path else self, **how))
         try:
             read_tasks(path)
         except DataError as error:
             assert str(path) in str(error)  # noqa: PT017 - most are refused
+
+
+def test_a_very_large_file_in_yaml_is_refused_with_the_form_that_is_read_by_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "desk.yaml"
+    path.write_text("tasks:\n- query: Where is Ann?\n  tools: []\n")
+    monkeypatch.setattr("trialbed_tasks._reading.LARGEST_YAML", path.stat().st_size)
+    assert len(read_tasks(path).queries()) == 1
+    monkeypatch.setattr("trialbed_tasks._reading.LARGEST_YAML", path.stat().st_size - 1)
+    with pytest.raises(DataError, match=r"desk\.yaml: has more than .* JSON Lines"):
+        read_tasks(path)

@@ -21,9 +21,10 @@ from pydantic import TypeAdapter
 
 from trialbed.catalogs import StoredApis
 from trialbed.files import read_text, replace_file
-from trialbed.records import Api, ApiRef, Query
-from trialbed_plugins.datasets._listed import QUERY_FILE, QueryFile, unique_apis
+from trialbed.records import Api, ApiRef, Query, Record
+from trialbed_plugins.datasets._listed import QUERY_FILE, unique_apis
 from trialbed_plugins.datasets._reading import validate
+from trialbed_plugins.datasets._scanning import each_parsed
 
 log = logging.getLogger("trialbed.datasets")
 
@@ -45,10 +46,10 @@ class DatasetCopies:
         """The names of the imported test sets, sorted."""
         return sorted(path.stem for path in (self._current / "queries").glob("*.json"))
 
-    def queries(self, test_set: str) -> tuple[Query, ...]:
-        """The queries of an imported test set."""
+    def queries(self, test_set: str) -> Iterator[Query]:
+        """Yield the queries of an imported test set."""
         path = self._current / "queries" / f"{test_set}.json"
-        return validate(path, QUERY_FILE, read_text(path)).queries
+        return each_parsed(path, Query.model_validate_json, lambda: validate(path, QUERY_FILE, read_text(path)).queries)
 
     def apis(self) -> Sequence[Api]:
         """The Apis of all imported tool documents."""
@@ -66,10 +67,13 @@ class DatasetCopies:
         return validate(path, _DESCRIPTIONS, read_text(path)) if path.is_file() else {}
 
     def add(self, test_sets: Mapping[str, Iterable[Query]], apis: Iterable[Api]) -> None:
-        """Add these test sets and Apis to those kept before; new ones replace those of the same name or identity."""
+        """Add these test sets and Apis to those kept before; new ones replace those of the same name or identity.
+
+        Queries are taken and written one after the other; where that fails, nothing is added.
+        """
         with self._new() as folder:
             for name, queries in test_sets.items():
-                _write(folder / "queries" / f"{name}.json", _query_text(QueryFile(name=name, queries=tuple(queries))))
+                _write(folder / "queries" / f"{name}.json", _query_text(name, queries))
             _add_apis(folder, apis)
 
     @property
@@ -115,7 +119,7 @@ def _add_apis(folder: Path, apis: Iterable[Api]) -> None:
         _write(path, _list_text(unique_apis([*added, *kept])))
     if by_category:
         known = list(_apis(folder))
-        _write(folder / "descriptions.json", json.dumps(_descriptions(known), ensure_ascii=True, indent=0))
+        _write(folder / "descriptions.json", [json.dumps(_descriptions(known), ensure_ascii=True, indent=0)])
         shutil.rmtree(folder / CATALOG, ignore_errors=True)
         (folder / CATALOG).mkdir()
         StoredApis.store(known, (), folder / CATALOG)
@@ -140,15 +144,20 @@ def _about(ref: ApiRef, descriptions: Mapping[str, Mapping[str, str]]) -> str:
     return descriptions.get(ref.category, {}).get(ref.tool_name, "")
 
 
-def _query_text(content: QueryFile) -> str:
-    queries = ",\n".join(query.model_dump_json() for query in content.queries)
-    return f'{{"name": {json.dumps(content.name)}, "queries": [\n{queries}\n]}}\n'
+def _query_text(name: str, queries: Iterable[Query]) -> Iterator[str]:
+    yield f'{{"name": {json.dumps(name)}, "queries": '
+    yield from _list_text(queries)
+    yield "}\n"
 
 
-def _list_text(apis: Iterable[Api]) -> str:
-    return "[\n" + ",\n".join(api.model_dump_json() for api in apis) + "\n]\n"
+def _list_text(records: Iterable[Record]) -> Iterator[str]:
+    yield "[\n"
+    for place, record in enumerate(records):
+        yield (",\n" if place else "") + record.model_dump_json()
+    yield "\n]"
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, parts: Iterable[str]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(parts)

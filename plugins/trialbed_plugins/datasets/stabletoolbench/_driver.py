@@ -10,11 +10,11 @@ from typing import ClassVar
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import DatasetDriver
 from trialbed.errors import UsageError
-from trialbed.records import Api, Query
+from trialbed.records import Api
 from trialbed_plugins.datasets._listed import ListedDataset, check_name
 from trialbed_plugins.datasets.stabletoolbench._copies import DatasetCopies, described
 from trialbed_plugins.datasets.stabletoolbench._folders import documents, find, holds_data
-from trialbed_plugins.datasets.stabletoolbench._source import read_document, read_queries
+from trialbed_plugins.datasets.stabletoolbench._source import each_checked, read_document
 
 NAME = "stabletoolbench"
 
@@ -100,7 +100,7 @@ class StableToolBenchDriver(DatasetDriver):
         found = find(folder)
         for path in found.queries.values():
             check_name(path)
-        test_sets: dict[str, Sequence[Query]] = {name: read_queries(path) for name, path in found.queries.items()}
+        test_sets = {name: each_checked(path) for name, path in found.queries.items()}
         apis = [api for path in found.documents for api in read_document(path)]
         try:
             _copies(data_dir).add(test_sets, apis)

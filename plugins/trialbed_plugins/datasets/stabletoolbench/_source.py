@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
@@ -10,8 +10,9 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
 from trialbed.errors import DataError
 from trialbed.files import read_text
 from trialbed.records import Api, GoldCall, Json, Parameter, Query
-from trialbed_plugins.datasets._listed import check_queries, unique_apis
+from trialbed_plugins.datasets._listed import check_queries, check_query, unique_apis
 from trialbed_plugins.datasets._reading import validate
+from trialbed_plugins.datasets._scanning import each_parsed
 
 
 class _Source(BaseModel):
@@ -84,6 +85,7 @@ class _ToolDocument(_Source):
     api_list: tuple[_DocumentedApi, ...]
 
 
+_QUERY = TypeAdapter(_SourceQuery)
 _QUERIES = TypeAdapter(tuple[_SourceQuery, ...])
 _DOCUMENT = TypeAdapter(_ToolDocument)
 
@@ -100,6 +102,35 @@ def read_queries(path: Path) -> tuple[Query, ...]:
     queries = tuple(_query(path, source) for source in validate(path, _QUERIES, read_text(path)))
     check_queries(path, queries)
     return queries
+
+
+def each_checked(path: Path) -> Iterator[Query]:
+    """Yield the queries of ``read_queries``, of which one at a time is in memory.
+
+    Raises:
+        DataError: as ``read_queries`` says, once the query is reached.
+    """
+    seen: set[str] = set()
+
+    def parse(text: bytes) -> Query:
+        query = parse_query(path, text)
+        check_query(path, query, seen)
+        return query
+
+    return each_parsed(path, parse, lambda: read_queries(path))
+
+
+def parse_query(path: Path, text: bytes) -> Query:
+    """Return a query of a file of StableToolBench by its bytes.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ValueError: they are no query.
+        DataError: an expected Api is not on offer.
+    """
+    return _query(path, _QUERY.validate_json(text))
 
 
 def read_document(path: Path) -> tuple[Api, ...]:

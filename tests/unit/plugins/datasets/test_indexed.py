@@ -54,6 +54,64 @@ def test_a_large_file_is_the_dataset_that_a_small_one_is(path: Path, monkeypatch
         assert large.apis() == small.apis()
 
 
+def source(number: int) -> dict[str, Any]:
+    pair = [f"tool {number % 3}", "get"]
+    apis = [
+        {"category_name": "C", "tool_name": name, "api_name": "get", "method": None, "more": 1}
+        for name in (pair[0], "other")
+    ]
+    query_id = number if number % 2 else f"q{number}"
+    return {"query": f"Größe {number}?", "query_id": query_id, "api_list": apis, "relevant APIs": [pair]}
+
+
+@pytest.fixture
+def listed(path: Path) -> Path:
+    """A list of queries as StableToolBench has them."""
+    place = path.with_name("G1.json")
+    place.write_text(json.dumps([source(number) for number in range(9)], ensure_ascii=False, indent=1), "utf-8")
+    return place
+
+
+def test_a_large_list_is_the_dataset_that_a_small_one_is(listed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = opened(listed, monkeypatch, 2**40)
+    for large in (opened(listed, monkeypatch, 0), opened(listed, monkeypatch, 0)):
+        assert isinstance(large.queries(), StoredQueries)
+        assert (large.name, large.test_set, large.digest()) == ("G1", "G1", small.digest())
+        assert tuple(large.queries()) == tuple(small.queries())
+        assert large.apis() == small.apis()
+
+
+def test_a_list_is_named_for_the_file_that_it_is_in_now(listed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(listed, monkeypatch, 0)
+    assert opened(listed.rename(listed.with_name("other.json")), monkeypatch, 0).name == "other"
+    with pytest.raises(DataError, match="results are named after it"):
+        opened(listed.with_name("other.json").rename(listed.with_name("+.json")), monkeypatch, 0)
+
+
+@for_each(
+    ("before", "after"),
+    [
+        ('"query_id": 3', '"query_id": 1'),
+        ('"query_id": 3', '"query_id": 3.5'),
+        ('"tool 1",\n    "get"', '"tool 1",\n    "put"'),
+        ('"api_list": [', '"api_list": [,'),
+        ('"more": 1', '"more": 1e999'),
+    ],
+)
+def test_a_fault_of_a_large_list_is_named_as_that_of_a_small_one(
+    listed: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str
+) -> None:
+    whole = listed.read_text("utf-8")
+    messages = []
+    for large in (0, 2**40):
+        listed.write_text(whole.replace(before, after, 1), "utf-8")
+        with pytest.raises(DataError) as error:
+            opened(listed, monkeypatch, large)
+        messages.append(str(error.value))
+    listed.write_text(whole, "utf-8")
+    assert messages[0] == messages[1]
+
+
 def test_another_file_in_its_place_is_indexed_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = opened(path, monkeypatch, 0)
     path.write_text(path.read_text("utf-8").replace("Größe", "Maß"), "utf-8")
@@ -163,7 +221,9 @@ def test_queries_are_found_wherever_the_parts_end_in_which_a_file_is_read(
     "text",
     [
         "",
-        "[]",
+        "[",
+        "[1]",
+        "[] x",
         '{"name": "n"}',
         '{"name": 1, "queries": []}',
         '{"name": {}, "queries": []}',
