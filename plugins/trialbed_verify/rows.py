@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from trialbed.wire.dialects.chat_completions import first_choice
+from trialbed.wire.dialects.chat_completions import first_choice, first_message
 
 Body = Mapping[str, Any]
 
@@ -37,6 +37,12 @@ def text_in(source: Body, key: str) -> str | None:
     """Return the text under a key; None for an empty one and for anything else."""
     value = source.get(key)
     return intern(value) if isinstance(value, str) and value else None
+
+
+def answer_in(response: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the choice that counts, and its message; of a raw completion, its text as one."""
+    choice = first_choice(response)
+    return choice, first_message(response) or {"content": choice.get("text")}
 
 
 def usage_of(response: dict[str, Any]) -> dict[str, Any]:

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from trialbed.files import read_lines
-from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.panel._distances import Distances
 from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.panel._measures import Measures
 from trialbed_verify.panel._results import GateExample, RowPlace
 from trialbed_verify.panel._samples import Trials
-from trialbed_verify.rows import object_in, one_line, parse_row
+from trialbed_verify.rows import answer_in, object_in, one_line, parse_row
 
 SHOWN = 160
 """Characters of an answer's text or arguments."""
@@ -43,8 +42,8 @@ def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateE
 
 def describe(row: Mapping[str, Any], gate: str = "") -> str:
     """Describe an answer in a line."""
-    response = object_in(row, "response")
-    choice, message, problem = first_choice(response), first_message(response), object_in(row, "problem")
+    _, message = answer_in(object_in(row, "response"))
+    problem = object_in(row, "problem")
     parts = []
     if row.get("status") != "success":
         parts.append(f"no answer: {problem.get('kind') or row.get('outcome') or 'failed'}")
@@ -52,7 +51,7 @@ def describe(row: Mapping[str, Any], gate: str = "") -> str:
     for call in calls if isinstance(calls, list) else []:
         function = object_in(call, "function") if isinstance(call, dict) else {}
         parts.append(f"{function.get('name')}({_short(function.get('arguments'))})")
-    text = message.get("content") or choice.get("text")
+    text = message.get("content")
     if text or not parts:
         parts.append(f"text {_short(text or '')!r}")
     parts += _details(row, gate)

@@ -9,7 +9,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.panel._calls import (
     CallDigest,
     arguments_signature,
@@ -23,7 +22,7 @@ from trialbed_verify.panel._calls import (
 from trialbed_verify.panel._logprobs import first_token
 from trialbed_verify.panel._signatures import code, signature, words
 from trialbed_verify.panel._texts import form, is_cut, leaks
-from trialbed_verify.rows import Body, object_in, text_in, usage_of
+from trialbed_verify.rows import Body, answer_in, object_in, text_in, usage_of
 
 OUTPUT_PRICE = 4.0
 """The price of a completion token in prompt tokens, about what vendors ask."""
@@ -106,8 +105,7 @@ def measure(row: Body, path: Path, offset: int) -> Measures:
     if not answered:
         return Measures(path, offset, answered=False, suite=suite)
     response = object_in(row, "response")
-    choice = first_choice(response)
-    message = first_message(response) or {"content": choice.get("text")}
+    choice, message = answer_in(response)
     calls = calls_of(message)
     text = message.get("content") if isinstance(message.get("content"), str) else ""
     text = text or ""

@@ -15,8 +15,7 @@ import orjson
 
 from trialbed.errors import DataError
 from trialbed.files import read_lines
-from trialbed.wire.dialects.chat_completions import first_message
-from trialbed_verify.rows import Body, object_in, parse_row, text_in, usage_of
+from trialbed_verify.rows import Body, answer_in, object_in, parse_row, text_in, usage_of
 
 if TYPE_CHECKING:
     from trialbed_verify.verification.cases import SchemaChecker
@@ -219,7 +218,7 @@ def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, tuple[C
     if "tool_calls_valid" in row:
         # K2-style tools write null where calls are announced and there are none.
         return (False if row.get("finish_reason") == "tool_calls" else None), None
-    made = first_message(response).get("tool_calls")
+    made = answer_in(response)[1].get("tool_calls")
     if not isinstance(made, list) or not made:
         return None, None
     found = _checker().verdicts(made, object_in(row, "request").get("tools"))
