@@ -89,9 +89,8 @@ class Pipes(asyncio.SubprocessProtocol):
                 pipe(self._transport, 0).abort()
 
     def forget(self) -> None:
-        """Drop the standard error kept so far, and the time."""
+        """Drop the standard error kept so far."""
         self._tail.clear()
-        self.stopwatch.reset()
 
     def tail(self) -> str:
         """The end of standard error, as text."""
