@@ -66,13 +66,13 @@ class RunComparer(Comparer):
             compare_groups,
             comparison_records,
             comparison_tables,
-            read_sides,
+            read_groups,
             regression_lines,
             void_notes,
         )
         from trialbed.settings import MARGIN
 
-        groups = [read_sides(value, options["store"], names_reading) for value in values]
+        groups = read_groups(values, options["store"], names_reading)
         # The frameworks of one run are compared as the run itself compares them.
         usual = groups[0][0].about.margin if len(groups) == 1 else MARGIN
         how = ComparisonOptions(

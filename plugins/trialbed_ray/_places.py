@@ -228,6 +228,8 @@ class Places:
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._greeting.add(writer)
         try:
+            if self._listening is not None and not self._listening.is_serving():
+                raise ConnectionAbortedError("it was taken while all places ended")
             connection = PlaceConnection(reader, writer)
             async with asyncio.timeout(GREETING):
                 greeting = Greeting.model_validate_json(await connection.read(SHORT))

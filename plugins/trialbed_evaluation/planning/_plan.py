@@ -19,7 +19,7 @@ from trialbed.report.comparison import (
     Side,
     are_same_trials,
     incomplete_note,
-    read_sides,
+    read_groups,
     run_pairs,
     unique_names,
 )
@@ -344,12 +344,12 @@ def plan_sides(
     Args:
         values: runs, with a framework or without, or result documents.
         against: the baseline's framework; None for ``reference``, or the first.
-        meanwhile: as ``read_sides`` takes it.
+        meanwhile: as ``read_groups`` takes it.
 
     Raises:
         UsageError, DataError: a value or the framework cannot be found, or means several.
     """
-    sides = unique_names([side for value in values for side in read_sides(value, store, meanwhile)])
+    sides = unique_names([side for sides in read_groups(values, store, meanwhile) for side in sides])
     for one, other in combinations(sides, 2):
         if are_same_trials(one, other):
             raise UsageError(

@@ -71,7 +71,7 @@ async def entered(**attributes: Any) -> AsyncIterator[RayExecutor]:
 
 
 def lines(file: Path) -> list[str]:
-    return file.read_text(encoding="utf-8").splitlines()
+    return file.read_text(encoding="utf-8").splitlines() if file.exists() else []
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -96,6 +96,7 @@ async def test_places_are_found_described_and_used(folder: Path, monkeypatch: py
         outcome = await executor.execute(spec("good"))
         assert isinstance(outcome, Outcome)
         assert outcome.node == NODE_1, "a worker of the framework waits there"
+        await until(lambda: len(lines(folder / "servers")) == 4)
     written = (folder / "orders").read_text(encoding="utf-8")
     assert '"memory": 536870912' in written
     assert '"cpus": 0.5' in written
@@ -104,7 +105,7 @@ async def test_places_are_found_described_and_used(folder: Path, monkeypatch: py
     assert "/here/python" not in written
     assert "sk-canary" not in written
     assert "of-the-cluster" in written
-    assert (folder / "servers").read_text(encoding="utf-8").split() == ["http://10.0.0.7:1"] * 4
+    assert lines(folder / "servers") == ["http://10.0.0.7:1"] * 4
 
 
 @pytest.mark.usefixtures("folder")
@@ -262,8 +263,8 @@ async def test_a_node_that_is_refused_while_all_its_places_are_busy_gets_no_othe
 
 
 async def test_nobody_else_is_taken_for_a_place(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_places, "GREETING", 0.05)
     async with entered() as executor:
+        monkeypatch.setattr(_places, "GREETING", 0.05)  # no places are to come any more, which may take longer
         [(host, port)] = {tuple(json.loads(line)) for line in (folder / "ports").read_text().splitlines()}
         for said in (
             b"",
@@ -288,6 +289,17 @@ async def test_who_has_not_said_which_place_it_is_is_hung_up_on_at_the_end(folde
     with suppress(ConnectionResetError):
         assert await asyncio.wait_for(reader.read(), 10) == b""
     writer.close()
+
+
+@pytest.mark.usefixtures("folder")
+async def test_who_is_taken_while_all_places_end_is_hung_up_on() -> None:
+    async with entered() as executor:
+        greet = executor._places._greet
+    async with await asyncio.start_server(greet, "127.0.0.1", 0) as late:
+        reader, writer = await asyncio.open_connection(*late.sockets[0].getsockname())
+        with suppress(ConnectionResetError):
+            assert await asyncio.wait_for(reader.read(), 10) == b""
+        writer.close()
 
 
 def _framed(text: bytes) -> bytes:

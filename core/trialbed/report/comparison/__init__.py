@@ -29,7 +29,7 @@ from trialbed.report.comparison._sides import (
     unique_names,
     void_notes,
 )
-from trialbed.report.comparison._stored import Meanwhile, is_run_name, read_sides, run_side
+from trialbed.report.comparison._stored import Meanwhile, is_run_name, read_groups, read_sides, run_side
 from trialbed.report.comparison._stored_columns import KnownTrials, in_order
 from trialbed.report.comparison._tables import (
     comparison_records,
@@ -94,6 +94,7 @@ __all__ = [
     "open_ranks",
     "paired_findings",
     "rank_notes",
+    "read_groups",
     "read_sides",
     "regression_lines",
     "regressions",

@@ -27,7 +27,7 @@ from trialbed.scoring import ALWAYS
 from trialbed.settings import store_file
 
 if TYPE_CHECKING:
-    from trialbed.store import MadeReport, StoredRun
+    from trialbed.store import ColumnTable, MadeReport, StoredRun
 
 RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})(/.+)?", re.DOTALL)
 """A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
@@ -50,19 +50,47 @@ def read_sides(value: str, store: str | None, meanwhile: Meanwhile = nullcontext
     Raises:
         DataError: the file is not a result document, or the run is not in the store.
     """
-    path = document_file(value)
-    return read_documents(path) if path is not None else _read_run(value, store, meanwhile)
+    return read_groups([value], store, meanwhile)[0]
 
 
-def _read_run(value: str, store: str | None, meanwhile: Meanwhile) -> list[Side]:
-    """Return the sides of a run: all of its frameworks, or the one that is named after a slash."""
-    from trialbed.store import open_store, require_frameworks
+def read_groups(values: Sequence[str], store: str | None, meanwhile: Meanwhile = nullcontext) -> list[list[Side]]:
+    """Return the sides of each value, as ``read_sides`` does; a run that several name is read once.
 
-    name, _, framework = value.partition("/")
-    with open_store(store) as reader:
-        run = require_frameworks(reader.run(name))
-        labels = (run.framework(framework),) if framework else run.config.frameworks
-        return list(_sides(run, labels, partial(_keep, store or store_file()), meanwhile))
+    Raises:
+        DataError: as ``read_sides`` says.
+    """
+    read = _RunReader(store, meanwhile)
+    return [
+        read_documents(path) if (path := document_file(value)) is not None else list(read.sides(value))
+        for value in values
+    ]
+
+
+class _RunReader:
+    """Reads runs of a store, the columns of each once."""
+
+    def __init__(self, store: str | None, meanwhile: Meanwhile) -> None:
+        self._store = store
+        self._meanwhile = meanwhile
+        self._tables: dict[str, ColumnTable] = {}
+
+    def sides(self, value: str) -> Iterator[Side]:
+        """Yield the sides of a run: all of its frameworks, or the one that is named after a slash."""
+        from trialbed.store import open_store, require_frameworks
+
+        name, _, framework = value.partition("/")
+        with open_store(self._store) as reader:
+            run = require_frameworks(reader.run(name))
+            labels = (run.framework(framework),) if framework else run.config.frameworks
+            yield from _sides(run, labels, self._columns(run))
+
+    def _columns(self, run: StoredRun) -> ColumnTable:
+        from trialbed.store import trial_columns
+
+        if run.run_id not in self._tables:
+            keep = partial(_keep, self._store or store_file())
+            self._tables[run.run_id] = trial_columns(run, keep, self._meanwhile)
+        return self._tables[run.run_id]
 
 
 def _keep(place: str, made: MadeReport) -> None:
@@ -73,13 +101,8 @@ def _keep(place: str, made: MadeReport) -> None:
         store.keep_report(made)
 
 
-def _sides(
-    run: StoredRun, labels: Sequence[str], keep: Callable[[MadeReport], None], meanwhile: Meanwhile
-) -> Iterator[Side]:
-    # Of all frameworks, so that one of them alone has the same figures as beside the others.
-    from trialbed.store import trial_columns
-
-    table = trial_columns(run, keep, meanwhile)
+def _sides(run: StoredRun, labels: Sequence[str], table: ColumnTable) -> Iterator[Side]:
+    # The kinds of scores are those of all frameworks, so that one alone has the same figures as beside the others.
     quality = frozenset(name for name, kind in table.kinds.items() if kind.quality).union(ALWAYS)
     bounded = quality | {name for name, kind in table.kinds.items() if kind.bounded}
     known = KnownTrials(table, quality)

@@ -16,10 +16,19 @@ from trialbed.errors import DataError, UsageError
 from trialbed.records import Run
 from trialbed.report import read_report
 from trialbed.report._packed import columns_of
-from trialbed.report.comparison import ComparedRun, ComparedTrial, Side, TrialTable, is_run_name, read_sides, run_side
+from trialbed.report.comparison import (
+    ComparedRun,
+    ComparedTrial,
+    Side,
+    TrialTable,
+    is_run_name,
+    read_groups,
+    read_sides,
+    run_side,
+)
 from trialbed.report.comparison._differences import ComparisonOptions, compare_pairs
 from trialbed.scoring import ALWAYS
-from trialbed.store import Store, open_store
+from trialbed.store import Store, open_store, trial_columns
 from trialbed_evaluation.run_comparer import RunComparer
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
@@ -61,6 +70,23 @@ def test_a_run_and_a_framework_are_found_by_name(store: str, name: str, expected
     sides = read_sides(name, store)
     assert [(side.source, side.name) for side in sides] == expected
     assert {side.about.run_id for side in sides} == {source for source, _ in expected}
+
+
+def test_the_columns_of_a_run_that_several_names_mean_are_read_once(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(
+        "trialbed.store.trial_columns", lambda run, *given: (read.append(run.run_id), trial_columns(run, *given))[1]
+    )
+    values = ["latest/reference", "latest/langgraph", f"{OLD}/reference"]
+    groups = read_groups(values, store)
+    assert [[(side.source, side.name) for side in sides] for sides in groups] == [
+        [(NEW, "reference")],
+        [(NEW, "langgraph:native")],
+        [(OLD, "reference")],
+    ]
+    assert read == [NEW, OLD]
 
 
 def test_a_name_that_means_none_or_several_is_refused(store: str) -> None:
