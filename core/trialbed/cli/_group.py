@@ -114,12 +114,12 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            import difflib
+            from trialbed.suggestions import closest
 
-            close = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if not close:
+            close = closest(args[0], self.list_commands(ctx))
+            if close is None:
                 raise
-            raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close[0]!r}?", ctx) from error
+            raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close!r}?", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click gives it
         """Write the list of commands, of which only those of others' plugins are imported."""

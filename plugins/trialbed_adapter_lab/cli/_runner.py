@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import subprocess
 import sys
 import tempfile
@@ -13,6 +12,7 @@ import click
 from pydantic import ValidationError
 
 from trialbed.errors import NothingMeasured, UsageError
+from trialbed.suggestions import closest, did_you_mean
 from trialbed.worker import WORKER_MARK, worker_environment
 from trialbed_adapter_lab import CHECKS, LEVELS, CheckFinding, ConformanceReport, Level
 from trialbed_adapter_lab.conformance import MARKS, PROBLEMS, Outcome
@@ -47,13 +47,9 @@ def choose(names: Sequence[str], level: Level, profile: str | None) -> None:
     known = {check.name: check.level_for(profile) for check in CHECKS}
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-            hint = (
-                f"did you mean {' or '.join(close)}?"
-                if close
-                else f"without --check, all {len(known)} are run and named"
-            )
-            raise UsageError(f"{name!r} is not a check; {hint}")
+            close = closest(name, known, cutoff=0.5)
+            hint = did_you_mean(close) if close else f"; without --check, all {len(known)} are run and named"
+            raise UsageError(f"{name!r} is not a check{hint}")
     if names and not any(known[name] in levels for name in names):
         raise UsageError(f"{', '.join(names)}: not of level {level!r} or above; omit --level to run every check")
 

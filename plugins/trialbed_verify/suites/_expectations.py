@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
+from trialbed.suggestions import closest, did_you_mean
 from trialbed.tool_calls import same_value
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed.wire.json_schemas import JsonSchema
@@ -179,9 +179,8 @@ def suite_fault(about: Any) -> str | None:
     unknown = next((name for name in expected if name not in EXPECTATIONS), None)
     if unknown is None:
         return None
-    close = get_close_matches(unknown, EXPECTATIONS, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"suite: unknown expectation {unknown[:SHOWN]!r}; {hint}The expectations are {', '.join(EXPECTATIONS)}"
+    close = did_you_mean(closest(unknown, EXPECTATIONS))
+    return f"suite: unknown expectation {unknown[:SHOWN]!r}{close} The expectations are {', '.join(EXPECTATIONS)}"
 
 
 def score(row: Row) -> float | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import orjson
 
 from trialbed.errors import UsageError
+from trialbed.suggestions import closest, did_you_mean
 from trialbed_verify.suites import (
     _constraints,
     _leaks,
@@ -44,9 +44,8 @@ def suite(name: str) -> Suite:
         UsageError: there is none.
     """
     if name not in SUITES:
-        close = difflib.get_close_matches(name, SUITES, n=1)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"there is no suite {name!r}; {hint}The suites are {', '.join(SUITES)}")
+        close = did_you_mean(closest(name, SUITES))
+        raise UsageError(f"there is no suite {name!r}{close} The suites are {', '.join(SUITES)}")
     return SUITES[name]
 
 

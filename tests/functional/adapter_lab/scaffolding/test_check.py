@@ -96,7 +96,7 @@ def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("reference", "--check", "singel_call"), "'singel_call' is not a check; did you mean single_call"),
+        (("reference", "--check", "singel_call"), "'singel_call' is not a check; did you mean 'single_call'?"),
         (("reference", "--check", "zzz"), "'zzz' is not a check; without --check, all "),
         (("reference:native",), "reference:native: reference has no profiles; write it without ':native'"),
         (
