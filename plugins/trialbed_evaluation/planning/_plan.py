@@ -14,8 +14,8 @@ from trialbed.errors import DataError, UsageError
 from trialbed.records import Prices, Usage
 from trialbed.report.comparison import (
     ALPHA,
+    CommonQueries,
     Meanwhile,
-    QueryId,
     Side,
     are_same_trials,
     incomplete_note,
@@ -219,13 +219,13 @@ def plan(sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], options: Que
 
 def _pilots(pairs: Sequence[tuple[Side, Side]], score: str) -> Iterator[tuple[Side | None, Side | None, Pilot]]:
     for baseline, candidate in pairs:
-        found = paired_repeats(baseline, candidate, score)
+        found = CommonQueries(baseline, candidate).repeat_differences(score)
         if len(found) < 2:
             raise DataError(
                 f"{baseline.name} and {candidate.name} have {len(found)} common queries with {score}; "
                 "a pilot needs at least two, and says little below ten"
             )
-        yield baseline, candidate, pilot_of(list(found.values()))
+        yield baseline, candidate, pilot_of(found)
 
 
 def _model_of(side: Side) -> str:
@@ -247,16 +247,6 @@ def _check_score(side: Side, score: str) -> None:
     if score not in side.quality:
         known = ", ".join(sorted(side.quality))
         raise DataError(f"{side.source}: {side.name} has no score of quality {score!r}; it has {known}")
-
-
-def paired_repeats(baseline: Side, candidate: Side, score: str) -> dict[QueryId, list[float]]:
-    """Return the differences of a score, repeat by repeat, of each query."""
-    ours, theirs = baseline.each(score), candidate.each(score)
-    found: dict[QueryId, list[float]] = {}
-    for key, value in ours.items():
-        if key in theirs:
-            found.setdefault(key[0], []).append(theirs[key] - value)
-    return found
 
 
 def mean_per_trial(side: Side, score: str) -> float | None:

@@ -17,6 +17,7 @@ from trialbed.report.comparison._findings import (
     paired_findings,
 )
 from trialbed.report.comparison._groups import compare_groups, complete_sides, regression_lines, regressions
+from trialbed.report.comparison._paired_scores import CommonQueries
 from trialbed.report.comparison._ranks import Ranks, open_ranks, rank_notes
 from trialbed.report.comparison._run import FrameworkComparison, RunPair, chosen_baseline, compare_frameworks, run_pairs
 from trialbed.report.comparison._sides import (
@@ -51,6 +52,7 @@ from trialbed.report.comparison._trial_table import (
 __all__ = [
     "ALPHA",
     "HEADLINE",
+    "CommonQueries",
     "ComparedRun",
     "ComparedTrial",
     "ComparisonOptions",

@@ -92,6 +92,40 @@ class CommonQueries:
         common = [queries[place] for place in ours[known].tolist()]
         return PairedScore(common, first[known], second[known], np.argsort(self._ranks[known]))
 
+    def repeat_differences(self, name: str) -> list[list[float]]:
+        """Return the differences of a score in each of them for which it is known, repeat by repeat."""
+        import numpy as np
+
+        sides = (self.baseline, self.candidate)
+        width = 1 + max(int(side.table.repeat.max(initial=0)) for side in sides)
+        known = [_by_repeat(*each, name, width) for each in zip(sides, self._places, strict=True)]
+        (pairs, first), (others, second) = known
+        both, ours, theirs = np.intersect1d(pairs, others, return_indices=True)
+        found: list[list[float]] = []
+        last = None
+        for query, difference in zip((both // width).tolist(), (second[theirs] - first[ours]).tolist(), strict=True):
+            if query != last:
+                found.append([])
+                last = query
+            found[-1].append(difference)
+        return found
+
+
+def _by_repeat(side: Side, places: NDArray[Any], name: str, width: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The common query and the repeat of each trial that has a score, as one number; and the score.
+
+    Args:
+        places: of the common queries among the side's.
+        width: more than any repeat.
+    """
+    import numpy as np
+
+    numbers = np.full(len(side.queries), UNKNOWN)
+    numbers[places] = np.arange(len(places))
+    queries, column = numbers[side.table.query.places], side.column(name)
+    has = (queries != UNKNOWN) & ~np.isnan(column)
+    return queries[has] * width + side.table.repeat[has], column[has]
+
 
 def _offers(side: Side, numbers: dict[frozenset[str] | None, int]) -> NDArray[Any]:
     """For each query of a side, the number of the tools that it was offered; sets without a number are given one."""

@@ -1,0 +1,36 @@
+"""Scores of two sides, query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trialbed.report.comparison import CommonQueries, ComparedRun, ComparedTrial, Side
+
+
+def side(name: str, trials: Sequence[ComparedTrial]) -> Side:
+    return Side(name, name, ComparedRun(name), trials, frozenset({"solved"}), frozenset({"solved"}))
+
+
+def solved(query: int | str, value: float, repeat: int = 0, tools: str = "") -> ComparedTrial:
+    return ComparedTrial(query, {"solved": value}, repeat=repeat, tools=frozenset({tools}) if tools else None)
+
+
+BASELINE = side("a", [solved(1, 1.0), solved(1, 0.5, 1), solved("1", 0.0), solved(3, 1.0), solved(4, 1.0, 2)])
+CANDIDATE = side("b", [solved(4, 0.0, 1), solved("1", 1.0), solved(1, 0.0, 1), solved(1, 1.0, 2), solved(5, 1.0)])
+
+
+def test_differences_are_those_of_the_repeats_that_both_sides_have() -> None:
+    common = CommonQueries(BASELINE, CANDIDATE)
+    assert len(common) == 3
+    assert common.repeat_differences("solved") == [[-0.5], [1.0]], "queries 1 and '1'; those of 4 differ in repeats"
+    assert common.repeat_differences("nosuch") == []
+    assert CommonQueries(BASELINE, BASELINE).repeat_differences("solved") == [[0.0, 0.0], [0.0], [0.0], [0.0]]
+
+
+def test_queries_with_other_tools_are_counted_where_both_sides_say_which() -> None:
+    ours = side("a", [solved(1, 1.0, tools="x"), solved(2, 1.0, tools="x"), solved(3, 1.0), solved(4, 1.0, tools="y")])
+    theirs = side(
+        "b", [solved(4, 1.0, tools="y"), solved(3, 1.0, tools="x"), solved(2, 1.0, tools="y"), solved(1, 1.0)]
+    )
+    assert CommonQueries(ours, theirs).unlike_offers == 1
+    assert CommonQueries(ours, ours).unlike_offers == 0
