@@ -1,9 +1,10 @@
 """The overhead of Trialbed: trials under ``bench run`` against the same loop as a bare script, with the same server.
 
 Both run the reference loop on the embedded dataset with the scripted model, at the same concurrency, in
-alternating rounds on one server. The bare script calls the loop and nothing else: no worker processes, no
-registration, no scores, no store (its trials are opened on the server beforehand). The first round over the
-queries warms both up (connections, caches, and Trialbed's workers) and is not counted, except in the last two
+alternating rounds on one server. Beyond one trial at a time, there are two bare scripts: one process that runs all, and
+as many processes as trials at a time, since ``bench run`` has a process for each agent. The bare script calls the loop
+and nothing else: no registration, no scores, no store (its trials are opened on the server beforehand). The first round
+over the queries warms both up (connections, caches, and Trialbed's workers) and is not counted, except in the last two
 columns: they take the whole command, from the shell to its result.
 
     python benchmarks/overhead.py [--rounds 5] [--repeat 5]
@@ -51,7 +52,7 @@ def main() -> None:
     if arguments.repeat < 2:
         parser.error("--repeat must be at least 2: the first round over the queries is not counted")
     if arguments.bare:
-        print(asyncio.run(bare(arguments.bare, arguments.concurrency, arguments.repeat)))
+        print(json.dumps(asyncio.run(bare(arguments.bare, arguments.concurrency, arguments.repeat))))
         return
     # The processes that are started below know it too.
     os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe())
@@ -59,8 +60,12 @@ def main() -> None:
         report(measure(Path(folder), arguments.rounds, arguments.repeat))
 
 
-def measure(folder: Path, rounds: int, repeat: int) -> dict[int, list[tuple[float, float, float]]]:
-    """``concurrency -> (bare, trialbed, whole command)`` in seconds per trial, one row a round."""
+Row = tuple[float, float, float, float]
+"""Seconds per trial: bare in one process, bare in a process for each trial at a time, trialbed, its whole command."""
+
+
+def measure(folder: Path, rounds: int, repeat: int) -> dict[int, list[Row]]:
+    """``concurrency -> rows``, one a round."""
     server = subprocess.Popen(
         [
             sys.executable,
@@ -83,7 +88,12 @@ def measure(folder: Path, rounds: int, repeat: int) -> dict[int, list[tuple[floa
         run_rig(folder, url, 4, 2)  # fills the server's cache
         return {
             concurrency: [
-                (run_bare(url, concurrency, repeat), *run_rig(folder, url, concurrency, repeat)) for _ in range(rounds)
+                (
+                    run_bare(url, 1, concurrency, repeat),
+                    run_bare(url, concurrency, 1, repeat),
+                    *run_rig(folder, url, concurrency, repeat),
+                )
+                for _ in range(rounds)
             ]
             for concurrency in CONCURRENCIES
         }
@@ -92,10 +102,24 @@ def measure(folder: Path, rounds: int, repeat: int) -> dict[int, list[tuple[floa
         server.wait()
 
 
-def run_bare(url: str, concurrency: int, repeat: int) -> float:
-    """Seconds per trial of the bare script, in a process of its own."""
+def run_bare(url: str, processes: int, concurrency: int, repeat: int) -> float:
+    """Seconds per trial of the bare script in processes of its own, over those in which all of them worked."""
     command = [sys.executable, __file__, "--bare", url, "--concurrency", str(concurrency), "--repeat", str(repeat)]
-    return float(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+    started = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(processes)]
+    for process in started:
+        assert process.stdout is not None
+        process.stdout.readline()  # its trials are open
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.close()
+    ends: list[list[float]] = []
+    for process in started:
+        assert process.stdout is not None
+        ends.append(sorted(json.loads(process.stdout.read())))
+        process.wait()
+    warm = len(ends[0]) // repeat
+    since, until = max(of_one[warm - 1] for of_one in ends), min(of_one[-1] for of_one in ends)
+    return (until - since) / sum(since < end <= until for of_one in ends for end in of_one)
 
 
 def run_rig(folder: Path, url: str, concurrency: int, repeat: int) -> tuple[float, float]:
@@ -113,8 +137,8 @@ def run_rig(folder: Path, url: str, concurrency: int, repeat: int) -> tuple[floa
     return (max(ends) - min(starts)) / len(results), whole / len(trials)
 
 
-async def bare(url: str, concurrency: int, repeat: int) -> float:
-    """Seconds per trial of the loop alone."""
+async def bare(url: str, concurrency: int, repeat: int) -> list[float]:
+    """Run the loop alone once standard input ends; returns the seconds at which trials ended."""
     dataset = open_dataset("mini", Path())
     stage, selector = open_selection(dataset.apis()), QuerySelector()
     selector.prepare(dataset.apis())
@@ -128,11 +152,12 @@ async def bare(url: str, concurrency: int, repeat: int) -> float:
         for number in range(repeat):
             for query in dataset.queries():
                 tools = stage.tools(query, selector, max_tools=120)
-                trial = f"bare-{time.time_ns()}-{number}"
+                trial = f"bare-{os.getpid()}-{time.time_ns()}-{number}"
                 await register(control, trial, query, tools, dataset.simulator)
                 work.put_nowait((trial, query, tools))
                 opened.append(trial)
-        counted = work.qsize() - len(dataset.queries())
+        print("ready", flush=True)
+        sys.stdin.read()
         ends = [
             end
             for ends in await asyncio.gather(*(lane(url, work, tools_client) for _ in range(concurrency)))
@@ -140,8 +165,7 @@ async def bare(url: str, concurrency: int, repeat: int) -> float:
         ]
         for trial in opened:
             await control.delete(f"/control/trials/{trial}")
-        warm = sorted(ends)[len(dataset.queries()) - 1]
-        return (max(ends) - warm) / counted
+        return ends
 
 
 async def register(
@@ -173,20 +197,22 @@ async def lane(url: str, work: asyncio.Queue[Any], client: httpx.AsyncClient) ->
         answer = await agent.answer(query.text)
         assert answer.finish == "give_answer", answer
         await agent.close()
-        ends.append(time.perf_counter())
+        ends.append(time.time())
     return ends
 
 
-def report(rows: dict[int, list[tuple[float, float, float]]]) -> None:
+def report(rows: dict[int, list[Row]]) -> None:
     """Print medians of seconds per trial, and of the ratios round by round."""
     print("milliseconds per trial, median of rounds; ratios are taken round by round")
-    print(f"{'concurrency':>11} {'bare':>8} {'trialbed':>8} {'ratio':>18} {'whole command':>14} {'ratio':>7}")
+    print(f"{'at once':>7} {'bare':>26} {'ms':>6} {'trialbed':>8} {'ratio':>18} {'whole command':>14} {'ratio':>7}")
     for concurrency, rounds in rows.items():
-        bare_, ours, whole = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
-        ratios = sorted(row[1] / row[0] for row in rounds)
-        spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
-        whole_ratio = statistics.median(row[2] / row[0] for row in rounds)
-        print(f"{concurrency:>11} {bare_:>8.1f} {ours:>8.1f} {spread:>18} {whole:>14.1f} {whole_ratio:>7.2f}")
+        medians = [statistics.median(column) * 1000 for column in zip(*rounds, strict=True)]
+        bares = ("one process",) if concurrency == 1 else ("one process", f"{concurrency} processes")
+        for column, name in enumerate(bares):
+            ratios = sorted(row[2] / row[column] for row in rounds)
+            spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
+            whole = f"{medians[3]:>14.1f} {statistics.median(row[3] / row[column] for row in rounds):>7.2f}"
+            print(f"{concurrency:>7} {name:>26} {medians[column]:>6.1f} {medians[2]:>8.1f} {spread:>18} {whole}")
 
 
 if __name__ == "__main__":
