@@ -243,8 +243,12 @@ def _provenance(runs: Sequence[RunSource]) -> Table:
 
 
 def _files(manifest: PublicationManifest) -> Table:
-    note = f"The digests of all files stand in {NAME}."
-    return Table.of(EVIDENCE, ("file", "SHA-256"), list(manifest.kept.items()), [note])
+    notes = [
+        f"The digests of all files stand in {NAME}.",
+        "Files in runs are pages as they were when a run was published. They hold the times of that day, which no "
+        "replay has, in the words and the rounding of that Trialbed. This page and its figures are made by today's.",
+    ]
+    return Table.of(EVIDENCE, ("file", "SHA-256"), list(manifest.kept.items()), notes)
 
 
 def _commands(runs: Sequence[RunSource]) -> str:

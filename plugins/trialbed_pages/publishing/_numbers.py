@@ -13,7 +13,7 @@ from trialbed.report import Report, ScoreMean, Summary, conclusions
 from trialbed.report.comparison import ScoreFinding, difference_text, finding_cells
 from trialbed.scoring import JUDGED
 from trialbed.settings import IdentitySettings
-from trialbed.wire.addresses import split_address
+from trialbed_pages.publishing._names import public_name
 
 DIGITS = 6
 """Of every number: machines may differ in the last ones of a sum."""
@@ -146,7 +146,7 @@ def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str,
     said = {one.framework: str(one) for one in conclusions(report)}
     usual = {item.name: item.default for item in fields(IdentitySettings)}
     settings = {
-        key: _without_addresses(value)
+        key: _public(value)
         for key, value in config.model_dump(mode="json").items()
         if key in usual and key not in APART
     }
@@ -155,7 +155,7 @@ def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str,
         model=model,
         dataset=config.test_set,
         dataset_digest=config.dataset_digest,
-        judge=split_address(config.judge)[0],
+        judge=public_name(config.judge),
         repeat=config.repeat,
         margin=report.run.margin,
         settings={key: value for key, value in settings.items() if value not in (None, usual[key], [], "")},
@@ -179,11 +179,11 @@ def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str,
     )
 
 
-def _without_addresses(value: Any) -> Any:
-    """Return the value of a setting without the endpoints of models, whose addresses may have keys."""
+def _public(value: Any) -> Any:
+    """Return the value of a setting, whose names may be those of models with endpoints, and of files."""
     if isinstance(value, list):
-        return [_without_addresses(one) for one in value]
-    return split_address(value)[0] if isinstance(value, str) else value
+        return [_public(one) for one in value]
+    return public_name(value) if isinstance(value, str) else value
 
 
 def _framework(summary: Summary, conclusion: str) -> PublishedFramework:

@@ -14,6 +14,7 @@ from trialbed.preparation import NO_OBJECTS
 from trialbed.records import FrameworkInfo, Query, Run, RunConfig, framework_name
 from trialbed.wire.addresses import split_address
 from trialbed_pages.publishing._manifest import RunSource
+from trialbed_pages.publishing._names import public_name
 from trialbed_pages.publishing._replayed import (
     AGAINST,
     ASKING,
@@ -95,7 +96,7 @@ def source_of(run: Run, dataset: PublishedDataset, *, recording: str, answers: i
         name=run.run_id,
         began=f"{run.created_at:%Y-%m-%d %H:%M} UTC",
         trialbed=config.trialbed_version,
-        model=split_address(config.model)[0],
+        model=public_name(config.model),
         identity=split_address(config.model_identity)[0],
         dataset=dataset.name,
         recording=recording,
@@ -107,22 +108,23 @@ def source_of(run: Run, dataset: PublishedDataset, *, recording: str, answers: i
 
 
 def public_config(config: RunConfig, dataset: str) -> RunConfig:
-    """Return a configuration as pages for others show it: without what may have a key, and without paths of data.
+    """Return a configuration as pages for others show it: without keys and folders of its author.
 
     Args:
         dataset: its name as it is published.
     """
-    names = {name: split_address(value)[0] for name in ("model", "judge", *ASKING) if (value := getattr(config, name))}
+    named = ("model", "judge", "judge_prompts", *ASKING)
+    names = {name: public_name(value) for name in named if (value := getattr(config, name))}
     variations = {
-        label: own.model_copy(update={"model": split_address(own.model)[0]}) for label, own in config.variations.items()
+        label: own.model_copy(update={"model": public_name(own.model)}) for label, own in config.variations.items()
     }
     commands = tuple(f"{command.partition('=')[0]}=…" for command in config.commands)
     address = None if config.base_url is None else _host_and_path(config.base_url)
-    allowed = tuple(split_address(model)[0] for model in config.allowed_models)
     own = {
         "dataset": dataset,
         "dataset_file": "",
-        "allowed_models": allowed,
+        "allowed_models": tuple(map(public_name, config.allowed_models)),
+        "catalog": tuple(map(public_name, config.catalog)),
         "variations": variations,
         "commands": commands,
         "base_url": address,
@@ -151,7 +153,7 @@ def _arguments(run: Run) -> Iterator[str]:
         value = getattr(config, name)
         for one in value if isinstance(value, tuple) else (value,):
             if one is not None:
-                yield from (option, split_address(str(one))[0])
+                yield from (option, public_name(str(one)))
     for query in _ranges(config.query_ids):
         yield from (QUERY, query)
     yield from (MARGIN, str(run.margin))
@@ -180,7 +182,7 @@ def _why_not(config: RunConfig) -> str:
     if asking := [name for name in ASKING if getattr(config, name)]:
         return f"helpers asked a model: {', '.join(name.replace('_', ' ') for name in asking)}"
     if config.judge not in judge_drivers():
-        return f"its judge is a model: {split_address(config.judge)[0]}"
+        return f"its judge is a model: {public_name(config.judge)}"
     if here := [name for name in HERE if getattr(config, name)]:
         return f"it used programs or files of a machine: {', '.join(name.replace('_', ' ') for name in here)}"
     return ""

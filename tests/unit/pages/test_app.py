@@ -15,7 +15,7 @@ from support.stored_columns import CROSSED, load_columns
 from support.stored_runs import BEGUN, NEW, OLD, add_begun_run, add_costs, make_hostile_store
 
 from trialbed.drivers import load_driver
-from trialbed.store import Store
+from trialbed.store import Store, open_store
 from trialbed_pages import create_app
 from trialbed_plugins.datasets import file
 
@@ -263,3 +263,19 @@ async def test_the_command_of_a_trial_whose_dataset_was_edited_is_said_to_name_a
             page = (await client.get(next(link for link in links if "/trial?" in link))).text
             assert "bench run -f" in page
             assert ("may name another task now" in page) == (place == "Rome?")
+
+
+async def test_the_command_of_a_task_with_functions_is_said_to_read_their_file_as_it_is_now(
+    tmp_path: Path, clients: Any
+) -> None:
+    kept = make_hostile_store(path := tmp_path / "trialbed.db", "Weather in Lima?") / "queries.json"
+    with Store.open(str(path)) as store, open_store(str(path)) as reader:
+        old = reader.run(NEW).record
+        config = old.config.model_copy(update={"dataset": str(kept), "dataset_file": "desk.py"})
+        store.create_run(old.model_copy(update={"run_id": "copied", "config": config}))
+        store.add_trial("copied", next(iter(reader.run(NEW).trials())).result)
+    async with clients(create_app(str(path), tmp_path)) as client:
+        for name, noted in (("copied", True), (NEW, False)):
+            links = Elements((await client.get(f"/runs/{name}/queries")).text).links()
+            page = (await client.get(next(link for link in links if "/trial?" in link))).text
+            assert ("It reads <code>desk.py</code> as it is now" in page) == noted

@@ -64,6 +64,26 @@ def test_addresses_of_models_are_not_published(name: str) -> None:
     assert KEY not in published(run(**{name: WITH_KEY}))
 
 
+@pytest.mark.parametrize("file", [f"/home/{KEY}/of mine/it.x", f"~/{KEY}/it.x", f"../{KEY}/it.x", f"C:\\{KEY}\\it.x"])
+@pytest.mark.parametrize("name", ["model", "judge", "judge_prompts", "simulator_model", "catalog", "allowed_models"])
+@pytest.mark.parametrize("scheme", ["", "replay:"])
+def test_files_are_published_without_the_folders_that_they_lie_in(name: str, file: str, scheme: str) -> None:
+    value = f"{scheme}{file}"
+    told = published(run(**{name: (value,) if name in ("catalog", "allowed_models") else value}))
+    assert KEY not in told
+    assert f"{scheme}…/it.x" in told
+
+
+@pytest.mark.parametrize("model", ["acme/kimi-k2", "local:qwen2.5-coder-1.5b", "scripted:gold", "replay:kept/it.x"])
+def test_names_that_are_no_files_elsewhere_are_published_as_they_are(model: str) -> None:
+    assert public_config(config(model=model), "mini").model == model
+
+
+def test_a_catalog_in_a_file_elsewhere_cannot_be_made_again_though_its_folder_is_not_told() -> None:
+    source = source_of(run(catalog=("/home/tools",)), PublishedDataset("mini", {}, {}), recording="r", answers=1)
+    assert "…/tools" in source.cannot
+
+
 def test_endpoints_and_programs_are_not_published() -> None:
     address = WITH_KEY.partition("@")[2]
     keys = {"base_url": address, "judge_base_url": address, "commands": (f"mine=agent --key {KEY}",)}
