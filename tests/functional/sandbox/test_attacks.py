@@ -1,4 +1,4 @@
-"""The attack suite in every sandbox, as root and as an ordinary user."""
+"""The attack suite in every sandbox, as root and as an ordinary user; without one, see the run with hostile agents."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _runs(interpreter: str) -> bool:
 
 
 @pytest.mark.slow(90)
-@pytest.mark.parametrize("mode", ["none", "process", "container"])
+@pytest.mark.parametrize("mode", ["process", "container"])
 def test_attacks_of_an_ordinary_user_are_held(ordinary_installation: Installation, mode: str) -> None:
     home = ordinary_installation.folder.parent
     python = str(ordinary_installation.python)
@@ -110,4 +110,4 @@ def test_attacks_of_an_ordinary_user_are_held(ordinary_installation: Installatio
     report = json.loads(done.stdout)
     assert report["user"] == ORDINARY
     assert [result for result in (*report["results"], *report["cheats"], *report["reach"]) if not result["held"]] == []
-    assert mode == "none" or [result for result in report["reach"] if result["got"]] == []
+    assert [result for result in report["reach"] if result["got"]] == []
