@@ -294,7 +294,8 @@ class _Handler(socketserver.BaseRequestHandler):
             _run(json.loads(request), streams)
         for stream in streams:
             os.close(stream)
-        self.request.sendall(f"{pid}\n".encode())
+        with contextlib.suppress(OSError):  # who asked for it may be gone before; below it is killed for that
+            self.request.sendall(f"{pid}\n".encode())
         ended = os.pidfd_open(pid)
         if ended not in select.select([ended, self.request], [], [])[0]:
             os.kill(pid, signal.SIGKILL)  # who asked for it is gone
