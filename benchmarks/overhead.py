@@ -90,7 +90,7 @@ def measure(folder: Path, rounds: int, repeat: int) -> dict[int, list[Row]]:
             concurrency: [
                 (
                     run_bare(url, 1, concurrency, repeat),
-                    run_bare(url, concurrency, 1, repeat),
+                    run_bare(url, concurrency, 1, repeat if concurrency == 1 else 2),
                     *run_rig(folder, url, concurrency, repeat),
                 )
                 for _ in range(rounds)
