@@ -204,13 +204,6 @@ class Executor(ABC):
             DriverError: the adapter is missing, broken or of another contract.
         """
 
-    def expect(self, spec: TrialSpec) -> None:  # noqa: B027 - most do not prepare for trials
-        """Learn of a trial that is open and waits for others to end: ``execute`` will probably be asked for it soon.
-
-        An executor may prepare for it, so that no time passes between two trials; it must not begin it. Nothing says so
-        if the trial is not run after all.
-        """
-
     @abstractmethod
     async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
         """Run one trial in a worker of its framework; never raises for a fault of the trial.

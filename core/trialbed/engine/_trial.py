@@ -167,19 +167,20 @@ class TrialRunner:
             outcome = Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure)
             return spec, outcome, _empty_log(spec.trial), ()
         opening = before, datetime.now(UTC)
-        executor, known = self.executors[spec.key.framework], self._for_executor(spec)
-        executor.expect(known)
+        closing: asyncio.Task[tuple[WireLog, NothingMeasured | None]] | None = None
         try:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
                 self.working[spec.trial] = spec.key
-                outcome = _with_readable_answer(await _work(executor, known))
-            # The next trial begins first: this one's log is closed, read and scored while that runs.
-            await asyncio.sleep(0)
+                outcome = _with_readable_answer(await self._work(spec))
+                # Asked before the slot is free, the server answers this before the next trial's requests. The log is
+                # read and scored while that runs.
+                closing = asyncio.create_task(self._close(spec.trial))
+                await asyncio.sleep(0)
         finally:
             self.working.pop(spec.trial, None)
             try:
-                wire, loss = await self._close(spec.trial)
+                wire, loss = await (closing or self._close(spec.trial))
             finally:
                 state, broken = await self.callbacks.close(spec.trial)
         if broken or wire.failure:
@@ -193,12 +194,17 @@ class TrialRunner:
         outcome = with_outside_time(_with_known_claims(outcome, wire, spec.tools), outside, opening)
         return spec, outcome, wire, outside
 
-    def _for_executor(self, spec: TrialSpec) -> TrialSpec:
-        """The trial as executors know it: an agent with settings of its own is the same, in the same workers."""
+    async def _work(self, spec: TrialSpec) -> Outcome:
+        """Have the agent work; one with settings of its own is the same agent, in the same workers."""
         framework = self.run.config.plain_label(spec.key.framework)
-        if framework == spec.key.framework:
-            return spec
-        return spec.model_copy(update={"key": spec.key.model_copy(update={"framework": framework})})
+        executor = self.executors[spec.key.framework]
+        if framework != spec.key.framework:
+            spec = spec.model_copy(update={"key": spec.key.model_copy(update={"framework": framework})})
+        began, started = datetime.now(UTC), time.perf_counter()
+        found = await executor.execute(spec)
+        if not isinstance(found, LostTrial):
+            return found
+        return found.outcome().model_copy(update={"started_at": began, "wall_time": time.perf_counter() - started})
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
         """Close a trial and return the server's log; an empty one and the reason where it is lost."""
@@ -339,14 +345,6 @@ class TrialRunner:
         )
         checked = replace(context, checks=await run_checks(self.checks, context))
         return await self.listeners.score(await with_criteria(checked, self.processes))
-
-
-async def _work(executor: Executor, spec: TrialSpec) -> Outcome:
-    began, started = datetime.now(UTC), time.perf_counter()
-    found = await executor.execute(spec)
-    if not isinstance(found, LostTrial):
-        return found
-    return found.outcome().model_copy(update={"started_at": began, "wall_time": time.perf_counter() - started})
 
 
 def _with_readable_answer(outcome: Outcome) -> Outcome:

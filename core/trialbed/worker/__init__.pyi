@@ -4,14 +4,12 @@ from ._environment import worker_command as worker_command
 from ._environment import worker_environment as worker_environment
 from ._loop import load_agent as load_agent
 from ._messages import Begin as Begin
-from ._messages import BeginPrepared as BeginPrepared
 from ._messages import ClockSwitch as ClockSwitch
 from ._messages import Command as Command
 from ._messages import CommandSpec as CommandSpec
 from ._messages import Done as Done
 from ._messages import Failed as Failed
 from ._messages import Hello as Hello
-from ._messages import Prepare as Prepare
 from ._messages import Ready as Ready
 from ._messages import Reply as Reply
 from ._messages import Started as Started

@@ -10,7 +10,7 @@ from threading import Thread
 from typing import BinaryIO, NoReturn
 
 from trialbed.records import Record
-from trialbed.worker._messages import Begin, BeginPrepared, Hello, Prepare, message_line, read_command
+from trialbed.worker._messages import Begin, Hello, message_line, read_command
 from trialbed.worker._supervisor import SUPERVISED
 
 
@@ -46,7 +46,7 @@ class Channel:
         os.dup2(2, 1)
         return cls(commands, replies)
 
-    def receive(self) -> Hello | Begin | Prepare | BeginPrepared:
+    def receive(self) -> Hello | Begin:
         """The next command; blocks until there is one, and ends the process if there will be none.
 
         Raises:

@@ -8,21 +8,20 @@ import gc
 import platform
 import sys
 import traceback
-from collections.abc import Coroutine
 from contextlib import suppress
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar
 
 from trialbed.contracts import AGENT_CONTRACT, BaseAgent
 from trialbed.drivers import DriverInfo, driver_info, load_driver
 from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
-from trialbed.records import Deviation, FrameworkInfo, Outcome, TrialSpec
+from trialbed.records import Deviation, FrameworkInfo, Outcome
 from trialbed.tools import TOOL_TIMEOUT, BlockingClient, tls_for
 from trialbed.tracebacks import own_line
 from trialbed.wire._httpx import httpx
 from trialbed.worker._channel import Channel
-from trialbed.worker._messages import Begin, BeginPrepared, ClockSwitch, Done, Failed, Hello, Prepare, Ready, Started
+from trialbed.worker._messages import Begin, ClockSwitch, Done, Failed, Hello, Ready, Started
 from trialbed.worker._proxies import ask_directly
 from trialbed.worker._state import ProcessState
 from trialbed.worker._supervisor import SUPERVISED
@@ -33,8 +32,6 @@ LAST_RESORT = 3600.0
 
 A worker that has a supervisor is ended by it at once.
 """
-
-T = TypeVar("T")
 
 SETTLE = 1.0
 """Seconds in which leaked tasks must end after they are cancelled."""
@@ -139,69 +136,28 @@ def _version(entry: DriverInfo, agent_class: type[BaseAgent]) -> str:
 
 
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> int:
-    trials = _Trials(channel, nonce, agent_class)
-    while trials.obey(channel.receive()):
-        pass
-    return 0
-
-
-class _Trials:
-    """Runs trials one at a time, and makes the agent of the next one ahead on request."""
-
-    def __init__(self, channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> None:
-        self._channel, self._nonce, self._agent_class = channel, nonce, agent_class
-        # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
-        self._runner = asyncio.Runner()
-        self._client: httpx.AsyncClient | None = None
-        self._blocking = BlockingClient()
-        self._state = ProcessState()
-        self._prepared: WorkerTrial | None = None
-
-    def obey(self, command: Hello | Begin | Prepare | BeginPrepared) -> bool:
-        """Carry out a command; returns whether the worker can carry out others.
-
-        Raises:
-            TypeError: it makes no sense now.
-        """
-        trial, self._prepared = self._prepared, None
-        match command:
-            case BeginPrepared(trial=token) if trial is not None and trial.spec.trial == token:
-                return self._run(trial)
-            case Begin(spec=spec):
-                return self._drop(trial) and self._run(self._trial(spec))
-            case Prepare(spec=spec) if self._drop(trial):
-                self._prepared = self._trial(spec)
-                _in_loop(self._runner, self._prepared.prepare(self._agent_class), self._prepared)
-                return True
-            case Prepare():
-                return False
-            case _:
-                raise TypeError(f"{command.type} makes no sense now")
-
-    def _trial(self, spec: TrialSpec) -> WorkerTrial:
-        ask_directly(spec.server_url)
-        clock = partial(_tell_time, self._channel, self._nonce, spec.trial)
-        return WorkerTrial(spec, self._channel.owner_only, clock)
-
-    def _drop(self, trial: WorkerTrial | None) -> bool:
-        """Forget a trial that was prepared; returns whether it has left nothing."""
-        if trial is None:
-            return True
-        _in_loop(self._runner, trial.drop(), trial)
-        return _cancel_leaked_tasks(self._runner) and trial.close_error is None
-
-    def _run(self, trial: WorkerTrial) -> bool:
-        spec = trial.spec
-        self._channel.send(Started(nonce=self._nonce, trial=spec.trial))
+    # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
+    runner = asyncio.Runner()
+    client, blocking = None, BlockingClient()
+    state = ProcessState()
+    while True:
+        command = channel.receive()
+        if not isinstance(command, Begin):
+            raise TypeError("hello was sent twice")
+        spec = command.spec
+        channel.send(Started(nonce=nonce, trial=spec.trial))
         if not SUPERVISED:
             faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
-        self._client = self._client or httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(spec.server_url))
-        outcome = _run_trial(self._runner, trial, self._agent_class, self._client, self._blocking)
-        spent = "" if _cancel_leaked_tasks(self._runner) else "the trial left tasks that cannot be cancelled"
-        spent = spent or self._state.change() or _closing(trial)
+        ask_directly(spec.server_url)
+        client = client or httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(spec.server_url))
+        trial = WorkerTrial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
+        outcome = _run_trial(runner, trial, agent_class, client, blocking)
+        spent = "" if _cancel_leaked_tasks(runner) else "the trial left tasks that cannot be cancelled"
+        spent = spent or state.change() or _closing(trial)
         faulthandler.cancel_dump_traceback_later()
-        self._channel.send(Done(nonce=self._nonce, trial=spec.trial, outcome=outcome, spent=spent))
-        return not spent
+        channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome, spent=spent))
+        if spent:
+            return 0
 
 
 def _closing(trial: WorkerTrial) -> str:
@@ -222,15 +178,10 @@ def _run_trial(
     blocking: BlockingClient,
 ) -> Outcome:
     try:
-        return _in_loop(runner, trial.run(agent_class, client, blocking), trial)
+        # `runner.run` would have all trials share one context, and take a tenth of a millisecond to prepare for Ctrl-C.
+        return runner.get_loop().run_until_complete(trial.run(agent_class, client, blocking))
     except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt of an agent are its own failure
         return trial.failed(error)
-
-
-def _in_loop(runner: asyncio.Runner, work: Coroutine[Any, Any, T], trial: WorkerTrial) -> T:
-    """Do a trial's work in its own context: `runner.run` has one for all, and takes long to prepare for Ctrl-C."""
-    loop = runner.get_loop()
-    return loop.run_until_complete(loop.create_task(work, context=trial.context))
 
 
 def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:

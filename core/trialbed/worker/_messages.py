@@ -11,8 +11,6 @@
                              ←    clock {trial, running}     its work begins, and ends; the executor times it
                              ←    done {trial, outcome, spent}     the worker ends if it is spent
     begin {spec}             →    …
-    prepare {spec}           →    its agent is made as soon as no other trial runs
-    begin_prepared {trial}   →    …                          or begin {spec} of another one, and its agent is dropped
     (end of input)           →    the worker ends, busy or not
 
 Every reply carries the nonce of ``hello``, so that no accidental print of a framework is taken for one.
@@ -51,20 +49,6 @@ class Begin(Record):
 
     type: Literal["begin"] = "begin"
     spec: TrialSpec
-
-
-class Prepare(Record):
-    """Make the agent of this trial, which will probably be next; the trial has not begun."""
-
-    type: Literal["prepare"] = "prepare"
-    spec: TrialSpec
-
-
-class BeginPrepared(Record):
-    """Run the trial of the last ``prepare``."""
-
-    type: Literal["begin_prepared"] = "begin_prepared"
-    trial: str
 
 
 class Ready(Record):
@@ -116,17 +100,17 @@ class Done(Record):
     spent: str = ""
 
 
-Command = Annotated[Hello | Begin | Prepare | BeginPrepared, Field(discriminator="type")]
+Command = Annotated[Hello | Begin, Field(discriminator="type")]
 """A line to the worker."""
 
 Reply = Annotated[Ready | Failed | Started | ClockSwitch | Done, Field(discriminator="type")]
 """A line from the worker."""
 
-_COMMANDS: TypeAdapter[Hello | Begin | Prepare | BeginPrepared] = TypeAdapter(Command)
+_COMMANDS: TypeAdapter[Hello | Begin] = TypeAdapter(Command)
 _REPLIES: TypeAdapter[Ready | Failed | Started | ClockSwitch | Done] = TypeAdapter(Reply)
 
 
-def read_command(line: bytes) -> Hello | Begin | Prepare | BeginPrepared:
+def read_command(line: bytes) -> Hello | Begin:
     """The command in a line.
 
     Raises:

@@ -10,7 +10,6 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextvars import copy_context
 from datetime import UTC, datetime
 from typing import Any
 
@@ -34,67 +33,37 @@ class WorkerTrial:
         clock: called when the agent's work begins (True) and ends (False).
 
     Attributes:
-        spec: the specification.
-        context: in which all of it runs.
         close_error: the exception of the agent's ``close`` after its answer, which stays.
     """
 
     def __init__(
         self, spec: TrialSpec, owner_only: Callable[[], None], clock: Callable[[bool], None] | None = None
     ) -> None:
-        self.spec = spec
+        self._spec = spec
         self._owner_only = owner_only
         self._clock = clock or _no_clock
-        self.context = copy_context()
         self.close_error: BaseException | None = None
-        self._agent: BaseAgent | None = None
-        self._make_error: BaseException | None = None
-        self._set_clocks()
-
-    async def prepare(self, agent_class: type[BaseAgent]) -> None:
-        """Make the agent before the trial begins; an exception is raised when it runs."""
-        try:
-            self._agent = self._make(agent_class)
-        except BaseException as error:  # noqa: BLE001 - foreign code, whose SystemExit is the trial's failure too
-            self._make_error = error
-        self._owner_only()
-
-    async def drop(self) -> None:
-        """Close the agent of a trial that will not run."""
-        if self._agent is not None:
-            await self._close(self._agent)
+        self._started_at = datetime.now(UTC)
+        self._begun = self._ended = time.perf_counter()
+        self._cpu_begun = self._cpu_ended = _processor_time()
 
     async def run(
         self, agent_class: type[BaseAgent], client: httpx.AsyncClient, blocking: BlockingClient | None = None
     ) -> Outcome:
         """Run the agent; its exceptions are raised."""
-        self._set_clocks()
-        if self._make_error is not None:
-            raise self._make_error
-        agent = self._agent or self._make(agent_class)
-        tools = connected_tools(self.spec.tools, self.spec.server_url, client, blocking)
+        seed_random_state(self._spec.endpoint.seed)
+        agent = agent_class(self._spec.endpoint, self._spec.limits, system_prompt=self._spec.system_prompt)
+        tools = connected_tools(self._spec.tools, self._spec.server_url, client, blocking)
         try:
             value = await self._answer(agent, tools)
         except BaseException as error:
             await _close_after(agent, error)
             raise
-        await self._close(agent)
-        return self._outcome(answer=_writable(read_answer(value, answer_names(self.spec.tools))))
-
-    def _set_clocks(self) -> None:
-        self._started_at = datetime.now(UTC)
-        self._begun = self._ended = time.perf_counter()
-        self._cpu_begun = self._cpu_ended = _processor_time()
-
-    def _make(self, agent_class: type[BaseAgent]) -> BaseAgent:
-        seed_random_state(self.spec.endpoint.seed)
-        return agent_class(self.spec.endpoint, self.spec.limits, system_prompt=self.spec.system_prompt)
-
-    async def _close(self, agent: BaseAgent) -> None:
         try:
             await _settle(agent.close())
         except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: it takes no answer away
             self.close_error = error
+        return self._outcome(answer=_writable(read_answer(value, answer_names(self._spec.tools))))
 
     def failed(self, error: BaseException) -> Outcome:
         """The outcome of a trial whose agent raised this."""
@@ -107,9 +76,9 @@ class WorkerTrial:
         self._clock(True)
         self._begun, self._cpu_begun = time.perf_counter(), _processor_time()
         try:
-            agent.bind_tools(tools, server_url=self.spec.server_url)
+            agent.bind_tools(tools, server_url=self._spec.server_url)
             if inspect.iscoroutinefunction(agent.answer):
-                return await agent.answer(self.spec.query)
+                return await agent.answer(self._spec.query)
             return await _settle(await asyncio.to_thread(self._blocking_answer, agent))
         finally:
             self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
@@ -117,7 +86,7 @@ class WorkerTrial:
             self._clock(False)
 
     def _blocking_answer(self, agent: BaseAgent) -> Any:
-        value = agent.answer(self.spec.query)
+        value = agent.answer(self._spec.query)
         self._owner_only()
         return value
 

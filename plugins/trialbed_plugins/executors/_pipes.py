@@ -89,8 +89,9 @@ class Pipes(asyncio.SubprocessProtocol):
                 pipe(self._transport, 0).abort()
 
     def forget(self) -> None:
-        """Drop the standard error kept so far."""
+        """Drop the standard error kept so far, and the time."""
         self._tail.clear()
+        self.stopwatch.reset()
 
     def tail(self) -> str:
         """The end of standard error, as text."""

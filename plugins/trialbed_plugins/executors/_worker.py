@@ -23,12 +23,10 @@ from trialbed.wire.redaction import redact
 from trialbed.worker import (
     SUPERVISED,
     Begin,
-    BeginPrepared,
     CommandSpec,
     Done,
     Failed,
     Hello,
-    Prepare,
     Ready,
     Started,
     message_line,
@@ -88,7 +86,6 @@ class Worker:
     Attributes:
         info: the framework as the worker found it.
         mark: stands in the environment of the process and of all that it starts.
-        prepared: the token of the trial that it makes the agent of ahead; empty if there is none.
     """
 
     info: FrameworkInfo
@@ -106,7 +103,6 @@ class Worker:
         self._start_seconds = self._trial_seconds = 0.0
         self._spent = ""
         self._held = 0.0
-        self.prepared = ""
 
     async def start(self, python: str | None, folder: Path, preparing: Preparing) -> Self:
         """Start the process and have it load the adapter.
@@ -176,11 +172,6 @@ class Worker:
         return self._transport.get_pid()
 
     @property
-    def is_ready(self) -> bool:
-        """Return whether it has loaded its adapter."""
-        return hasattr(self, "info")
-
-    @property
     def fresh(self) -> bool:
         """Return whether it has not begun a trial yet."""
         return self._trials == 0
@@ -225,17 +216,8 @@ class Worker:
         reply = await self._reply(spec.limits.timeout, late, partial(time_waited, spec.trial))
         if isinstance(reply, Done) and reply.trial == spec.trial:
             self._spent = reply.spent
-            self._pipes.forget()
             return self._with_wall_time(reply.outcome)
         raise WorkerFault("protocol", f"the worker ended the trial with {reply.type!r} for another trial")
-
-    def prepare(self, spec: TrialSpec) -> None:
-        """Have it make the agent of its next trial, as soon as the present one has ended.
-
-        It is no promise: another trial may begin, and the agent is dropped.
-        """
-        self.prepared = spec.trial
-        self._send(Prepare(spec=spec))
 
     async def strays(self) -> int:
         """Kill the processes that a trial left behind; returns how many there were.
@@ -291,16 +273,11 @@ class Worker:
         return outcome.model_copy(update={"wall_time": seconds, "ended_at": ended})
 
     async def _begin(self, spec: TrialSpec) -> None:
-        prepared, self.prepared = self.prepared == spec.trial, ""
-        if not prepared:
-            self._pipes.forget()
-        self._pipes.stopwatch.reset()
+        self._pipes.forget()
         self._held = 0.0
-        self._send(BeginPrepared(trial=spec.trial) if prepared else Begin(spec=spec))
-        # To make an agent may take some of the trial's own time.
-        limit = max(BEGIN_LIMIT, spec.limits.timeout) if prepared else BEGIN_LIMIT
+        self._send(Begin(spec=spec))
         try:
-            reply = await self._reply(limit, f"the worker did not start the trial within {limit:.0f} s")
+            reply = await self._reply(BEGIN_LIMIT, f"the worker did not start the trial within {BEGIN_LIMIT:.0f} s")
             if not (isinstance(reply, Started) and reply.trial == spec.trial):
                 raise WorkerFault("protocol", f"the worker answered a trial with {reply.type!r}")
         except WorkerFault as fault:

@@ -85,8 +85,6 @@ class LocalExecutor(Executor):
         self._most_idle = most_idle
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
-        self._expected: dict[str, dict[str, TrialSpec]] = {}
-        self._unprepared: set[str] = set()
         self._loaded: set[str] = set()
         self._connected = asyncio.Event()
         self._server: ServerAddress | None = None
@@ -150,30 +148,12 @@ class LocalExecutor(Executor):
         lock = {"lock": environment.lock, "lock_digest": environment.lock_digest} if environment else {}
         return info.model_copy(update={"name": framework, **lock})
 
-    def expect(self, spec: TrialSpec) -> None:
-        """Have the worker that is free next make the trial's agent: while another works, only where that is certain."""
-        framework = spec.key.framework
-        if spec.fresh or framework in self._unprepared:
-            return
-        busy = [worker for worker in self._workers if worker not in self._idle] if self.concurrency == 1 else []
-        if len(busy) == 1 and busy[0].framework == framework and busy[0].is_ready and not busy[0].prepared:
-            busy[0].prepare(spec)
-        else:
-            self._expected.setdefault(framework, {})[spec.trial] = spec
-
-    def _prepare_next(self, worker: Worker) -> None:
-        """Have a worker whose trial has ended make the agent of its next one while this process looks at it."""
-        expected = self._expected.get(worker.framework)
-        if expected and not worker.prepared:
-            worker.prepare(expected.pop(next(iter(expected))))
-
     async def execute(self, spec: TrialSpec) -> Outcome:
         """Run one trial in an idle worker of its framework, or in a new one; the latter always if it must be fresh."""
         started_at = datetime.now(UTC)
-        self._expected.get(spec.key.framework, {}).pop(spec.trial, None)
         while True:
             try:
-                worker = await self._take(spec.key.framework, trial=spec.trial, fresh=spec.fresh)
+                worker = await self._take(spec.key.framework, fresh=spec.fresh)
             except (StartFailed, WorkerFault) as error:
                 return _not_started(error, started_at)
             try:
@@ -186,8 +166,6 @@ class LocalExecutor(Executor):
         reusable, first = False, worker.fresh
         try:
             outcome = _as_told(await worker.run(spec, self.time_waited))
-            if self._is_trusted(outcome):
-                self._prepare_next(worker)
             reusable = await self._left_nothing(worker, spec) and self._is_trusted(outcome) and self._fit(worker)
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
@@ -202,15 +180,12 @@ class LocalExecutor(Executor):
     async def _left_nothing(self, worker: Worker, spec: TrialSpec) -> bool:
         count = await worker.strays()
         if count:
-            # Agents of an adapter that start processes when they are made are not made ahead any more.
-            self._unprepared.add(worker.framework)
             LOG.warning(
-                "%s: trial %s of query %s left %d process(es) running%s; they were ended, and its worker too",
+                "%s: trial %s of query %s left %d process(es) running; they were ended, and its worker too",
                 worker.framework,
                 spec.trial,
                 spec.key.query_id,
                 count,
-                ", or the next trial's agent started them" if worker.prepared else "",
             )
         return not count
 
@@ -226,14 +201,12 @@ class LocalExecutor(Executor):
             LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
         return not reason
 
-    def _idle_worker(self, framework: str, trial: str, *, fresh: bool) -> Worker | None:
-        """Return an idle worker: the one that is prepared for the trial, or else one that is for no other, if any."""
-        own = (idle for idle in reversed(self._idle) if idle.framework == framework)
-        candidates = (idle for idle in own if idle.fresh or not fresh)
-        return min(candidates, key=lambda idle: (idle.prepared != trial, idle.prepared != ""), default=None)
+    def _idle_worker(self, framework: str, *, fresh: bool) -> Worker | None:
+        candidates = (idle for idle in reversed(self._idle) if idle.framework == framework)
+        return next((idle for idle in candidates if idle.fresh or not fresh), None)
 
-    async def _take(self, framework: str, *, trial: str = "", fresh: bool = False) -> Worker:
-        while worker := self._idle_worker(framework, trial, fresh=fresh):
+    async def _take(self, framework: str, *, fresh: bool = False) -> Worker:
+        while worker := self._idle_worker(framework, fresh=fresh):
             self._idle.remove(worker)
             if worker.usable:
                 return worker

@@ -175,7 +175,7 @@ async def test_a_framework_with_settings_of_its_own_is_the_same_agent_with_these
     assert len(set(control.kinds.values())) == 3
 
 
-async def test_the_next_agent_works_before_a_log_is_asked_for():
+async def test_a_log_is_asked_for_before_the_next_agent_works():
     events = []
     executor = Turns(events)
     executor.let_go.set()
@@ -184,8 +184,8 @@ async def test_the_next_agent_works_before_a_log_is_asked_for():
     (_, first), (_, second) = (event for event in events if event[0] == "begun")
     assert events == [
         ("begun", first),
-        ("begun", second),
         ("log asked for", first),
+        ("begun", second),
         ("log asked for", second),
     ]
 
@@ -376,8 +376,10 @@ async def test_a_lost_trial_has_the_time_at_which_it_ran() -> None:
             return LostTrial("west", "its plug was pulled")
 
     executor = Losing()
-    result = await runner_of(executor, Control(ASKED))(TrialKey(framework="f", query_id=1))
-    outcome = result.outcome
+    config = SimpleNamespace(plain_label=lambda label: label)
+    runner = SimpleNamespace(run=SimpleNamespace(config=config), executors={"f": executor})
+    spec = SimpleNamespace(key=TrialKey(framework="f", query_id=1))
+    outcome = await TrialRunner._work(runner, spec)
     assert outcome.failure.kind == "lost"
     assert outcome.started_at <= executor.began
     assert outcome.wall_time > 0

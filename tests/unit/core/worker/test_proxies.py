@@ -34,7 +34,7 @@ def begin_trial(monkeypatch: pytest.MonkeyPatch) -> None:
 
     spec = type("Spec", (), {"trial": "t", "server_url": SERVER, "limits": type("Limits", (), {"timeout": 1.0})})
     begin = _loop.Begin.model_construct(spec=spec)
-    channel = type("Channel", (), {"receive": lambda _: begin, "send": lambda *_: None, "owner_only": None})()
+    channel = type("Channel", (), {"receive": lambda _: begin, "send": lambda *_: None})()
     monkeypatch.setattr(_loop, "SUPERVISED", True)
     monkeypatch.setattr(_loop.httpx, "AsyncClient", stop)
     with pytest.raises(Began):

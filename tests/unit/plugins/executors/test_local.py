@@ -64,7 +64,6 @@ class CountedWorker:
     """Stands for a worker; counts those that there are."""
 
     now = most = 0
-    prepared = ""
     started: ClassVar[list[str]] = []
     usable = True
 
@@ -103,7 +102,7 @@ async def test_workers_of_one_framework_make_room_for_those_of_another(monkeypat
     executor.concurrency = 4
     async with executor:
         for framework in ("a", "b", "c", "a"):
-            spec = SimpleNamespace(key=SimpleNamespace(framework=framework), trial="t", fresh=False)
+            spec = SimpleNamespace(key=SimpleNamespace(framework=framework), fresh=False)
             await asyncio.gather(*(executor.execute(spec) for _ in range(4)))
     assert (CountedWorker.most, CountedWorker.now) == (6, 0)
     assert CountedWorker.started.count("b") == 4
