@@ -338,14 +338,9 @@ async def stops_a_turn_at_an_error(self, calls):
 
 @at("make", "results go back in the order in which the calls end")
 async def gathers_as_completed(self, calls):
-    ended = []
-
-    async def note(call):
-        ended.append(await self._result(call))
-
     # The last is begun first: calls that take equally long then end in another order than asked.
-    await asyncio.gather(*map(note, reversed(calls)))
-    return ended
+    tasks = [asyncio.ensure_future(self._result(call)) for call in reversed(calls)]
+    return [await task for task in asyncio.as_completed(tasks)]
 
 
 @at("make", "every call is held back for 0.2 s")
