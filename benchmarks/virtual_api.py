@@ -161,8 +161,8 @@ def started(command: list[str]) -> Iterator[tuple[psutil.Process, str]]:
 def fill(cache: Path, size: int) -> None:
     """A response cache with this many entries."""
     from trialbed_server.cache import Entry, Origin, ResponseStore
+    from trialbed_server.cache.keys import canonical_json, request_key
     from trialbed_server.standard_names import requested_name
-    from trialbed_server.virtual.keys import canonical_json, request_key
 
     name = requested_name(*REF.values())
     inputs = [{"index": f"{index:08d}", "verbose": True} for index in range(size)]

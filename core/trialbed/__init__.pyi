@@ -121,11 +121,11 @@ from .tasks import call as call
 from .tasks import tool as tool
 from .tool_calls import AskedCall as AskedCall
 from .tools import Tool as Tool
-from .tools import tls_for as tls_for
 from .views import Table as Table
 from .views import TableRow as TableRow
 from .views import TestCase as TestCase
 from .views import TestOutcome as TestOutcome
+from .wire import tls_for as tls_for
 from .wire.addresses import mcp_url as mcp_url
 from .wire.hard_schemas import HardSchema as HardSchema
 from .wire.hard_schemas import hard_schemas as hard_schemas

@@ -11,7 +11,7 @@ from openai.types.chat import ChatCompletion
 
 from trialbed.errors import ModelFailed
 from trialbed.records import Limits, ModelEndpoint
-from trialbed.tools import tls_for
+from trialbed.wire import tls_for
 from trialbed_controlled._chat import ControlledChat
 
 FAILURES = (openai.APIError, json.JSONDecodeError, UnicodeDecodeError)

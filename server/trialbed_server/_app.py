@@ -39,9 +39,9 @@ from trialbed_server.gateway.upstream import Upstream
 from trialbed_server.gateway.upstreams import Upstreams
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
+from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials import PutIn, TrialRegistry, Untagged
 from trialbed_server.virtual.callbacks import Callbacks
-from trialbed_server.virtual.catalog import TargetCatalog
 from trialbed_server.virtual.claims import SharedFlight
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.mcp import McpEndpoint

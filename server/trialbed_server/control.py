@@ -26,8 +26,8 @@ from trialbed_server._immediate import Answer, ImmediateAnswer
 from trialbed_server.gateway.spending import Spending
 from trialbed_server.gateway.upstreams import Upstreams
 from trialbed_server.simulators.registry import Simulators
+from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRefused, TrialRegistry, Untagged
-from trialbed_server.virtual.catalog import TargetCatalog
 
 if TYPE_CHECKING:
     from trialbed_plugins.recordings import ModelCache

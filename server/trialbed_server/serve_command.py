@@ -192,7 +192,7 @@ def command(
     Calls are answered from the response cache, else by the real API (--real-url), else by a simulator. With --faults,
     the server is an OpenAI-compatible endpoint without a model that fails as the script says.
     """
-    from trialbed.settings import read_fault_plan
+    from trialbed.records import read_fault_plan
 
     planned = faults is not None and is_fault_plan(faults)
     if faults is not None and not planned:

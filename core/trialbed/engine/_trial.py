@@ -43,6 +43,7 @@ from trialbed.records import (
     TrialResult,
     TrialSpec,
     WireLog,
+    read_fault_plan,
 )
 from trialbed.scoring import (
     LONGEST_ANSWER,
@@ -56,7 +57,7 @@ from trialbed.scoring import (
     run_checks,
 )
 from trialbed.scoring_process import ScoringProcesses, with_criteria
-from trialbed.settings import read_fault_plan, secret_values
+from trialbed.settings import secret_values
 from trialbed.tool_calls import unasked_calls
 from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed.wire_log import compute_timing

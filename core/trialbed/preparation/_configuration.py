@@ -15,8 +15,17 @@ from trialbed.errors import DriverNotFound
 from trialbed.plugin_files import given_files
 from trialbed.preparation._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.preparation._variations import spread, variations_of
-from trialbed.records import COMMON_NAME, Environment, Query, RunConfig, framework_name, framework_package
-from trialbed.settings import IdentitySettings, plan_text, read_fault_plan
+from trialbed.records import (
+    COMMON_NAME,
+    Environment,
+    Query,
+    RunConfig,
+    framework_name,
+    framework_package,
+    plan_text,
+    read_fault_plan,
+)
+from trialbed.settings import IdentitySettings
 
 FOLLOWING = ("told_as", "dataset_file")
 """Fields that follow from others, or only name them, so that they tell no two configurations apart."""

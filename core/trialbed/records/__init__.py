@@ -4,6 +4,7 @@ from trialbed.records._annotations import Annotation, Rating
 from trialbed.records._answers import GIVE_UP, Answer, ClaimedCall, Finish, finish_of
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
 from trialbed.records._base import Json, Record
+from trialbed.records._fault_files import plan_text, read_fault_plan
 from trialbed.records._faults import FaultPlan, ModelFault, ModelFaults, ToolFault, ToolFaults
 from trialbed.records._frameworks import (
     CONTROLLED,
@@ -155,6 +156,8 @@ __all__ = [
     "json_type",
     "label_settings",
     "meant_labels",
+    "plan_text",
+    "read_fault_plan",
     "score_key",
     "shown_name",
     "spent_as",

@@ -5,8 +5,6 @@ from ._configured import configured_settings as configured_settings
 from ._declared import Declared as Declared
 from ._declared import declared_settings as declared_settings
 from ._declared import document_settings as document_settings
-from ._faults import plan_text as plan_text
-from ._faults import read_fault_plan as read_fault_plan
 from ._files import SettingsFile as SettingsFile
 from ._files import read_env_file as read_env_file
 from ._files import read_settings_file as read_settings_file

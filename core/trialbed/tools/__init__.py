@@ -1,5 +1,5 @@
 """The tools that an agent calls, each in the forms that agents take: plain functions, OpenAI's and LangChain's."""
 
-from trialbed.tools._tool import TOOL_TIMEOUT, BlockingClient, Tool, connected_tools, reply_text, tls_for
+from trialbed.tools._tool import TOOL_TIMEOUT, BlockingClient, Tool, connected_tools, reply_text
 
-__all__ = ["TOOL_TIMEOUT", "BlockingClient", "Tool", "connected_tools", "reply_text", "tls_for"]
+__all__ = ["TOOL_TIMEOUT", "BlockingClient", "Tool", "connected_tools", "reply_text"]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import ssl
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trialbed.records import ApiRef, ToolSpec
-from trialbed.wire._httpx import httpx
+from trialbed.wire._httpx import httpx, tls_for
 
 TOOL_TIMEOUT = 60.0
 
@@ -170,15 +169,6 @@ def connected_tools(
     for tool in tools:
         tool._blocking = blocking
     return tools
-
-
-def tls_for(url: str) -> ssl.SSLContext | bool:
-    """The ``verify`` argument for an HTTP client (httpx) that talks to this URL.
-
-    Loading the system's certificates takes longer than a whole tool call. For a URL without TLS it is a context that
-    has none and trusts no certificate.
-    """
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http://") else True
 
 
 def _text(reply: httpx.Response) -> str:

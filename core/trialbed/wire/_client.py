@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Self
 from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt
 from tenacity.wait import wait_base, wait_exponential, wait_random
 
-from trialbed.tools import tls_for
-from trialbed.wire._httpx import httpx
+from trialbed.wire._httpx import httpx, tls_for
 from trialbed.wire._readings import Reading, failed
 from trialbed.wire._retries import TRANSIENT, retry_after
 from trialbed.wire.dialects import CHAT, Dialect, EventStream, dialect

@@ -1,5 +1,6 @@
 """httpx without its own command, which nothing here uses: what that imports takes longer to import than httpx does."""
 
+import ssl
 import sys
 
 COMMAND = "httpx._main"
@@ -14,4 +15,13 @@ else:
     finally:
         del sys.modules[COMMAND]
 
-__all__ = ["httpx"]
+__all__ = ["httpx", "tls_for"]
+
+
+def tls_for(url: str) -> ssl.SSLContext | bool:
+    """The ``verify`` argument for an HTTP client (httpx) that talks to this URL.
+
+    Loading the system's certificates takes longer than a whole tool call. For a URL without TLS it is a context that
+    has none and trusts no certificate.
+    """
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if url.startswith("http://") else True

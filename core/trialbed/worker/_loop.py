@@ -17,9 +17,9 @@ from trialbed.drivers import DriverInfo, driver_info, load_driver
 from trialbed.errors import DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import installed_packages
 from trialbed.records import Deviation, FrameworkInfo, Outcome
-from trialbed.tools import TOOL_TIMEOUT, BlockingClient, tls_for
+from trialbed.tools import TOOL_TIMEOUT, BlockingClient
 from trialbed.tracebacks import own_line
-from trialbed.wire._httpx import httpx
+from trialbed.wire._httpx import httpx, tls_for
 from trialbed.worker._channel import Channel
 from trialbed.worker._messages import Begin, ClockSwitch, Done, Failed, Hello, Ready, Started
 from trialbed.worker._proxies import ask_directly

@@ -13,7 +13,8 @@ import httpx
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
-from trialbed.tools import TOOL_TIMEOUT, tls_for
+from trialbed.tools import TOOL_TIMEOUT
+from trialbed.wire import tls_for
 from trialbed.worker import WorkerTrial
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness._network import NetworkWatch

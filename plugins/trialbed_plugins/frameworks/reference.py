@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
-from trialbed.tools import tls_for
+from trialbed.wire import tls_for
 from trialbed.wire.dialects.chat_completions import read_body
 from trialbed_controlled import assistant_message
 

@@ -11,8 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import ServerUnavailable, TrialbedError, UsageError
 from trialbed.settings import RunSettings, key_variable, secret_values
-from trialbed.tools import tls_for
-from trialbed.wire import parse_json
+from trialbed.wire import parse_json, tls_for
 from trialbed.wire.addresses import is_loopback, split_address
 from trialbed.wire.redaction import redact, shown_url
 from trialbed_plugins.models._probe import probe

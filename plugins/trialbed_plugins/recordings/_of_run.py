@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.records import ModelCall, RunConfig
-from trialbed.settings import read_fault_plan
+from trialbed.records import ModelCall, RunConfig, read_fault_plan
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire.addresses import split_address

@@ -46,7 +46,7 @@ def _verdicts(answer: AnsweredRow, calls: list[Any]) -> list[Mapping[str, Any]]:
 @lru_cache(maxsize=1)
 def _checker() -> Any:
     """Return the checker for rows of other tools, which have no verdicts."""
-    from trialbed_verify.verification.cases import SchemaChecker
+    from trialbed_verify.call_schemas import SchemaChecker
 
     return SchemaChecker()
 

@@ -1,8 +1,6 @@
 from ._run import Verification as Verification
 from ._run import target_files as target_files
-from .cases import CallVerdict as CallVerdict
 from .cases import Case as Case
-from .cases import SchemaChecker as SchemaChecker
 from .cases import TestSet as TestSet
 from .results import check_files as check_files
 from .targets import RequestSettings as RequestSettings

@@ -11,9 +11,10 @@ from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.wire import ANSWERED, Reading, RetryWaits
 from trialbed.wire.circuit import CircuitOpen
 from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message
+from trialbed_verify.call_schemas import CallVerdict, SchemaChecker, declared_schemas
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._retries import VendorCircuit, VendorDown, is_transient
-from trialbed_verify.verification.cases import CallVerdict, Case, SchemaChecker, declared_schemas
+from trialbed_verify.verification.cases import Case
 from trialbed_verify.verification.results import CompletedCase, Row, result_row
 from trialbed_verify.verification.targets import Target
 from trialbed_verify.verification.wire import EndpointAttempt, Exchange, PreparedRequest

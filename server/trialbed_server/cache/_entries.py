@@ -31,7 +31,7 @@ class Entry:
     """A cached response.
 
     Attributes:
-        key: of the triple and the input, see ``virtual.keys``.
+        key: of the triple and the input, see ``cache.keys``.
         name: the standardised triple.
         input: canonical JSON of the input.
         body: JSON of the whole answer, ``{"error": …, "response": …}``.

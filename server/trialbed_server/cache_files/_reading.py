@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from trialbed_server.cache import Entry, Origin
+from trialbed_server.cache.keys import canonical_json, request_key, standard_input
 from trialbed_server.standard_names import StandardName
-from trialbed_server.virtual.keys import canonical_json, request_key, standard_input
 
 IMPORTED = Origin("imported")
 NOT_AN_ANSWER = "Failed to generate fake response"

@@ -9,6 +9,7 @@ from typing import ClassVar
 from trialbed.contracts import Example, Simulation, Simulator
 from trialbed.errors import ModelFailed, ModelUnavailable, SimulationError
 from trialbed.records import Api, Json
+from trialbed_server.cache.keys import canonical_json
 from trialbed_server.simulators._descriptions import (
     REPLY_SCHEMA,
     api_document,
@@ -17,7 +18,6 @@ from trialbed_server.simulators._descriptions import (
     revision_of,
 )
 from trialbed_server.simulators.template import argument_problems
-from trialbed_server.virtual.keys import canonical_json
 
 PROMPT = "llm-1"
 """The version of the prompts; part of the revision."""

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from trialbed.contracts import Simulation, Simulator
 from trialbed.records import Api, Json
 from trialbed.wire.json_schemas import schema_problems
+from trialbed_server.cache.keys import canonical_json
 from trialbed_server.simulators._skeleton import Filler, Values, parsed_skeleton
-from trialbed_server.virtual.keys import canonical_json
 
 VERSION = "1"
 """The version of the way answers are made; part of the revision, so that a change makes old answers unused."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from trialbed.contracts import Simulator, TrialModel
 from trialbed.records import Json, TrialOpening, TrialRegistration
 from trialbed_server._clock import Clock
+from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials._trial import OpenTrial
 from trialbed_server.trials._worlds import HostedWorld, is_foreign
-from trialbed_server.virtual.catalog import TargetCatalog
 
 MAX_KEPT = 8 * 2**20
 """Characters of the JSON of all setups that are kept; those that were not used for longest are forgotten first."""

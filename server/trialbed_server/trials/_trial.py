@@ -22,9 +22,9 @@ from trialbed.records import (
 from trialbed.tracebacks import tool_failure
 from trialbed.wire.spans import Span, covered
 from trialbed_server._clock import Clock
+from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials._put_in import PutIn
 from trialbed_server.trials._worlds import HostedWorld
-from trialbed_server.virtual.catalog import TargetCatalog
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from trialbed.own_thread import StuckCode
 from trialbed.records import Api
 from trialbed.tracebacks import tool_failure, tool_stuck
 from trialbed_server.simulators.template import argument_problems
+from trialbed_server.targets import CallTarget
 from trialbed_server.trials import HostedWorld
-from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.resolver import VirtualAnswer, error_body, error_reply
 from trialbed_server.virtual.sources import ToolBroken, broken
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from trialbed.records import Failure
 from trialbed_server._aiohttp import aiohttp
+from trialbed_server.targets import CallTarget
 from trialbed_server.trials import OpenTrial
-from trialbed_server.virtual.catalog import CallTarget
 from trialbed_server.virtual.resolver import VirtualAnswer, error_body, error_reply
 
 logger = logging.getLogger(__name__)

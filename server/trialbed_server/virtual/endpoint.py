@@ -13,6 +13,8 @@ from trialbed.wire.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
 from trialbed_server._immediate import ImmediateAnswer
 from trialbed_server._metrics import Metrics
+from trialbed_server.cache.keys import request_key
+from trialbed_server.targets import CallTarget, TargetCatalog
 from trialbed_server.trials import (
     RETRY_AFTER,
     UNTAGGED_BODY,
@@ -26,8 +28,6 @@ from trialbed_server.trials import (
 )
 from trialbed_server.virtual.acting import act, act_elsewhere
 from trialbed_server.virtual.callbacks import Callbacks
-from trialbed_server.virtual.catalog import CallTarget, TargetCatalog
-from trialbed_server.virtual.keys import request_key
 from trialbed_server.virtual.requests import (
     PARSE_ERROR,
     InputError,

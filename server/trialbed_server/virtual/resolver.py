@@ -11,8 +11,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from trialbed.errors import TrialbedError
 from trialbed.records import Failure
 from trialbed_server.cache import CachedResponse, Entry, ResponseCache
-from trialbed_server.virtual.catalog import CallTarget
-from trialbed_server.virtual.keys import alias_key, canonical_json, request_key
+from trialbed_server.cache.keys import alias_key, canonical_json, request_key
+from trialbed_server.targets import CallTarget
 from trialbed_server.virtual.sources import AnswerSource, NewAnswer, ToolBroken, VirtualCall
 
 logger = logging.getLogger(__name__)

@@ -20,11 +20,11 @@ from trialbed.records import Failure
 from trialbed.tracebacks import tool_failure, tool_stuck
 from trialbed_server._metrics import Metrics
 from trialbed_server.cache import ANY, NO_ONE, CachedResponse, Origin, ResponseCache
+from trialbed_server.cache.keys import alias_key, canonical_json, standard_input
 from trialbed_server.real import RealBackend, RealFailed
 from trialbed_server.simulators.registry import Simulators, within
 from trialbed_server.simulators.template import argument_problems
-from trialbed_server.virtual.catalog import CallTarget
-from trialbed_server.virtual.keys import alias_key, canonical_json, standard_input
+from trialbed_server.targets import CallTarget
 
 logger = logging.getLogger(__name__)
 

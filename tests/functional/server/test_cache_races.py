@@ -13,8 +13,8 @@ import pytest
 from support.servers import ServerProcess, registration, virtual
 
 from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.cache.keys import canonical_json, request_key
 from trialbed_server.standard_names import requested_name
-from trialbed_server.virtual.keys import canonical_json, request_key
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,8 @@ from starlette.routing import Route
 from support.servers import TRIAL, Serve, closed, listening, registration, virtual
 
 from trialbed_server.cache import ResponseStore
+from trialbed_server.cache.keys import request_key
 from trialbed_server.standard_names import requested_name
-from trialbed_server.virtual.keys import request_key
 
 KEY = "toolbench-key-of-the-test"
 

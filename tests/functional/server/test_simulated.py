@@ -16,8 +16,8 @@ from support.servers import TRIAL, Serve, closed, listening, registration, virtu
 
 from trialbed.errors import UsageError
 from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.cache.keys import canonical_json, request_key
 from trialbed_server.standard_names import requested_name
-from trialbed_server.virtual.keys import canonical_json, request_key
 
 NAME = requested_name("Weather", "Weather Now", "Current")
 

@@ -26,8 +26,8 @@ from trialbed.records import Api, Parameter
 from trialbed_selection.tools import Catalog
 from trialbed_server import ServerOptions, create_app, import_cache
 from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.cache.keys import canonical_json, request_key
 from trialbed_server.standard_names import requested_name
-from trialbed_server.virtual.keys import canonical_json, request_key
 
 KEY = "toolbench-key-of-this-test"
 NAME = requested_name("Weather", "Weather Now", "Current")

@@ -1,4 +1,8 @@
-"""No file needs another that needs it: not at once, not later in a function, not for its types only."""
+"""No file needs another that needs it: not at once, not later in a function, not for its types only.
+
+Neither does a room, a folder or file directly in a distribution's package, where types alone do not count: the hooks
+name the report that plugins are given, and a report is made with what plugins add.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,6 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 ROOTS = ("core", "server", "tool_selection", "plugins")
-Names = Mapping[str, Mapping[str, tuple[str, str]]]
-"""Package -> name that it offers -> (module, name) that it takes it from."""
 
 
 def modules() -> dict[str, Path]:
@@ -26,10 +28,10 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(module: str, file: Path) -> Iterator[tuple[str, str, str]]:
+def imports(module: str, tree: ast.AST) -> Iterator[tuple[str, str, str]]:
     """``(module, name, name here)`` of every import of a file, wherever it stands."""
-    parent = module if file.stem == "__init__" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    parent = module if module in PACKAGES else module.rpartition(".")[0]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "", "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -37,28 +39,58 @@ def imports(module: str, file: Path) -> Iterator[tuple[str, str, str]]:
             yield from ((source, alias.name, alias.asname or alias.name) for alias in node.names)
 
 
-def defining(module: str, name: str, files: Mapping[str, Path], offered: Names) -> str | None:
+class WithoutTypes(ast.NodeTransformer):
+    """Leaves out what a file imports for its types only."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        """Leave out the block of ``if TYPE_CHECKING``."""
+        return node.orelse if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" else node
+
+
+def defining(module: str, name: str) -> str | None:
     """The module that defines a name, whichever package it is imported from; None for what is not ours."""
-    while f"{module}.{name}" not in files:
-        if name not in offered.get(module, {}):
-            return module if module in files else None
-        module, name = offered[module][name]
+    while f"{module}.{name}" not in FILES:
+        if name not in OFFERED.get(module, {}):
+            return module if module in FILES else None
+        module, name = OFFERED[module][name]
     return f"{module}.{name}"
 
 
+def room(module: str) -> str:
+    """The folder or file directly in its distribution's package that a module is of."""
+    return ".".join(module.split(".")[:2])
+
+
+FILES = modules()
+TREES = {module: ast.parse(file.read_text(encoding="utf-8")) for module, file in FILES.items()}
+PACKAGES = {module for module, file in FILES.items() if file.stem == "__init__"}
+OFFERED = {
+    module: {here: (source, name) for source, name, here in imports(module, TREES[module]) if here}
+    for module in PACKAGES
+}
+
+
+def needs(module: str, tree: ast.AST) -> set[str]:
+    """The modules that define the names which a file imports."""
+    return {found for source, name, _ in imports(module, tree) if (found := defining(source, name))} - {module}
+
+
 def test_there_is_no_circle_among_files() -> None:
-    files = modules()
-    found = {module: list(imports(module, file)) for module, file in files.items()}
-    offered = {
-        module: {here: (source, name) for source, name, here in found[module] if here}
-        for module, file in files.items()
-        if file.stem == "__init__"
-    }
-    needed = {
-        module: {defining(source, name, files, offered) for source, name, _ in found[module]} - {None, module}
-        for module in files
-        if module not in offered
-    }
+    check({module: needs(module, TREES[module]) for module in FILES if module not in PACKAGES})
+
+
+def test_there_is_no_circle_among_rooms() -> None:
+    rooms: dict[str, set[str]] = {}
+    for module in FILES.keys() - PACKAGES:
+        here = room(module)
+        tree = WithoutTypes().visit(ast.parse(FILES[module].read_text(encoding="utf-8")))
+        rooms.setdefault(here, set()).update(room(one) for one in needs(module, tree))
+        rooms[here].discard(here)
+    check(rooms)
+
+
+def check(needed: Mapping[str, set[str]]) -> None:
+    """Fail with a circle, if there is one."""
     try:
         TopologicalSorter(needed).prepare()
     except CycleError as error:

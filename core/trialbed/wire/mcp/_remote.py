@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from trialbed.tools import tls_for
-from trialbed.wire._httpx import httpx
+from trialbed.wire._httpx import httpx, tls_for
 from trialbed.wire.mcp._server import Refused, sdk_server
 
 INTERNAL_ERROR = -32603

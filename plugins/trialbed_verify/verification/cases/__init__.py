@@ -1,8 +1,7 @@
-"""The test set, and the schemas of the tools that it declares.
+"""The test set.
 
-``_test_set`` reads the cases line by line and gives each an identity that does not depend on its position. ``_schemas``
-checks the arguments of calls against the declared JSON Schemas. Changes to a request for a model or a vendor are in
-``targets``.
+``_test_set`` reads the cases line by line and gives each an identity that does not depend on its position. Changes to
+a request for a model or a vendor are in ``targets``.
 """
 
 import lazy_loader

@@ -102,7 +102,7 @@ class TestSet:
 
     def faults(self) -> Iterator[tuple[int, str, str]]:
         """Declared schemas that cannot be used, each once: line, tool and reason."""
-        from trialbed_verify.verification.cases._schemas import SchemaChecker, declared_schemas
+        from trialbed_verify.call_schemas import SchemaChecker, declared_schemas
 
         checker, seen = SchemaChecker(), set[tuple[str, str]]()
         with self:

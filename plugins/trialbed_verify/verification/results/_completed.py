@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.wire import ANSWERED, Reading
+from trialbed_verify.call_schemas import CallVerdict, all_valid
 from trialbed_verify.findings import CALL_REASONS, PROTOCOL_ERRORS, UNRELIABLE_COUNT, examine
-from trialbed_verify.verification.cases import CallVerdict, Case, all_valid
+from trialbed_verify.verification.cases import Case
 from trialbed_verify.verification.results._row import Row
 from trialbed_verify.verification.targets import Target
 from trialbed_verify.verification.wire import EndpointAttempt, PreparedRequest, milliseconds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 
 from trialbed.wire import Outcome
-from trialbed_verify.verification.cases import CallFields
+from trialbed_verify.call_schemas import CallFields
 from trialbed_verify.verification.wire import AttemptFields
 
 

@@ -18,7 +18,7 @@ from trialbed.files import read_lines
 from trialbed_verify.rows import Body, answer_in, object_in, parse_row, text_in, usage_of
 
 if TYPE_CHECKING:
-    from trialbed_verify.verification.cases import SchemaChecker
+    from trialbed_verify.call_schemas import SchemaChecker
 
 Measure = Callable[[Body, Path, int], Any]
 Decision = Literal["tool_calls", "stop", "other", "none"]
@@ -229,7 +229,7 @@ def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, tuple[C
 
 @lru_cache(maxsize=1)
 def _checker() -> SchemaChecker:
-    from trialbed_verify.verification.cases import SchemaChecker
+    from trialbed_verify.call_schemas import SchemaChecker
 
     return SchemaChecker()
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trialbed.statistics import Estimate, clustered_interval, quantile
+from trialbed_verify.call_schemas import CallFields
 from trialbed_verify.rows import one_line
 from trialbed_verify.suites import SuiteTally
-from trialbed_verify.verification.cases import CallFields
 from trialbed_verify.verification.results._records import AnswerCounts, ObservedSpread, RowExample, RowFigures
 from trialbed_verify.verification.results._row import Row
 

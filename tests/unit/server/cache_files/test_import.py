@@ -11,9 +11,9 @@ import pytest
 from trialbed.errors import DataError, UsageError
 from trialbed_server import import_cache
 from trialbed_server.cache import ResponseStore
+from trialbed_server.cache.keys import request_key
 from trialbed_server.cache_files import ImportReport
 from trialbed_server.standard_names import documented_name
-from trialbed_server.virtual.keys import request_key
 
 
 def write(

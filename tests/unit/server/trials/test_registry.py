@@ -9,8 +9,8 @@ import pytest
 from trialbed.records import TrialRegistration
 from trialbed_server._clock import SystemClock
 from trialbed_server.simulators.template import TemplateSimulator
+from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials import OpenTrial, TrialConflict, TrialGone, TrialRegistry, TrialUnknown
-from trialbed_server.virtual.catalog import TargetCatalog
 
 
 class SetClock(SystemClock):

@@ -8,8 +8,8 @@ from trialbed.contracts import World
 from trialbed.records import TrialOpening, TrialRegistration
 from trialbed_server._clock import SystemClock
 from trialbed_server.simulators.template import TemplateSimulator
+from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials import Setup, Setups
-from trialbed_server.virtual.catalog import TargetCatalog
 
 SIMULATOR = TemplateSimulator()
 

@@ -16,9 +16,9 @@ from trialbed.contracts import ApiRefused, Simulator, World
 from trialbed.records import Api, Limits, Parameter, TrialRegistration
 from trialbed_server._clock import SystemClock
 from trialbed_server.simulators.template import TemplateSimulator
+from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials import OpenTrial, Setup
 from trialbed_server.virtual.acting import act, act_elsewhere
-from trialbed_server.virtual.catalog import TargetCatalog
 
 SEAT = Api(
     category="Trains",

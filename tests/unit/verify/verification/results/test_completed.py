@@ -15,7 +15,8 @@ from support.verification import target
 from trialbed.store import Store, VerifiedCase, new_run, open_store
 from trialbed.wire import Problem, Reading, dump_json
 from trialbed.wire.dialects.chat_completions import ChatStreamReader, read_body
-from trialbed_verify.verification import CallVerdict, Case
+from trialbed_verify.call_schemas import CallVerdict
+from trialbed_verify.verification import Case
 from trialbed_verify.verification.results import CompletedCase, result_row, row_of, stored_rows, trial_result
 from trialbed_verify.verification.wire import EndpointAttempt, PreparedRequest
 

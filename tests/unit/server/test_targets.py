@@ -6,7 +6,7 @@ from trialbed.records import Api
 from trialbed_server.cache import ANY
 from trialbed_server.simulators.frozen import FrozenSimulator
 from trialbed_server.simulators.template import TemplateSimulator
-from trialbed_server.virtual.catalog import TargetCatalog
+from trialbed_server.targets import TargetCatalog
 
 TEMPLATE = TemplateSimulator()
 

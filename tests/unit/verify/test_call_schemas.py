@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 from support.cases import for_each
 
-from trialbed_verify.verification import CallVerdict, SchemaChecker
-from trialbed_verify.verification.cases import all_valid
-from trialbed_verify.verification.cases._schemas import REASONS, UNUSABLE
+from trialbed_verify.call_schemas import REASONS, UNUSABLE, CallVerdict, SchemaChecker, all_valid
 from trialbed_verify.verification.results.vocabulary import CALL_REASONS
 
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}}, "required": ["city"]}

@@ -1,4 +1,4 @@
-"""The file of ``--faults``."""
+"""The file of ``--faults``, from which a plan of faults is read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from trialbed.errors import UsageError
 from trialbed.files import read_bytes
-from trialbed.records import FaultPlan
+from trialbed.records._faults import FaultPlan
 
 OPTION = "--faults"
 

@@ -9,7 +9,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import UsageError
-from trialbed.settings import read_fault_plan
+from trialbed.records import read_fault_plan
 
 
 @for_each(
