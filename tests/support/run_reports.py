@@ -155,8 +155,8 @@ def summary(document: Mapping[str, Any]) -> Summary:
         scores=_scores(found),
         over_answered=_figures(found.get("over_answered") or {}),
         common=_common(found["common"]) if found.get("common") else None,
-        failures=tuple(Reason(**one) for one in found.get("failures", ())),
-        untold=tuple(Reason(**one) for one in found.get("untold_reasons", ())),
+        failures=tuple(Reason(**{"alike": one["count"], **one}) for one in found.get("failures", ())),
+        untold=tuple(Reason(**{"alike": one["count"], **one}) for one in found.get("untold_reasons", ())),
         tokens=_tokens(found.get("totals", {})),
         claims=Claims(
             *(claims[kind] for kind in ("invented", "unreported", "unasked")),

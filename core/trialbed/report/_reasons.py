@@ -54,7 +54,8 @@ def _count(
     if known is None:
         reasons[key] = _reason(place, trial, failure, score)
     else:
-        reasons[key] = replace(known, count=known.count + 1)
+        alike = known.alike + (one_line(failure.message, MAX_MESSAGE) == known.message)
+        reasons[key] = replace(known, count=known.count + 1, alike=alike)
 
 
 def how_to_complete(summaries: Iterable[Summary]) -> str:
@@ -91,14 +92,14 @@ def reason_lines(summary: Summary) -> Iterator[str]:
     for found in summary.failures:
         ended = found.status
         verb = ended if ended == "failed" else f"{'was' if trials == 1 else 'were'} not measured"
-        yield f"{found.count} of {trials} trials {verb} ({found.kind}): {_first(found, summary)}"
+        yield f"{found.count} of {trials} trials {verb} ({found.kind}){_of_them(found)}: {_first(found, summary)}"
     # An agent with a model of its own, which the gateway does not see, has no tokens to be counted.
     asked = summary.tokens.requests > 0
     for group in _alike(found for found in summary.untold if asked or found.kind != "model"):
         scores, found = [shown_name(item.score) for item in group], group[0]
         count = "1 trial" if found.count == 1 else f"{found.count} trials"
         where = _first(found, summary)
-        yield f"{', '.join(scores)} could not be determined for {count} ({found.kind}): {where}"
+        yield f"{', '.join(scores)} could not be determined for {count} ({found.kind}){_of_them(found)}: {where}"
 
 
 def _alike(found: Iterable[Reason]) -> Iterable[list[Reason]]:
@@ -107,6 +108,13 @@ def _alike(found: Iterable[Reason]) -> Iterable[list[Reason]]:
     for item in found:
         groups.setdefault(replace(item, score=""), []).append(item)
     return groups.values()
+
+
+def _of_them(found: Reason) -> str:
+    """Say which of the trials have the words that follow, where not all have."""
+    if found.alike == found.count:
+        return ""
+    return "; the first of them" if found.alike == 1 else f"; {found.alike} of them"
 
 
 def _first(found: Reason, summary: Summary) -> str:

@@ -122,6 +122,7 @@ class Reason:
     Attributes:
         status: how these trials ended.
         count: how many there are.
+        alike: those of them that have this message.
         message: one line, cut where it is long.
         entry: the place of the first in ``Summary.trials``.
         score: the one that could not be determined; empty for the end of a trial.
@@ -135,6 +136,7 @@ class Reason:
     repeat: int
     entry: int
     score: str = ""
+    alike: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -245,13 +245,14 @@ def _provenance(runs: Sequence[RunSource]) -> Table:
 def _files(manifest: PublicationManifest) -> Table:
     notes = [
         f"The digests of all files stand in {NAME}.",
-        "Files in runs are pages as they were when a run was published. They hold the times of that day, which no "
-        "replay has, in the words and the rounding of that Trialbed. This page and its figures are made by today's.",
+        "Files in runs are pages as they were when a run was published, in the words and the rounding of that "
+        "Trialbed, with the times of that run. This page and its figures are made by today's.",
     ]
     return Table.of(EVIDENCE, ("file", "SHA-256"), list(manifest.kept.items()), notes)
 
 
 def _commands(runs: Sequence[RunSource]) -> str:
-    """The command that makes the numbers again, and those that asked the model."""
+    """The command that makes the numbers again, where that is possible, and those that asked the model."""
     asked = (["bench", "run", "--dataset", run.dataset, "--model", run.model, *run.arguments] for run in runs)
-    return "\n".join(["$ bench reproduce .", *(f"$ {shlex.join(command)}" for command in asked)])
+    replay = [] if any(run.cannot for run in runs) else ["$ bench reproduce ."]
+    return "\n".join([*replay, *(f"$ {shlex.join(command)}" for command in asked)])

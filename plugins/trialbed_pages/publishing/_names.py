@@ -1,13 +1,32 @@
-"""Names of models, judges and files as others may read them."""
+"""Names of models, judges and files as others may read them, and texts without the folders of a machine."""
 
 from __future__ import annotations
 
 import re
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 
 from trialbed.wire.addresses import split_address
 
 FILE = re.compile(r"([a-z]+:)?(~|\.{0,2}|[A-Za-z]:)[/\\].*?([^/\\]+)", re.DOTALL)
 """A file that is not below the current folder, maybe after the scheme of a model."""
+
+PART = r"[^\s\"'`<>|:*?,;()\[\]{}&\\/…]+"
+"""The name of a file or folder in a text; others, with a space, end where that stands."""
+
+PATH = re.compile(
+    r"(?:(?<=file://)|(?<![\w./\\-]))(?:"
+    rf"/(?:home|Users)/{PART}"
+    r"|(?:~|…|/(?:builds|media|mnt|nix|opt|private|root|scratch|srv|tmp|usr|var|Volumes|workspaces?))"
+    rf"(?=/{PART})"
+    rf")(?:/{PART})*"
+    rf"|(?<!\w)(?:[A-Za-z]:[\\/]+Users[\\/]+{PART}|…(?=\\+{PART}))(?:[\\/]+{PART})*"
+)
+"""A file below a folder in which machines keep files, or below one that is left out; other paths may be of an API."""
+
+INSTALLED = re.compile(r"(?:site|dist)-packages[\\/]+")
 
 
 def public_name(value: str) -> str:
@@ -18,3 +37,41 @@ def public_name(value: str) -> str:
     name = split_address(value)[0]
     found = FILE.fullmatch(name)
     return f"{found[1] or ''}…/{found[3]}" if found else name
+
+
+def folder_mask() -> Callable[[str], str]:
+    """Return a function that leaves the folders of files out of a text, such as a traceback, and keeps their names.
+
+    They are those of this program, wherever they are, and all below folders in which machines keep files, as on the
+    machine of a worker. Of a file of an installed package, the path within the package stays. A text that follows
+    from trials is the same on every machine then.
+    """
+    own = {folder for path in _own_folders() for folder in (path.absolute(), path.resolve())}
+    spellings = {
+        spelling
+        for folder in own
+        if folder.parent.parent != folder.parent or folder == Path.home()
+        for text in (str(folder), folder.as_posix())
+        for spelling in (text, text.replace("\\", "\\\\"))
+    }
+    # A folder before those above it.
+    longest = sorted(spellings, key=len, reverse=True)
+    here = re.compile(rf"(?:(?<=file://)|(?<![\w./\\-]))(?:{'|'.join(map(re.escape, longest))})(?![\w.-])")
+
+    def mask(text: str) -> str:
+        return PATH.sub(_without_folder, here.sub("…", text))
+
+    return mask
+
+
+def _own_folders() -> list[Path]:
+    return [Path.home(), Path.cwd(), Path(tempfile.gettempdir()), Path(sys.prefix), Path(sys.base_prefix)]
+
+
+def _without_folder(found: re.Match[str]) -> str:
+    path = found[0]
+    home = re.match(rf"(?:/|[A-Za-z]:[\\/]+)(?:home|Users)[\\/]+{PART}", path)
+    below = path[home.end() :] if home else path.lstrip("…~")
+    package = INSTALLED.split(below)[-1] if INSTALLED.search(below) else None
+    name = package or re.split(r"[\\/]+", below)[-1]
+    return f"…/{name}" if name else "…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -13,7 +13,7 @@ from trialbed.report import Report, ScoreMean, Summary, conclusions
 from trialbed.report.comparison import ScoreFinding, difference_text, finding_cells
 from trialbed.scoring import JUDGED
 from trialbed.settings import IdentitySettings
-from trialbed_pages.publishing._names import public_name
+from trialbed_pages.publishing._names import folder_mask, public_name
 
 DIGITS = 6
 """Of every number: machines may differ in the last ones of a sum."""
@@ -136,13 +136,13 @@ class RunNumbers(Record):
 
 
 def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str, model: str) -> RunNumbers:
-    """Return the numbers of a run.
+    """Return the numbers of a run, whose sentences name no folder of a machine.
 
     Args:
         name: of the run in the folder.
         model: its name, which is another in a replay.
     """
-    config = report.run.config
+    config, mask = report.run.config, folder_mask()
     said = {one.framework: str(one) for one in conclusions(report)}
     usual = {item.name: item.default for item in fields(IdentitySettings)}
     settings = {
@@ -169,7 +169,7 @@ def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str,
             )
             for one in queries.values()
         ),
-        frameworks=tuple(_framework(summary, said[summary.framework]) for summary in report.frameworks),
+        frameworks=tuple(_framework(summary, said[summary.framework], mask) for summary in report.frameworks),
         findings=tuple(
             _finding(summary.framework, one.kind, one.against, score, found, one.causes)
             for summary in report.frameworks
@@ -186,12 +186,12 @@ def _public(value: Any) -> Any:
     return public_name(value) if isinstance(value, str) else value
 
 
-def _framework(summary: Summary, conclusion: str) -> PublishedFramework:
+def _framework(summary: Summary, conclusion: str, mask: Callable[[str], str]) -> PublishedFramework:
     scores = {name: _mean(one) for name, one in summary.scores.items() if one.interval or name in PER_TRIAL}
     return PublishedFramework(
         label=summary.framework,
         version=summary.info.version if summary.info else "",
-        conclusion=conclusion,
+        conclusion=mask(conclusion),
         trials=summary.counts.trials,
         failures=dict(sorted(summary.counts.failures.items())),
         scores=scores,
@@ -199,19 +199,19 @@ def _framework(summary: Summary, conclusion: str) -> PublishedFramework:
         completion_tokens=summary.tokens.completion,
         requests=summary.tokens.requests,
         gold_calls=dict(summary.attribution.counts) if summary.attribution else {},
-        lost=tuple(_lost_calls(summary)),
+        lost=tuple(_lost_calls(summary, mask)),
         solved=_count_solved(summary),
     )
 
 
-def _lost_calls(summary: Summary) -> list[PublishedLostCall]:
+def _lost_calls(summary: Summary, mask: Callable[[str], str]) -> list[PublishedLostCall]:
     return [
         PublishedLostCall(
             query=str(trial.query_id),
             repeat=trial.repeat,
             call=": ".join(filter(None, call.gold.api.pair)),
             stage=call.lost,
-            reason=call.reason,
+            reason=mask(call.reason),
         )
         for trial in summary.trials
         for call in trial.gold_calls or ()

@@ -16,6 +16,7 @@ from trialbed.store import StoredRun, open_store, require_frameworks
 from trialbed_pages.publishing._folder import read_numbers, write_publication
 from trialbed_pages.publishing._loading import check_loads
 from trialbed_pages.publishing._manifest import NAME, PublicationManifest, RunSource, check_unchanged, read_manifest
+from trialbed_pages.publishing._names import folder_mask
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
 from trialbed_pages.publishing._sources import dataset_of, public_config, source_of
 from trialbed_pages.report import run_report
@@ -93,14 +94,15 @@ def _add_run(
     if not source.cannot:
         check_loads(dataset, run.config.dataset_digest, data)
     found.add(recording, content)
+    mask = folder_mask()
     for name, path in dataset.files.items():
         found.add(name, read_bytes(path))
     for info in run.frameworks:
         if info.name in source.environments:
-            found.add(source.environments[info.name], "\n".join([*info.packages, ""]).encode())
+            found.add(source.environments[info.name], mask("\n".join([*info.packages, ""])).encode())
     shown = replace(run, record=run.record.model_copy(update={"config": public_config(run.config, dataset.name)}))
     page = run_report(shown, data_dir=data_dir, queries=dataset.queries)
-    found.add(f"runs/{run.run_id}.html", page.encode("utf-8", "backslashreplace"))
+    found.add(f"runs/{run.run_id}.html", mask(page).encode("utf-8", "backslashreplace"))
     report = read_report(run, dataset.queries)
     found.numbers.append(numbers_of(report, dataset.queries, name=run.run_id, model=source.model))
     found.sources.append(source)

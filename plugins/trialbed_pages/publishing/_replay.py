@@ -13,6 +13,7 @@ from typing import Any
 
 from trialbed.catalogs import run_queries
 from trialbed.errors import DataError, UsageError
+from trialbed.records import meant_labels
 from trialbed.report import read_report
 from trialbed.store import open_store
 from trialbed_pages.publishing._folder import made_files, read_numbers
@@ -60,6 +61,12 @@ class ReplayOptions:
     frameworks: tuple[str, ...] = ()
 
 
+def setups_of(run: RunSource) -> list[str]:
+    """Return the set-ups of a run, as ``--framework`` takes them."""
+    pairs = zip(run.arguments[::2], run.arguments[1::2], strict=True)
+    return [value for option, value in pairs if option == FRAMEWORK]
+
+
 @dataclass(frozen=True)
 class ChosenRun:
     """A published run that is made again.
@@ -73,8 +80,7 @@ class ChosenRun:
 
     def frameworks(self, chosen: Collection[str]) -> list[str]:
         """Return the set-ups that are replayed, as ``--framework`` takes them."""
-        arguments = [*_of_chosen(self.source.arguments, chosen)]
-        return [value for option, value in zip(arguments[::2], arguments[1::2], strict=True) if option == FRAMEWORK]
+        return [name for name in setups_of(self.source) if not chosen or name in chosen]
 
 
 def chosen_runs(folder: Path, manifest: PublicationManifest, frameworks: Collection[str]) -> list[ChosenRun]:
@@ -84,17 +90,13 @@ def chosen_runs(folder: Path, manifest: PublicationManifest, frameworks: Collect
         folder: its files are the published ones.
 
     Raises:
-        UsageError: a run cannot be made again, or no run has a chosen set-up.
+        UsageError: a run cannot be made again.
         DataError: the numbers cannot be read, or are of other set-ups than the manifest's.
     """
     runs = [
         ChosenRun(source, _chosen(numbers, frameworks))
         for source, numbers in zip(manifest.runs, read_numbers(folder, manifest), strict=True)
     ]
-    known = {value: None for run in runs for value in run.frameworks(())}
-    for name in frameworks:
-        if name not in known:
-            raise UsageError(f"--framework: no run of {folder} has {name!r}; there are {', '.join(known)}")
     found = [run for run in runs if not frameworks or run.frameworks(frameworks)]
     for run in found:
         if run.source.cannot:
@@ -102,6 +104,21 @@ def chosen_runs(folder: Path, manifest: PublicationManifest, frameworks: Collect
         if sorted(one.label for one in run.numbers.frameworks) != sorted(run.frameworks(frameworks)):
             raise DataError(f"{folder}: run {run.source.name}: the numbers are of other frameworks than the run")
     return found
+
+
+def chosen_setups(folder: Path, manifest: PublicationManifest, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the set-ups that names stand for: each itself, or all set-ups of that framework.
+
+    Raises:
+        UsageError: no run has a set-up of that name.
+    """
+    known = list(dict.fromkeys(value for run in manifest.runs for value in setups_of(run)))
+    found: dict[str, None] = {}
+    for name in names:
+        if not (meant := meant_labels(name, known)):
+            raise UsageError(f"--framework: no run of {folder} has {name!r}; there are {', '.join(known)}")
+        found |= dict.fromkeys(meant)
+    return tuple(found)
 
 
 def code_of(manifest: PublicationManifest) -> list[str]:

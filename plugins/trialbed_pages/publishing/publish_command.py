@@ -67,4 +67,5 @@ def command(
     for run in manifest.runs:
         if run.cannot:
             click.echo(f"{run.name} cannot be made again from the folder: {run.cannot}", err=True)
-    click.echo(f"Next: bench reproduce {output}", err=True)
+    if not any(run.cannot for run in manifest.runs):
+        click.echo(f"Next: bench reproduce {output}", err=True)

@@ -29,7 +29,7 @@ Examples:
     "frameworks",
     multiple=True,
     metavar="NAME",
-    help="Compare the numbers of this set-up alone, and no files; repeatable.",
+    help="Compare the numbers of this set-up alone, or of all of a framework, and no files; repeatable.",
 )
 @plain_option("-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the files that are made again.")
 @plain_option(
@@ -64,10 +64,11 @@ def command(
     from trialbed.settings import data_dir as default_folder
     from trialbed_pages.publishing._folder import write_files
     from trialbed_pages.publishing._manifest import check_unchanged, read_manifest
-    from trialbed_pages.publishing._replay import ReplayOptions, chosen_runs, code_of, reproduce
+    from trialbed_pages.publishing._replay import ReplayOptions, chosen_runs, chosen_setups, code_of, reproduce
 
     manifest = read_manifest(folder)
     check_unchanged(folder, manifest)
+    frameworks = chosen_setups(folder, manifest, frameworks)
     runs = chosen_runs(folder, manifest, frameworks)
     _ask_consent(folder, code_of(manifest), yes=yes)
     wanted = dict.fromkeys(name for run in runs for name in run.frameworks(frameworks))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,16 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
     ]
     (elsewhere / "again/losses.csv").write_text("none\n")
     assert "losses.csv was changed" in there("publish", "again", "-o", "third", code=2).err
+
+
+def test_a_failure_is_published_without_the_folders_of_its_agent(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("raise RuntimeError(f'no file beside {__file__}')\n")
+    bench("run", "--command", f"own={sys.executable} {tmp_path}/own.py", "--limit", 1)
+    assert "cannot be made again" in (written := bench("publish", "latest", "-o", "out")).err
+    assert "bench reproduce" not in written.err
+    page = next((tmp_path / "out/runs").iterdir()).read_text()
+    assert "no file beside …/own.py" in page
+    assert not [path for path in (tmp_path / "out").rglob("*.*") if bytes(tmp_path) in path.read_bytes()]
 
 
 def test_data_that_tasks_read_are_published_where_they_are_included(bench: Bench, tmp_path: Path) -> None:

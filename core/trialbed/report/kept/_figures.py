@@ -27,7 +27,7 @@ from trialbed.wire.redaction import redact
 FIGURES = "figures"
 """The part of a kept report that has the figures."""
 
-FORMAT = 4
+FORMAT = 5
 """Incremented with a change of what is kept, or of how it is reckoned, within a version of Trialbed."""
 
 NOT_KEPT = ("run", "trials", "absent")

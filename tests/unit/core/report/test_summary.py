@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.run_reports import result_document
 
 from trialbed.records import (
@@ -20,7 +21,7 @@ from trialbed.records import (
     TrialResult,
     Usage,
 )
-from trialbed.report import build_report, how_to_complete
+from trialbed.report import build_report, how_to_complete, reason_lines
 from trialbed.statistics import wilson_interval
 
 Make = Callable[..., TrialResult]
@@ -130,6 +131,27 @@ def test_reasons_name_the_first_of_each_kind_and_its_entry(run: Run, queries: Qu
             "repeat": 1, "entry": 3,
         }
     ]  # fmt: skip
+
+
+@for_each(
+    ("messages", "said"),
+    [
+        (["killed", "killed"], "2 of 2 trials failed (crash): killed [query 1"),
+        (["killed", "status 7", "killed"], "3 of 3 trials failed (crash); 2 of them: killed [query 1"),
+        (["killed", "status 7", "status 7"], "3 of 3 trials failed (crash); the first of them: killed [query 1"),
+    ],
+)
+def test_a_reason_is_said_of_those_trials_alone_that_have_it(
+    run: Run, queries: Queries, make: Make, messages: list[str], said: str
+) -> None:
+    results = [
+        make(1, repeat, failure=CRASH.model_copy(update={"message": message}))
+        for repeat, message in enumerate(messages)
+    ]
+    run = run.model_copy(update={"config": run.config.model_copy(update={"query_ids": (1,), "repeat": len(messages)})})
+    report = build_report(run, {1: queries[1]}, results)
+    (line,) = (line for line in reason_lines(report["reference"]) if "failed" in line)
+    assert line.startswith(said)
 
 
 def test_a_workers_first_trial_is_kept_apart_in_times(run: Run, queries: Queries, make: Make) -> None:

@@ -13,7 +13,7 @@ from unit.pages.publishing.test_page import run
 
 from trialbed.errors import DataError, UsageError
 from trialbed_pages.publishing._folder import write_publication
-from trialbed_pages.publishing._replay import ReplayOptions, chosen_runs, reproduce
+from trialbed_pages.publishing._replay import ReplayOptions, chosen_runs, chosen_setups, reproduce
 from trialbed_pages.publishing.reproduce_command import command
 
 BOTH = ("--framework", "reference", "--framework", "crewai:native")
@@ -47,9 +47,10 @@ def replay(folder: Path, work: Path, *frameworks: str) -> None:
     from trialbed_pages.publishing._manifest import read_manifest
 
     there = read_manifest(folder)
-    runs = chosen_runs(folder, there, frameworks)
+    chosen = chosen_setups(folder, there, frameworks)
+    runs = chosen_runs(folder, there, chosen)
     with pytest.raises(UsageError, match="bench run ended with 2"):
-        reproduce(folder, there, runs, ReplayOptions(work / "w", work / "data", None, frameworks))
+        reproduce(folder, there, runs, ReplayOptions(work / "w", work / "data", None, chosen))
 
 
 def test_a_replay_has_no_keys_and_no_settings_of_its_user(
@@ -76,7 +77,7 @@ def test_a_replay_has_no_keys_and_no_settings_of_its_user(
 def test_a_chosen_set_up_alone_is_replayed_and_one_that_is_not_there_is_an_error(
     folder: Path, tmp_path: Path, started: list[SimpleNamespace]
 ) -> None:
-    replay(folder, tmp_path, "crewai:native")
+    replay(folder, tmp_path, "crewai")
     assert [word for word in started[0].command if "--framework" in word] == ["--framework=crewai:native"]
     with pytest.raises(UsageError, match=r"has 'refrence'; there are reference, crewai:native"):
         replay(folder, tmp_path, "reference", "refrence")
