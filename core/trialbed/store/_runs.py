@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
@@ -45,7 +47,7 @@ from trialbed.store._schema import gold_answers, runs, selections
 LATEST = "latest"
 """The name of the run that began last."""
 
-MOST_NAMED = 5
+MOST_NAMED, MOST_SEARCHED = 5, 1000
 """Runs that a message lists."""
 
 
@@ -178,7 +180,7 @@ def _row(run: Run) -> dict[str, Any]:
 
 def _require(row: Row[Any] | None, connection: Connection, run_id: str) -> Run:
     if row is None:
-        raise DataError(f"the store has no run {run_id!r}; {_known(connection)}")
+        raise DataError(f"the store has no run {run_id!r}; {_known(connection, run_id)}")
     return run_of(row)
 
 
@@ -192,9 +194,12 @@ def run_of(row: Row[Any]) -> Run:
     return decode_record(Run, row.record)
 
 
-def _known(connection: Connection) -> str:
-    query = select(runs.c.run_id).order_by(runs.c.created.desc()).limit(MOST_NAMED)
-    latest: Sequence[str] = connection.scalars(query).all()
+def _known(connection: Connection, name: str) -> str:
+    newest = select(runs).order_by(runs.c.created.desc())
+    with suppress(DataError):  # of another run, which is damaged
+        if any(name in run_of(row).tags for row in connection.execute(newest.limit(MOST_SEARCHED))):
+            return f"that is a tag: `bench runs --tag {shlex.quote(name)}` lists its runs"
+    latest: Sequence[str] = [row.run_id for row in connection.execute(newest.limit(MOST_NAMED))]
     return f"its latest runs are {', '.join(latest)}" if latest else "it has no runs yet; `bench run` creates one"
 
 

@@ -94,7 +94,8 @@ def check_query(path: Path, query: Query, seen: set[str]) -> None:
         DataError: as ``check_queries`` says.
     """
     if str(query.query_id) in seen:
-        raise DataError(f"{path}: query {query.query_id!r}: query_id occurs twice; identifiers must be unique")
+        place = f"{path}: query {query.query_id!r}, number {len(seen) + 1}"
+        raise DataError(f"{place}: query_id occurs twice; identifiers must be unique")
     seen.add(str(query.query_id))
     _check_apis(path, query)
 

@@ -27,7 +27,7 @@ def failed(trial: TrialResult) -> TrialResult:
 
 @pytest.fixture
 def reader(store: Store, location: str, make_run: MakeRun, make_trial: MakeTrial) -> Iterator[StoreReader]:
-    first, second = make_run("r1"), make_run("r2", status="finished")
+    first, second = make_run("r1", tags=("night",)), make_run("r2", status="finished")
     config = second.config.model_copy(
         update={
             "frameworks": ("langgraph==1.1.0",),
@@ -74,7 +74,7 @@ def test_a_run_is_running_as_long_as_a_process_holds_its_lock(reader: StoreReade
 
 def test_a_run_shows_what_was_measured(reader: StoreReader, make_run: MakeRun) -> None:
     run = reader.run("r1")
-    assert run.record == make_run("r1", status="interrupted")
+    assert run.record == make_run("r1", status="interrupted", tags=("night",))
     assert (run.config.model, run.status, run.overall_time) == ("scripted:gold", "interrupted", 0)
     with pytest.raises(DataError, match=r"no run 'nope'; its latest runs are r2, r1"):
         reader.run("nope")
@@ -88,6 +88,8 @@ def test_a_run_is_found_by_the_beginning_of_its_id_and_as_the_latest(reader: Sto
     for name in ("", "%", "_1", "r3"):
         with pytest.raises(DataError, match="no run"):
             reader.run(name)
+    with pytest.raises(DataError, match="no run 'night'; that is a tag: `bench runs --tag night` lists its runs"):
+        reader.run("night")
 
 
 def test_runs_are_filtered_by_when_they_began(reader: StoreReader) -> None:

@@ -68,7 +68,7 @@ def test_a_list_is_read_as_stabletoolbench_writes_it_and_named_for_its_file(tmp_
         (own(query_id=None), r"queries\[0\].query_id: input should be"),
         (own(apis=[API, API]), "query 'a': apis: an Api occurs twice"),
         (own(apis=[]), "query 'a': gold_calls: 'Kiln_fire' is not among its apis"),
-        ({"name": "pots", "queries": own()["queries"] * 2}, "query 'a': query_id occurs twice"),
+        ({"name": "pots", "queries": own()["queries"] * 2}, "query 'a', number 2: query_id occurs twice"),
         ("7", "file.json: the whole: "),
     ],
 )

@@ -176,7 +176,7 @@ def test_what_is_no_list_of_queries_is_refused(tmp_path: Path, content: bytes, m
 
 
 def test_identifiers_must_be_unique(write: Any) -> None:
-    with pytest.raises(DataError, match="query '7': query_id occurs twice"):
+    with pytest.raises(DataError, match="query '7', number 2: query_id occurs twice"):
         read_queries(write(query(7), query("7")))
 
 
