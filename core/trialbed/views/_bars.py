@@ -46,11 +46,13 @@ class BarPlot(RowPlot):
         title: names the contents, with the unit.
         bars: one row each.
         good: the parts that are a success; then all others are losses, and the colours say so.
+        order: names of parts in the order of the legend, before any others.
     """
 
     title: str
     bars: Sequence[Bar]
     good: Collection[str] = ()
+    order: Sequence[str] = ()
 
     template = "bars"
     area, figures, row = 420, 140, ROW
@@ -93,7 +95,8 @@ class BarPlot(RowPlot):
     @property
     def names(self) -> list[str]:
         """The labels of all parts, each once."""
-        return list(dict.fromkeys(name for bar in self.bars for name in bar.parts))
+        used = dict.fromkeys(name for bar in self.bars for name in bar.parts)
+        return [*(name for name in self.order if name in used), *(name for name in used if name not in self.order)]
 
     @property
     def rows(self) -> list[tuple[Bar, int, list[tuple[int, str, float, float, float]]]]:

@@ -32,6 +32,9 @@ UNITS = {TOKENS: ("tokens", "tokens"), COST: ("USD", "US dollars")}
 
 TIME_PARTS = {"model_time": "model", "tool_time": "tools", "framework_time": "framework"}
 
+WAITING, UNSPLIT = "waiting", "not known"
+"""The names of time in which failed requests were repeated, and of time of which it is not known who took it."""
+
 
 def mean_text(mean: FigureMean) -> str:
     """Return a mean with its interval as text."""
@@ -77,15 +80,30 @@ def _plot_against(cost: str, figures: RunFigures, score: str, frameworks: Sequen
 
 def time_plot(figures: RunFigures, frameworks: Sequence[str]) -> BarPlot:
     """Plot the means of the time of a trial by the party that took it, which add up to that of the whole trial."""
-    bars = []
-    for name in frameworks:
-        parts = {part: figures.mean(name, score).value or 0.0 for score, part in TIME_PARTS.items()}
-        whole = figures.mean(name, "wall_time").value
-        waiting = (whole or 0.0) - sum(parts.values())
-        # The rest is time in which the gateway repeated failed requests.
-        parts |= {"waiting": waiting} if waiting > NEGLIGIBLE * (whole or 0.0) else {}
-        bars.append(Bar(name, parts, UNKNOWN if whole is None else compact(whole)))
-    return BarPlot(f"Where the time of a trial goes: means, in seconds{_on_first_trials(figures)}", bars)
+    bars = [_time_bar(figures, name) for name in frameworks]
+    title = f"Where the time of a trial goes: means, in seconds{_on_first_trials(figures)}"
+    return BarPlot(title, bars, order=(*TIME_PARTS.values(), WAITING, UNSPLIT))
+
+
+def _time_bar(figures: RunFigures, name: str) -> Bar:
+    whole = figures.mean(name, "wall_time").value
+    if whole is None:
+        return Bar(name, {}, UNKNOWN)
+    found = {part: figures.mean(name, score).value for score, part in TIME_PARTS.items()}
+    parts = {part: value for part, value in found.items() if value is not None}
+    rest = whole - sum(parts.values())
+    # Where every part is known, the rest is time in which the gateway repeated failed requests.
+    parts |= {WAITING if len(parts) == len(found) else UNSPLIT: rest} if rest > NEGLIGIBLE * whole else {}
+    return Bar(name, parts, compact(whole))
+
+
+def time_gaps(figures: RunFigures, frameworks: Sequence[str]) -> dict[str, list[str]]:
+    """Return the parts of the time that are not known, for each framework that lacks any; all without a time at all."""
+    found = {
+        name: [part for score, part in TIME_PARTS.items() if figures.mean(name, score).value is None]
+        for name in frameworks
+    }
+    return {name: parts for name, parts in found.items() if parts}
 
 
 def latency_plot(figures: RunFigures) -> DistributionPlot:

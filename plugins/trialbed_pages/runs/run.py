@@ -27,7 +27,7 @@ from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
 from trialbed_pages.runs.headlines import FigureMean
-from trialbed_pages.runs.plots import cost_plot, rank_plot, time_plot
+from trialbed_pages.runs.plots import TIME_PARTS, cost_plot, rank_plot, time_gaps, time_plot
 from trialbed_pages.score_words import score_words
 
 WORST = 5
@@ -126,10 +126,20 @@ class RunPage:
     def plots(self) -> dict[str, ScatterPlot | BarPlot]:
         """The cost of the score and the times, by the beginning of the ids in their drawings."""
         names = [row.name for row in self.rows]
-        return {
-            "cost": cost_plot(self.figures, self.score, names),
-            "times": time_plot(self.figures, names),
-        }
+        times = time_plot(self.figures, names)
+        timed = {"times": times} if any(bar.parts for bar in times.bars) else {}
+        return {"cost": cost_plot(self.figures, self.score, names), **timed}
+
+    @property
+    def time_notes(self) -> list[str]:
+        """The parts of the time that are not known, a sentence for the frameworks that lack the same ones."""
+        if "times" not in self.plots:
+            return ["Where the time of a trial goes is not known."]
+        lacking: dict[str, list[str]] = {}
+        for name, parts in time_gaps(self.figures, [row.name for row in self.rows]).items():
+            what = "where its time goes" if len(parts) == len(TIME_PARTS) else f"the time of the {' and '.join(parts)}"
+            lacking.setdefault(what, []).append(name)
+        return [f"{', '.join(names)}: {what} is not known" for what, names in lacking.items()]
 
     @property
     def recording_notes(self) -> list[str]:

@@ -90,3 +90,9 @@ def test_a_scale_holds_its_values_and_keeps_their_order(values: list[float], oth
     assert places == sorted(places)
     assert all(10 <= place <= 500 for place in [*places, scale.at(other)])
     assert len(scale.ticks) <= 12
+
+
+def test_a_legend_has_the_order_that_it_is_given_whichever_bar_lacks_a_part() -> None:
+    bars = [Bar("a", {"tools": 1.0, "other": 1.0}), Bar("b", {"model": 1.0, "tools": 1.0})]
+    assert BarPlot("Times", bars).names == ["tools", "other", "model"]
+    assert BarPlot("Times", bars, order=("model", "tools", "waiting")).names == ["model", "tools", "other"]

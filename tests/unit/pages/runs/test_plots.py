@@ -1,0 +1,68 @@
+"""The plots of a run, where a figure is not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.stored_runs import NEW
+
+from trialbed.records import Score
+from trialbed.store import Store, open_store
+from trialbed_pages.runs import FigureCache, run_page
+
+WHOLE = {"wall_time": 2.0, "tool_time": 0.5, "framework_time": 0.5}
+
+
+def add_times(stored: Path, times: dict[str, dict[str, float]]) -> None:
+    """Give the trials of each framework these times."""
+    with Store.open(str(stored)) as store:
+        for result in store.attempts(NEW):
+            if result.outcome.answer is not None:
+                found = times.get(result.key.framework, {})
+                scores = [Score(name=name, value=value, bounded=False) for name, value in found.items()]
+                store.add_scores(NEW, result, scores)
+
+
+def times_of(stored: Path) -> tuple[dict[str, tuple[dict[str, float], str | None]], list[str]]:
+    """The bars of the times by name, each with its parts and its figure, and the notes below them."""
+    with open_store(str(stored)) as reader:
+        page = run_page(FigureCache(stored.parent).of(reader.run(NEW), "sopr_score"), "sopr_score")
+        bars: Any = page.plots["times"].bars if "times" in page.plots else []  # type: ignore[union-attr]
+        return {bar.label: (dict(bar.parts), bar.text) for bar in bars}, page.time_notes
+
+
+@pytest.mark.parametrize(("model", "rest"), [(1.0, {}), (0.75, {"waiting": 0.25})])
+def test_a_bar_whose_times_are_known_has_them_and_the_waiting(
+    stored: Path, model: float, rest: dict[str, float]
+) -> None:
+    times = {**WHOLE, "model_time": model}
+    add_times(stored, {"reference": times, "langgraph:native": times})
+    bars, notes = times_of(stored)
+    parts = {"model": model, "tools": 0.5, "framework": 0.5, **rest}
+    assert bars == {"reference": (parts, "2"), "langgraph:native": (parts, "2")}
+    assert not notes
+
+
+def test_a_time_that_is_not_known_is_left_out_of_the_bar_and_said(stored: Path) -> None:
+    add_times(stored, {"reference": WHOLE, "langgraph:native": {**WHOLE, "model_time": 1.0}})
+    bars, notes = times_of(stored)
+    assert bars["reference"] == ({"tools": 0.5, "framework": 0.5, "not known": 1.0}, "2")
+    assert "not known" not in bars["langgraph:native"][0]
+    assert notes == ["reference: the time of the model is not known"]
+
+
+def test_a_framework_without_any_time_has_no_bar_beside_those_of_others(stored: Path) -> None:
+    add_times(stored, {"reference": {**WHOLE, "model_time": 1.0}})
+    bars, notes = times_of(stored)
+    assert bars["langgraph:native"] == ({}, "-")
+    assert notes == ["langgraph:native: where its time goes is not known"]
+
+
+async def test_times_of_which_none_is_known_are_no_empty_plot(stored: Path, get: Any) -> None:
+    bars, notes = times_of(stored)
+    assert (bars, notes) == ({}, ["Where the time of a trial goes is not known."])
+    shown = (await get(f"/runs/{NEW}")).text
+    assert notes[0] in shown
+    assert "means, in seconds" not in shown
