@@ -14,6 +14,8 @@ from trialbed_adapter_lab.fidelity import Figure
 Part = TypeVar("Part")
 
 MEBIBYTE = 2**20
+HALF_PERCENT = 0.005
+"""Below it, a share would be rounded to none."""
 LONGEST = 60
 """Characters of a value that a cell shows."""
 
@@ -45,6 +47,15 @@ def memory(size: int | None) -> str:
 def with_added(size: int, added: int | None) -> str:
     """Return a size, and its part beyond the reference's."""
     return f"{size:,}" if added is None else f"{size:,} ({added:+,})"
+
+
+def share(whole: int, added: int) -> str:
+    """Return the addition to a size, and its share of the size without it."""
+    plain = whole - added
+    if not plain or not added:
+        return f"{added:+,}"
+    rounded = f"{100 * added / plain:+.0f} %" if abs(added / plain) >= HALF_PERCENT else "<1 %"
+    return f"{added:+,} ({rounded})"
 
 
 def of(count: int, total: int) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 
 from trialbed.views import UNKNOWN, Table, TableRow
 from trialbed_adapter_lab.fidelity import Behaviour, FrameworkFidelity
-from trialbed_adapter_lab.fidelity.views._cells import memory, of, some, times
+from trialbed_adapter_lab.fidelity.views._cells import memory, of, share, some, times
+from trialbed_adapter_lab.fidelity.views._conclusion import CHANGED, LOST
 
 Cell = Callable[[Any, Any], str]
 """A cell for a framework's part and the reference's, which may be None."""
@@ -23,12 +24,6 @@ def summary(found: Sequence[FrameworkFidelity], parts: Sequence[str]) -> Table:
 def _cell(part: str, name: str, one: FrameworkFidelity, reference: FrameworkFidelity) -> str:
     measured = getattr(one, part)
     return UNKNOWN if measured is None else COLUMNS[part][name](measured, getattr(reference, part))
-
-
-def _share(whole: int, added: int) -> str:
-    """Return the addition, and its share of the size without it."""
-    plain = whole - added
-    return f"{added:+,} ({added / plain:+.0%})" if plain else f"{added:+,}"
 
 
 def _after(part: Behaviour, status: str) -> str:
@@ -49,15 +44,15 @@ def _multiple(figure: str) -> Cell:
 
 COLUMNS: dict[str, dict[str, Cell]] = {
     "schemas": {
-        "tools lost": lambda part, _: some(part.count("missing", "refused")),
+        "tools lost": lambda part, _: some(part.count(*LOST)),
         "tools renamed": lambda part, _: some(part.count("renamed")),
         "tools added": lambda part, _: some(len(part.others)),
-        "schemas changed": lambda part, _: some(part.count("lost", "added", "changed", "reordered")),
+        "schemas changed": lambda part, _: some(part.count(*CHANGED)),
         "calls as sent": lambda part, _: of(part.calls.count("as sent"), len(part.calls)) if part.calls else UNKNOWN,
     },
     "prompt": {
-        "bytes": lambda part, _: _share(*part.request_bytes()),
-        "tokens": lambda part, _: _share(*part.prompt_tokens()),
+        "bytes": lambda part, _: share(*part.request_bytes()),
+        "tokens": lambda part, _: share(*part.prompt_tokens()),
         "messages changed": lambda part, _: some(len(part.last)),
     },
     "behaviour": {

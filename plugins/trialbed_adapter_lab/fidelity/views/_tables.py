@@ -11,6 +11,7 @@ from trialbed.views import UNKNOWN, Folded, Table, TableRow
 from trialbed_adapter_lab.fidelity import Conditions, FidelityReport, FrameworkFidelity, Load, LoadLevel, SchemaFinding
 from trialbed_adapter_lab.fidelity.views._behaviour import behaviour_rows
 from trialbed_adapter_lab.fidelity.views._cells import line, memory, of, spread, tally, times
+from trialbed_adapter_lab.fidelity.views._conclusion import conclusions
 from trialbed_adapter_lab.fidelity.views._errors import error_rows, error_tables
 from trialbed_adapter_lab.fidelity.views._invariants import invariant_rows
 from trialbed_adapter_lab.fidelity.views._notes import heading, notes
@@ -51,9 +52,14 @@ def _report_tables(report: FidelityReport) -> list[Table]:
 
 
 def page_parts(report: FidelityReport) -> list[Table | Folded]:
-    """Return all that was measured for a page: the summary, and below it what readers unfold."""
-    parts: list[Table | Folded] = [*_first(report), Folded("Notes", [Table("", notes=list(notes(report)))])]
-    for suffix, found in by_profile(report.frameworks):
+    """Return all that was measured for a page: what it comes to, the summary, and below it what readers unfold."""
+    profiles = by_profile(report.frameworks)
+    said = [line for suffix, found in profiles for line in conclusions(found[1:], suffix.removeprefix(", "))]
+    brief = summary(report.frameworks, report.conditions.parts)
+    about = Folded("Notes", [Table("", notes=[heading(report.conditions), *notes(report)])])
+    parts: list[Table | Folded] = [Table("", notes=said), brief, about]
+    parts = [part for part in parts if isinstance(part, Folded) or part.notes or part.rows]
+    for suffix, found in profiles:
         parts.append(Folded(f"Every figure{suffix}", list(_figures(found, report.conditions, suffix))))
         if long := list(_long(found, suffix)):
             parts.append(Folded(f"Schemas and errors one by one{suffix}", long))

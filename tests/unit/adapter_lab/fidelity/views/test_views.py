@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from trialbed import HardSchema, hard_schemas
+from trialbed.views import Folded, Table
 from trialbed_adapter_lab.fidelity import (
     PARTS,
     Behaviour,
@@ -31,7 +32,8 @@ from trialbed_adapter_lab.fidelity import (
     ToolSchemas,
     TurnSize,
 )
-from trialbed_adapter_lab.fidelity.views import markdown, place_report, write_table
+from trialbed_adapter_lab.fidelity.views import markdown, page_parts, place_report, write_table
+from trialbed_adapter_lab.fidelity.views._cells import share
 
 DASH = "-"
 CONDITIONS = Conditions(
@@ -291,8 +293,8 @@ def test_the_summary_tells_what_a_framework_does() -> None:
     row = dict(zip(map(str.strip, heads), cells(text, "x"), strict=True))
     assert row["tools lost"] == row["tools renamed"] == row["tools added"] == row["schemas changed"] == "1"
     assert row["calls as sent"] == "1 of 2"
-    assert row["bytes"] == "+30 (+50%)"
-    assert row["tokens"] == "+4 (+50%)"
+    assert row["bytes"] == "+30 (+50 %)"
+    assert row["tokens"] == "+4 (+50 %)"
     assert row["requests after 429"] == "1"
     assert row["after 500"] == DASH
 
@@ -336,3 +338,48 @@ def test_a_report_can_be_cut_down_to_some_parts() -> None:
     assert found.prompt is not None
     assert found.schemas is found.behaviour is found.load is None
     assert [one.part for one in found.missing] == ["errors"]
+
+
+def lead(found: FidelityReport) -> list[str]:
+    """The sentences that a page begins with."""
+    first = page_parts(found)[0]
+    assert isinstance(first, Table)
+    assert not first.title
+    return list(first.notes)
+
+
+def test_a_page_begins_with_its_conclusions_and_has_the_machine_among_its_notes() -> None:
+    lost = SchemaFinding(name="a", stresses="", effects=("missing",), call="not made")
+    changed = SchemaFinding(name="b", stresses="", effects=("changed",), call="as sent")
+    whole_a = whole("a:native")
+    assert whole_a.prompt is not None
+    size = whole_a.prompt.turns[0].model_copy(update={"prompt_tokens": 12, "added_tokens": 4})
+    worse = whole_a.model_copy(
+        update={
+            "schemas": ToolSchemas(findings=(lost, changed), order="kept", trials=1),
+            "prompt": whole_a.prompt.model_copy(update={"turns": (size,)}),
+        }
+    )
+    found = report(whole("reference"), worse, whole("a:controlled"), whole("b:native"), whole("b:controlled"))
+    assert lead(found) == [
+        "native: 1 of 2 frameworks offers the tools as they are, and makes the calls as the model sent them (b).",
+        "native: tools lost: a 1; schemas changed: a 1; calls not as sent: a 1.",
+        "native: a adds most tokens to the prompt: +4 (+50 %).",
+        "controlled: all 2 frameworks offer the tools as they are, and make the calls as the model sent them.",
+    ]
+    notes = next(part for part in page_parts(found) if isinstance(part, Folded) and part.title == "Notes")
+    assert any("a processor" in note for part in notes.parts for note in getattr(part, "notes", ()))
+
+
+def test_the_conclusion_on_one_framework_names_it() -> None:
+    assert lead(report(whole("reference"), whole("a:native"))) == [
+        "a:native offers tools as they are, and makes calls as the model sent them."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("added", "shown"), [(0, "+0"), (4, "+4 (+50 %)"), (-4, "-4 (-25 %)"), (100, "+100"), (1, "+1 (<1 %)")]
+)
+def test_a_share_that_would_be_rounded_to_none_says_so(added: int, shown: str) -> None:
+    wholes = {4: 12, -4: 12, 100: 100, 1: 1001}
+    assert share(wholes.get(added, 5), added) == shown
