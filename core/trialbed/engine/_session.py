@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
 from trialbed.catalogs import queries_by_id
-from trialbed.contracts import Executor, OpenedModel
+from trialbed.contracts import Executor, Judge, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._control import ControlClient
 from trialbed.engine._end import ReportRun, RunEnd
 from trialbed.engine._gold import GoldCalls
+from trialbed.engine._helper_use import KeptUse
 from trialbed.engine._judge import judge_duties, judge_of, judge_order, judge_report
 from trialbed.engine._lanes import Lanes
 from trialbed.engine._lost import LostTrials
@@ -22,7 +23,7 @@ from trialbed.engine._outage import Outage
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
 from trialbed.engine._slots import Slots
-from trialbed.engine._spent import check_priced, run_budget, shares_text, used_part
+from trialbed.engine._spent import check_budget, remaining_budget, shares_text
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.engine._watches import EndpointWatch, FlightWatch, ModelFlight, describe_flights
@@ -36,22 +37,16 @@ from trialbed.preparation import Prepared, TrialEnds, count_trials
 from trialbed.records import (
     Budget,
     FrameworkInfo,
-    HelperUse,
     Json,
     Run,
     TrialKey,
     TrialResult,
     Usage,
-    added_uses,
-    spent_as,
 )
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import RunChanges, Store
 from trialbed.views import lost_line
 from trialbed.wire.addresses import split_address
-
-HELPERS_KEPT = 5.0
-"""Seconds after which the use of helpers is kept again."""
 
 
 def _owe(control: ControlClient, budget: Budget, usage: Usage, cost: float | None) -> None:
@@ -79,8 +74,7 @@ class RunSession:
         self._prepared = prepared
         self._store = store
         self._run = run
-        self._used_before = run.helpers
-        self._simulated: list[HelperUse] = []
+        self._used = KeptUse(prepared.options, store, run)
         self._progress = progress
         self._ambient = ambient
         self._listeners = installed_listeners(prepared.objects.plugins)
@@ -116,7 +110,7 @@ class RunSession:
         config, variable = self._run.config, self._prepared.options.api_key_env
         self._earlier = {info.name: info for info in self._run.frameworks if info.name in ends.current}
         self._outage = Outage(measured=bool(ends.measured), key_variable=variable, models=config.models)
-        self._check_budget()
+        check_budget(self._prepared.options, self._run, own_judge=self._prepared.objects.judge is not None)
         answered = {config.of(framework).model for framework in ends.measured}
         async with self._models(answered) as models, self._runner(executor, models, todo[0][0]) as (runner, nodes):
             self._listeners.notify("run_started", run=self._run)
@@ -187,20 +181,22 @@ class RunSession:
         Args:
             first: the first trial that is due.
         """
-        prepared, options, objects = self._prepared, self._prepared.options, self._prepared.objects
-        live = LiveExecutor(objects.agents)
-        workers = self._workers(given)
-        config = self._run.config
+        prepared, options, objects, config = (
+            self._prepared,
+            self._prepared.options,
+            self._prepared.objects,
+            self._run.config,
+        )
+        live, workers = LiveExecutor(objects.agents), self._workers(given)
         executors = {
             label: live if config.plain_label(label) in objects.agents else workers for label in config.frameworks
         }
         helpers = HelperModels(options, self._run)
-        # Workers import their frameworks while the tools are selected and the server starts.
-        calls = CallbackServer(objects.bodies, objects.simulator, seconds=self._run.config.limits.timeout)
-        slots = Slots(self._at_once(models))
+        calls = CallbackServer(objects.bodies, objects.simulator, seconds=config.limits.timeout)
         apart = tuple(label for label in self._own_labels(executors) if executors[label] is workers)
         nodes = NodeWatch(workers, apart, self._progress.note, earlier=self._earlier, moved=self._run.on_nodes)
         queries = queries_by_id(prepared.queries)
+        # Workers import their frameworks while the tools are selected and the server starts.
         async with live, workers, helpers, calls, meanwhile(self._describe(executors, nodes)) as described:
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await say_when_long(
@@ -208,21 +204,7 @@ class RunSession:
                 "choosing the tools of the first queries",
                 select_tools(self._run, prepared.apis, queries, self._store, open_selector, first.query_id),
             )
-            budget = await self._budget(models, helpers)
-            async with (
-                server(
-                    options,
-                    calls_back=calls.url is not None,
-                    workers=not self._is_live,
-                    budget=budget,
-                    models=models.values(),
-                    cache=prepared.cache,
-                    simulator_prices=helpers.prices("simulator", split_address(options.simulator_model or "")[0]),
-                    host=workers.server_host(),
-                ) as control,
-                judge_of(helpers, control, own=objects.judge) as judge,
-                ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
-            ):
+            async with self._server(models, helpers, calls, workers) as (control, judge, scoring):
                 for executor in (live, workers):
                     executor.waited = control.time_waited
                     executor.connect(control.url)
@@ -230,8 +212,6 @@ class RunSession:
                 report = judge_report(judge, options, own=objects.judge is not None, **duties._asdict())
                 await self._note(await described, control.url, report, on_nodes=nodes.are_there)
                 await self._make_gold_calls(control)
-                watch = EndpointWatch(control.endpoint, self._progress.note)
-                self._listeners.elsewhere = scoring
                 runner = TrialRunner(
                     run=self._run,
                     queries=queries,
@@ -245,45 +225,49 @@ class RunSession:
                     judge=judge,
                     models=models,
                     cached_as=prepared.cached_as,
-                    slots=slots,
+                    slots=Slots(self._at_once(models)),
                     ambient=self._ambient,
                     processes=scoring,
                     checks=objects.checks,
                     holding=tools.held,
                 )
-                flights = FlightWatch(runner.working, control.flights, self._note_flights)
-                if budget is not None:
-                    helpers.on_use = partial(_owe, control, budget)
-                try:
-                    kept = self._keep_helpers(helpers, control)
-                    async with (
-                        meanwhile(watch.watch()),
-                        meanwhile(flights.watch()),
-                        meanwhile(kept),
-                        meanwhile(nodes.watch(slots)),
-                    ):
-                        yield runner, nodes
-                finally:
-                    await self._note_helpers(helpers, control)
+                async with self._used.keep_within(helpers, control), self._watch(runner, nodes):
+                    yield runner, nodes
+            self._run = self._run.model_copy(update={"helpers": self._used.found})
 
-    async def _keep_helpers(self, helpers: HelperModels, control: ControlClient) -> None:
-        """Keep what helpers have used so far, until cancelled: a session that is killed has no end."""
-        while True:
-            await asyncio.sleep(HELPERS_KEPT)
-            await self._note_helpers(helpers, control)
+    @asynccontextmanager
+    async def _server(
+        self, models: Mapping[str, OpenedModel], helpers: HelperModels, calls: CallbackServer, workers: Executor
+    ) -> AsyncIterator[tuple[ControlClient, Judge, ScoringProcesses]]:
+        """Open the server, the judge, which may ask its model there, and the processes that score."""
+        prepared, options, objects = self._prepared, self._prepared.options, self._prepared.objects
+        budget = await asyncio.to_thread(remaining_budget, options, self._run, self._store, models, helpers)
+        async with (
+            server(
+                options,
+                calls_back=calls.url is not None,
+                workers=not self._is_live,
+                budget=budget,
+                models=models.values(),
+                cache=prepared.cache,
+                simulator_prices=helpers.prices("simulator", split_address(options.simulator_model or "")[0]),
+                host=workers.server_host(),
+            ) as control,
+            judge_of(helpers, control, own=objects.judge) as judge,
+            ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
+        ):
+            if budget is not None:
+                helpers.on_use = partial(_owe, control, budget)
+            self._listeners.elsewhere = scoring
+            yield control, judge, scoring
 
-    async def _note_helpers(self, helpers: HelperModels, control: ControlClient) -> None:
-        """Keep the use that the helpers of this session made of their models."""
-        options, uses = self._prepared.options, helpers.uses()
-        if options.simulator_model is not None and options.server_url is None:
-            with suppress(NothingMeasured):  # the server has ended, and why is said elsewhere
-                asked = await control.simulator_uses()
-                name, _ = split_address(options.simulator_model)
-                self._simulated = [helpers.use_of("simulator", name, use) for use in asked if use.requests]
-        found = added_uses(self._used_before, [*uses, *self._simulated])
-        if found != self._run.helpers:
-            self._run = self._run.model_copy(update={"helpers": found})
-            await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, helpers=found))
+    @asynccontextmanager
+    async def _watch(self, runner: TrialRunner, nodes: NodeWatch) -> AsyncIterator[None]:
+        """Watch the endpoint, the requests that take long, and the nodes, within this context."""
+        endpoint = EndpointWatch(runner.control.endpoint, self._progress.note)
+        flights = FlightWatch(runner.working, runner.control.flights, self._note_flights)
+        async with meanwhile(endpoint.watch()), meanwhile(flights.watch()), meanwhile(nodes.watch(runner.slots)):
+            yield
 
     async def _note_flights(self, flights: Sequence[ModelFlight]) -> None:
         """Show the requests that take long, and keep them for those who look at the store."""
@@ -294,27 +278,6 @@ class RunSession:
     def _at_once(self, models: Mapping[str, OpenedModel]) -> int:
         """How many agents work at once: no more than a model answers requests."""
         return min([self._prepared.options.concurrency, *(one.at_once for one in models.values() if one.at_once)])
-
-    def _check_budget(self) -> None:
-        """See that all prices which the budget needs are known, before a model is asked anything."""
-        options, run = self._prepared.options, self._run
-        if options.budget is not None:
-            judges = (options.judge, *options.judges[1:])
-            helpers = [HelperModels(replace(options, judge=judge), run) for judge in judges]
-            budget = run_budget(options.budget, run)
-            check_priced(budget, helpers, own_judge=self._prepared.objects.judge is not None)
-
-    async def _budget(self, models: Mapping[str, OpenedModel], helpers: HelperModels) -> Budget | None:
-        """The budget of the run, and the part of it that earlier sessions, and helpers of this one, have used."""
-        options, run = self._prepared.options, self._run
-        if options.budget is None:
-            return None
-        budget = run_budget(options.budget, run)
-        spent = await asyncio.to_thread(used_part, budget, self._store, run, (*run.helpers, *helpers.uses()))
-        # The server knows models by the names that they are asked by.
-        asked = {model: spent_as(models[model].model, models[model].base_url) for model in run.config.models}
-        others = {asked[model]: price for model, price in budget.others.items()}
-        return budget.model_copy(update={"spent": spent, "model": asked[budget.model], "others": others})
 
     @property
     def _is_live(self) -> bool:

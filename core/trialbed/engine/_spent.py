@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from trialbed.contracts import OpenedModel
 from trialbed.errors import UsageError
 from trialbed.installed import extra_command
 from trialbed.model_access import HelperModels, helpers_of
+from trialbed.preparation import RunOptions
 from trialbed.prices import read_budget
-from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate
+from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, spent_as
 from trialbed.settings import RunSettings
 from trialbed.store import Store
 from trialbed.wire_log import estimated_usage
@@ -33,15 +36,8 @@ def run_budget(text: str, run: Run) -> Budget:
     return read_budget(text, first, _prices(run, first)).model_copy(update={"others": others})
 
 
-def check_priced(budget: Budget, helpers: Iterable[HelperModels], *, own_judge: bool) -> None:
-    """See that a budget of money has the price of every model that a run and its helpers ask.
-
-    Args:
-        own_judge: whether the judge is an object, which has its own model.
-
-    Raises:
-        UsageError: it has not; names the models.
-    """
+def _check_priced(budget: Budget, helpers: Iterable[HelperModels], *, own_judge: bool) -> None:
+    """See that a budget of money has the price of every model that a run and its helpers ask."""
     unpriced = [model for model, prices in budget.others.items() if prices is None]
     for asking in helpers:
         found = [own for own in helpers_of(asking.settings) if not (own_judge and own.role == "judge")]
@@ -52,6 +48,38 @@ def check_priced(budget: Budget, helpers: Iterable[HelperModels], *, own_judge: 
             f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, get those that "
             f"are published ({extra_command('prices')}), or set a budget in tokens"
         )
+
+
+def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
+    """See that all prices which the budget of a run needs are known, before a model is asked anything.
+
+    Args:
+        own_judge: whether the judge is an object, which has its own model.
+
+    Raises:
+        UsageError: one is not; names the models.
+    """
+    if options.budget is not None:
+        judges = (options.judge, *options.judges[1:])
+        helpers = [HelperModels(replace(options, judge=judge), run) for judge in judges]
+        _check_priced(run_budget(options.budget, run), helpers, own_judge=own_judge)
+
+
+def remaining_budget(
+    options: RunOptions, run: Run, store: Store, models: Mapping[str, OpenedModel], helpers: HelperModels
+) -> Budget | None:
+    """Return the budget of a run, with the part of it that earlier sessions, and helpers of this one, have used.
+
+    Args:
+        models: those of the run by name; the server knows them by the names that they are asked by.
+    """
+    if options.budget is None:
+        return None
+    budget = run_budget(options.budget, run)
+    spent = used_part(budget, store, run, (*run.helpers, *helpers.uses()))
+    asked = {model: spent_as(models[model].model, models[model].base_url) for model in run.config.models}
+    others = {asked[model]: price for model, price in budget.others.items()}
+    return budget.model_copy(update={"spent": spent, "model": asked[budget.model], "others": others})
 
 
 def used_part(budget: Budget, store: Store, run: Run, helpers: Iterable[HelperUse]) -> float:

@@ -12,12 +12,12 @@ import pytest
 from support.stored_runs import trial
 from support.trials import run_config
 
-from trialbed.engine import NoProgress, _session
+from trialbed.engine import NoProgress
 from trialbed.engine._background import frozen_heap
 from trialbed.engine._session import RunSession
 from trialbed.errors import DataError
 from trialbed.preparation import RunOptions, config_digest
-from trialbed.records import HelperUse, Run
+from trialbed.records import Run
 from trialbed.run_report import RunReporter
 from trialbed.store import MadeReport, Store, new_run, open_store
 
@@ -59,31 +59,6 @@ def test_what_the_program_itself_has_frozen_stays_so(called: list[str], monkeypa
     with frozen_heap():
         pass
     assert called == []
-
-
-async def test_what_helpers_use_is_kept_while_the_session_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_session, "HELPERS_KEPT", 0.0)
-    config = run_config()
-    run = new_run(config, config_digest(config))
-    # Two requests of an earlier session stay, and those of this one count once however often they are kept.
-    run = run.model_copy(update={"helpers": (HelperUse(role="judge", model="m", requests=2),)})
-    prepared: Any = SimpleNamespace(options=RunOptions(), objects=SimpleNamespace(plugins=()))
-    asked = 0
-    helpers: Any = SimpleNamespace(uses=lambda: [HelperUse(role="judge", model="m", requests=asked)])
-    control: Any = None
-    with Store.open(str(tmp_path / "trials.db")) as store:
-        store.create_run(run)
-        session = RunSession(prepared, store, run, NoProgress(), ambient=False)
-        for asked in (1, 3):
-            keeping = asyncio.create_task(session._keep_helpers(helpers, control))
-            async with asyncio.timeout(60):
-                while [use.requests for use in store.run(run.run_id).helpers] != [2 + asked]:
-                    assert not keeping.done()
-                    await asyncio.sleep(0)
-            keeping.cancel()
-            await asyncio.wait([keeping])
 
 
 async def test_a_run_has_ended_whatever_becomes_of_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

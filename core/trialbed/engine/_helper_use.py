@@ -1,0 +1,62 @@
+"""The use that the helpers of a session make of their models, as the store keeps it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+from trialbed.engine._background import meanwhile
+from trialbed.engine._control import ControlClient
+from trialbed.errors import NothingMeasured
+from trialbed.model_access import HelperModels
+from trialbed.preparation import RunOptions
+from trialbed.records import HelperUse, Run, added_uses
+from trialbed.store import Store
+from trialbed.wire.addresses import split_address
+
+KEPT_EVERY = 5.0
+"""Seconds after which the use is kept again: a session that is killed has no end."""
+
+
+class KeptUse:
+    """The use of helpers over all sessions of a run.
+
+    Attributes:
+        found: as it was kept last.
+    """
+
+    def __init__(self, options: RunOptions, store: Store, run: Run) -> None:
+        self.found = run.helpers
+        self._options = options
+        self._store = store
+        self._run_id = run.run_id
+        self._earlier = run.helpers
+        self._simulated: list[HelperUse] = []
+
+    @asynccontextmanager
+    async def keep_within(self, helpers: HelperModels, control: ControlClient) -> AsyncIterator[None]:
+        """Keep the use within this context, and once more at its end."""
+        try:
+            async with meanwhile(self._keep_again(helpers, control)):
+                yield
+        finally:
+            await self._keep(helpers, control)
+
+    async def _keep_again(self, helpers: HelperModels, control: ControlClient) -> None:
+        while True:
+            await asyncio.sleep(KEPT_EVERY)
+            await self._keep(helpers, control)
+
+    async def _keep(self, helpers: HelperModels, control: ControlClient) -> None:
+        uses, options = helpers.uses(), self._options
+        if options.simulator_model is not None and options.server_url is None:
+            with suppress(NothingMeasured):  # the server has ended, and why is said elsewhere
+                asked = await control.simulator_uses()
+                name, _ = split_address(options.simulator_model)
+                self._simulated = [helpers.use_of("simulator", name, use) for use in asked if use.requests]
+        found = added_uses(self._earlier, [*uses, *self._simulated])
+        if found != self.found:
+            self.found = found
+            await asyncio.to_thread(partial(self._store.update_run, self._run_id, helpers=found))
