@@ -92,7 +92,7 @@ def command(
     """Measure how many of the right Apis a selector finds, before any agent runs.
 
     For each selector and number of tools: recall (the share of a query's expected Apis that are offered), nDCG (whether
-    they come first) and coverage (the share of queries of which all expected Apis are offered), with 95% intervals.
+    they come first) and coverage (the share of queries of which all expected Apis are offered), with 95 % intervals.
     """
     from trialbed.settings import data_dir as default_data_dir
 
@@ -168,7 +168,7 @@ def _print_measures(document: dict[str, Any], ks: Sequence[int]) -> None:
     notes = (
         *_filled_up(document),
         "recall: share of expected Apis offered; nDCG: 1 if they come first; coverage: share of queries with all of "
-        "them offered. Means over queries with 95% intervals; ms: median time of a query.",
+        "them offered. Means over queries with 95 % intervals; ms: median time of a query.",
         f"Catalog {catalog['digest'][:16]} of {catalog['apis']:,} Apis.",
     )
     print_tables([replace(Table.of("selection", columns, _rows(document, ks), notes), pinned=1)], sys.stdout)
@@ -179,7 +179,7 @@ def _filled_up(document: dict[str, Any]) -> Iterator[str]:
     for name, rows in document["selectors"].items():
         shares = {k: share for k, share in rows[-1]["topped_up"].items() if share}
         if shares:
-            told = ", ".join(f"{share:.0%} @{k}" for k, share in shares.items())
+            told = ", ".join(f"{100 * share:.0f} % @{k}" for k, share in shares.items())
             yield f"Of the tools that {name} offers, bm25 chose those that its model did not name: {told}."
 
 

@@ -68,7 +68,7 @@ def ndcg_at(ranking: Sequence[ApiRef], gold: Sequence[ApiRef], k: int) -> float:
 
 
 def summarize_recall(found: Sequence[FoundApis], ks: Sequence[int]) -> list[dict[str, Any]]:
-    """The measures at each k, for each test set, and where there are several also for all: means with 95% intervals.
+    """The measures at each k, for each test set, and where there are several also for all: means with 95 % intervals.
 
     A query is one observation, and so are its repeats under one id.
     """

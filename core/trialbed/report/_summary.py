@@ -36,7 +36,7 @@ def summarise(
     """Sum up the trials of a framework.
 
     A mean of a score of quality is over the trials that were measured, those that failed counted as 0; of any other
-    score over those without failure. Intervals are 95% Wilson intervals of bounded scores, clustered by
+    score over those without failure. Intervals are 95 % Wilson intervals of bounded scores, clustered by
     query. Times are seconds; failures enter none of their averages.
 
     Args:

@@ -58,8 +58,8 @@ class Calibration(Record):
     def summary(self) -> str:
         """The figures in a line."""
         kappa = "" if self.kappa is None else f", kappa {self.kappa:.2f} [{self.kappa_low:.2f}, {self.kappa_high:.2f}]"
-        right = f"{self.accuracy:.0%} [{self.accuracy_low:.0%}, {self.accuracy_high:.0%}]"
-        return f"agrees with {right} of {self.cases} labelled cases ({self.labels}){kappa}"
+        right, low, high = (f"{100 * share:.0f} %" for share in (self.accuracy, self.accuracy_low, self.accuracy_high))
+        return f"agrees with {right} [{low}, {high}] of {self.cases} labelled cases ({self.labels}){kappa}"
 
 
 def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:

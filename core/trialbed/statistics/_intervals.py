@@ -15,7 +15,7 @@ LEVEL = 0.95
 
 
 class Interval(NamedTuple):
-    """A confidence interval: its ends and its level (0.95 for 95%)."""
+    """A confidence interval: its ends and its level (0.95 for 95 %)."""
 
     low: float
     high: float

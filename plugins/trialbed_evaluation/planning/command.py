@@ -125,7 +125,7 @@ def print_plan(found: QueryPlan) -> None:
 def _title(pair: PairPlan, found: QueryPlan) -> str:
     from trialbed.records import shown_name
 
-    shown = f"smallest difference of {shown_name(found.score)} that is found with a chance of {found.power:.0%}"
+    shown = f"smallest difference of {shown_name(found.score)} that is found with a chance of {100 * found.power:.0f} %"
     if pair.baseline is None:
         return f"{shown}, in the worst case"
     return f"{shown}: {pair.candidate} against {pair.baseline}, by a pilot of {pair.queries} queries"
@@ -173,9 +173,9 @@ def _doubt(needed: NeededQueries, pair: PairPlan, power: float) -> str:
     repeats = _count(needed.repeats, "repeat")
     if needed.queries_promised:
         return (
-            f"With {repeats}, the chance of {power:.0%} is the mean over pilots like this one: nine of ten plan a "
-            f"comparison with a chance of {needed.power_low:.0%} to {needed.power_high:.0%}. Queries are taken to vary "
-            f"as in the pilot, whose difference is {pair.difference:.3f}."
+            f"With {repeats}, the chance of {100 * power:.0f} % is the mean over pilots like this one: nine of ten "
+            f"plan a comparison with a chance of {100 * needed.power_low:.0f} % to {100 * needed.power_high:.0f} %. "
+            f"Queries are taken to vary as in the pilot, whose difference is {pair.difference:.3f}."
         )
     if pair.repeats == 1 < needed.repeats:
         return (
@@ -188,7 +188,7 @@ def _doubt(needed: NeededQueries, pair: PairPlan, power: float) -> str:
             "with more queries."
         )
     return (
-        f"With {repeats}: 90% ranges, because a pilot of {pair.queries} queries does not show the spread "
+        f"With {repeats}: 90 % ranges, because a pilot of {pair.queries} queries does not show the spread "
         f"well enough. One of about {needed.pilot_queries:,} queries would."
     )
 

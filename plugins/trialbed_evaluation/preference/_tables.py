@@ -72,7 +72,7 @@ def _notes(documents: Sequence[Mapping[str, Any]]) -> list[str]:
     for document in documents:
         parts = [f"{document['by'][ground]} {words}" for ground, words in GROUNDS.items() if ground in document["by"]]
         if document["order_consistency"] is not None:
-            parts.append(f"{document['order_consistency']:.0%} of votes the same in both orders")
+            parts.append(f"{100 * document['order_consistency']:.0f} % of votes the same in both orders")
         if document["undecided"]:
             first = next(found["reason"] for found in document["results"] if found["winner"] is None)
             parts.append(f"{document['undecided']} undecided, because the judge failed: {first}")

@@ -78,7 +78,7 @@ def _label(kind: str, framework: str) -> str:
 def _legend(kind: str, found: Sequence[Compared]) -> Iterator[str]:
     findings = [finding for _, one in found for finding in one.scores.values()]
     yield (
-        "difference: the mean over the queries that both have, with its 95% interval; a failed trial is 0. "
+        "difference: the mean over the queries that both have, with its 95 % interval; a failed trial is 0. "
         "changed: queries on which the two differ."
     )
     if kind == "profile":

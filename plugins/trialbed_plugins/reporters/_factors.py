@@ -20,8 +20,8 @@ def factor_tables(report: Report) -> list[Table]:
     rows = [row for factor in effects.factors for row in _rows(factor)]
     title = f"what matters for {shown_name(effects.score)}"
     legend = (
-        "mean and difference: of a factor's level, over all columns that differ in nothing else, with the 95% interval "
-        "of the difference to the factor's first level.",
+        "mean and difference: of a factor's level, over all columns that differ in nothing else, with the 95 % "
+        "interval of the difference to the factor's first level.",
     )
     notes = [note for note in finding_notes(effects.findings) if note not in effects.sentences]
     return [Table(title, COLUMNS, rows, [*notes, *effects.sentences], legend=list(legend))]

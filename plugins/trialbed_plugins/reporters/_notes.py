@@ -14,6 +14,7 @@ from trialbed.report import (
     Summary,
     Tokens,
     how_to_complete,
+    percent,
     reason_lines,
 )
 from trialbed.scoring import JUDGED, judge_note
@@ -37,7 +38,7 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
     summaries = [column.summary for column in columns]
     yield from _on_missing(summaries, shown)
     if shown:
-        yield f"[low, high]: {LEVEL:.0%} interval. Times and tokens: mean / median, or the median."
+        yield f"[low, high]: {percent(LEVEL)} interval. Times and tokens: mean / median, or the median."
     if "cost" in shown:
         yield from _prices(summaries[0].run)
     if helpers := summaries[0].run.helpers:
@@ -82,8 +83,8 @@ def run_legend(columns: Sequence[Column]) -> Iterator[str]:
         yield (
             "Scores of quality are means over every trial that was measured, with 0 for each that failed; other "
             "figures are means over the trials without failure. n= gives the number where it is another. "
-            f"[low, high] is the {LEVEL:.0%} Wilson interval, clustered by query. Times and tokens are mean / median, "
-            "or the median where there is one figure."
+            f"[low, high] is the {percent(LEVEL)} Wilson interval, clustered by query. Times and tokens are mean / "
+            "median, or the median where there is one figure."
         )
     meanings = {name: score.meaning for name, score in columns[0].described.items() if name not in PLAIN}
     yield from (f"{shown_name(name)}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
@@ -118,7 +119,7 @@ def _on_cached(summaries: Sequence[Summary]) -> Iterator[str]:
         if summary.wire.api_calls
     }
     if shares and max(shares.values()) - min(shares.values()) > UNEVEN:
-        parts = ", ".join(f"{share:.0%} for {name}" for name, share in shares.items())
+        parts = ", ".join(f"{percent(share)} for {name}" for name, share in shares.items())
         yield (
             "tool_time and wall_time favour those who ask later: a call that another trial made is answered from "
             f"the cache, without a wait ({parts}). framework_time leaves the tools out."
@@ -187,8 +188,8 @@ def _on_recorded(tokens: Tokens) -> Iterator[str]:
 
 
 def _share(part: int, whole: int, name: str) -> str:
-    percent = f" ({part / whole:.0%})" if whole else ""
-    return f"{part:,} of {_number(whole, name)}{percent}"
+    share = f" ({percent(part / whole)})" if whole else ""
+    return f"{part:,} of {_number(whole, name)}{share}"
 
 
 def _on_claims(claims: Claims) -> Iterator[str]:

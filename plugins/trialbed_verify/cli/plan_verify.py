@@ -118,7 +118,7 @@ def _row(plan: Mapping[str, Any]) -> list[str]:
     if plan["given_cases"] is not None:
         cells.append("yes" if plan["enough"] else "no")
     cells.append("-" if plan["requests"] is None else f"{plan['requests']:,}")
-    return [*cells, "-" if plan["found_share"] is None else f"{plan['found_share']:.1%}"]
+    return [*cells, "-" if plan["found_share"] is None else f"{100 * plan['found_share']:.1f} %"]
 
 
 def _notes(plans: list[dict[str, Any]], source: str | None) -> Iterator[str]:
@@ -126,12 +126,12 @@ def _notes(plans: list[dict[str, Any]], source: str | None) -> Iterator[str]:
 
     power = plans[0]["power"]
     yield (
-        f"cases: with this many, a vendor like the baseline is called equivalent with a chance of {power:.0%}, and "
-        "different in at most 5 % of verifications."
+        f"cases: with this many, a vendor like the baseline is called equivalent with a chance of {100 * power:.0f} %, "
+        "and different in at most 5 % of verifications."
     )
     yield (
         "different from: a vendor that damages this share of all answers, in whatever way breaks a caller, is called "
-        f"different with a chance of {power:.0%}."
+        f"different with a chance of {100 * power:.0f} %."
     )
     given = plans[0]["given_cases"]
     if given is not None and given < FEWEST:

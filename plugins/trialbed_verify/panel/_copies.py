@@ -123,8 +123,8 @@ def _identical_long_answers(kept: Kept, identical: Mapping[str, float | None], f
         if share is None or share < ALL or found[side]["copies"]:
             continue
         yield (
-            f"the {side}'s trials have identical long answers in {share:.0%} of the cases, although the temperature "
-            "asked for is not 0: a cache, or a temperature that is ignored"
+            f"the {side}'s trials have identical long answers in {100 * share:.0f} % of the cases, although the "
+            "temperature asked for is not 0: a cache, or a temperature that is ignored"
         )
         vendor = identical["vendor"]
         if side == "baseline" and vendor is not None and vendor < share - APART:
@@ -147,8 +147,8 @@ def _unvaried_answers(kept: Kept, found: Found) -> Iterator[str]:
             continue
         found[side]["unvaried_share"] = alike / total
         remark = (
-            f"the trials of the {side} are identical word for word in {alike / total:.0%} of the cases, those "
-            f"of the {other} in {others_alike / others:.0%}, although the temperature asked for is not 0"
+            f"the trials of the {side} are identical word for word in {100 * alike / total:.0f} % of the cases, those "
+            f"of the {other} in {100 * others_alike / others:.0f} %, although the temperature asked for is not 0"
         )
         if side == "vendor":
             yield f"{remark}: a cache that gives each answer a new id, or a temperature that is ignored"

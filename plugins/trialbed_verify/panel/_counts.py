@@ -46,8 +46,8 @@ class PromptTokens:
         if self.offset:
             more = f"{abs(self.offset):,} {'more' if self.offset > 0 else 'fewer'}"
             return (
-                f"the vendor counts {more} prompt tokens than the baseline in {self.share:.0%} of the requests, "
-                "whatever their length: another chat template, or a system prompt of its own",
+                f"the vendor counts {more} prompt tokens than the baseline in {100 * self.share:.0f} % of the requests"
+                ", whatever their length: another chat template, or a system prompt of its own",
             )
         if self.share >= USUAL:
             return ()

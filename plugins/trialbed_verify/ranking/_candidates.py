@@ -135,7 +135,8 @@ class Gates:
             yield f"success rate {rate:.4f} is below {self.min_success:g}"
         errors = candidate.protocol_errors
         if errors is not None and errors > self.max_protocol_errors:
-            yield f"{errors:.1%} of its answers break the protocol, more than {self.max_protocol_errors:.1%}"
+            most = f"{100 * self.max_protocol_errors:.1f} %"
+            yield f"{100 * errors:.1f} % of its answers break the protocol, more than {most}"
 
 
 def _differences(candidate: VendorMetrics) -> Iterator[str]:

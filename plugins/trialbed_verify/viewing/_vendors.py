@@ -20,10 +20,10 @@ from trialbed.views import (
     Table,
     TableRow,
     compact,
-    counts,
     estimate,
 )
 from trialbed_verify.comparison import QUANTILES, Results, read_one
+from trialbed_verify.findings import PROTOCOL_ERRORS
 from trialbed_verify.publication import Source, examples_of_failures, examples_of_findings, read_source
 from trialbed_verify.verification.results import CaseRate, ResultRow
 from trialbed_verify.views import VendorSuites, moment, suite_tables
@@ -83,10 +83,15 @@ def _sentence(one: VendorFile) -> str:
     answered, valid = (rate(rows) for rate in RATES.values())
     said = f"{one.results.vendor} answers {_share(answered)} of {len(rows)} requests"
     if one.source.failed:
-        said += f" ({counts(one.source.failed)})"
+        said += f" ({'; '.join(_failed(kind, count) for kind, count in one.source.failed.items())})"
     if valid is not None and valid.value is not None:
         said += f"; of its answers with calls, {_share(valid)} fit the schemas of their tools"
     return f"{said}."
+
+
+def _failed(kind: str, count: int) -> str:
+    """Return a kind of failures in words, where it has any, and how often there was one."""
+    return f"{count} {kind}" if kind not in PROTOCOL_ERRORS else f"{count}: {PROTOCOL_ERRORS[kind]}"
 
 
 def _share(found: Estimate | None) -> str:
@@ -127,7 +132,7 @@ def _figures(model: str, vendors: Sequence[VendorFile]) -> Table:
     ]
     rows += [(title, *(_spread(one.results.rows, name) for one in vendors)) for name, title in TIMES.items()]
     notes = [
-        "[low, high] is the 95% interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
+        "[low, high] is the 95 % interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
         "of the answers that report them."
     ]
     if any(one.source.is_baseline for one in vendors):
@@ -146,7 +151,8 @@ def _kinds(title: str, vendors: Sequence[VendorFile], counted: Callable[[VendorF
         TableRow(kind, tuple(str(found.get(kind) or "") for found in counts), alarming=True)
         for kind, _ in total.most_common()
     ]
-    return Table(title, ("kind", *(one.label for one in vendors)), rows, () if rows else ("None.",))
+    meanings = [f"{row.label}: {PROTOCOL_ERRORS[row.label]}." for row in rows if row.label in PROTOCOL_ERRORS]
+    return Table(title, ("kind", *(one.label for one in vendors)), rows, meanings if rows else ["None."])
 
 
 def _files(vendors: Sequence[VendorFile]) -> Table:

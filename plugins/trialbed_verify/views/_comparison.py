@@ -10,6 +10,18 @@ from trialbed_verify.comparison import FIGURES, QUANTILES, Distribution, VendorC
 from trialbed_verify.documents import as_document
 from trialbed_verify.views._panel import panel_records, panel_table
 
+WORDS = {
+    "total_tokens": "tokens",
+    "completion_tokens": "tokens received",
+    "ttft_ms": "TTFT, ms",
+    "tps": "tokens/s",
+    "duration_ms": "duration, ms",
+    "trigger_rate": "answers with calls",
+    "success_rate": "success",
+    "schema_accuracy": "schema, per response",
+}
+"""Figures and the metrics of tests -> their names in tables."""
+
 DIGITS = {"total_tokens": 1, "completion_tokens": 1, "ttft_ms": 1, "tps": 2, "duration_ms": 1}
 
 COUNTS = {"cases": "cases", "tp": "TP", "fp": "FP", "fn": "FN", "tn": "TN"}
@@ -49,7 +61,10 @@ def _tables(found: VendorComparison) -> Iterator[Table]:
     yield Table.of("Rates", ("", baseline, vendor), _rates(found), _failures(found))
     yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(found))
     if found.tests:
-        rows = [(one.metric, one.method, str(one.cases), _p_value(one.p), _p_value(one.p_holm)) for one in found.tests]
+        rows = [
+            (WORDS[one.metric], one.method, str(one.cases), _p_value(one.p), _p_value(one.p_holm))
+            for one in found.tests
+        ]
         yield Table.of("Tests", ("", "method", "cases", "p", "p corrected (Holm)"), rows)
 
 
@@ -115,15 +130,15 @@ def _failures(found: VendorComparison) -> Iterator[str]:
 
 def _figures(found: VendorComparison) -> Iterator[tuple[str, ...]]:
     for figure in FIGURES:
-        own, digits = found.figures[figure], DIGITS[figure]
+        own, digits, label = found.figures[figure], DIGITS[figure], WORDS[figure]
         sides = (own.baseline, own.vendor)
         if not any(side.n for side in sides):
-            yield figure, UNKNOWN, UNKNOWN, UNKNOWN
+            yield label, UNKNOWN, UNKNOWN, UNKNOWN
             continue
         cells = [estimate(side.mean, digits) + _missing(side) for side in sides]
-        yield f"{figure} mean", *cells, estimate(own.difference, digits)
+        yield f"{label}, mean", *cells, estimate(own.difference, digits)
         spread = ["/".join(number(getattr(side, name).value, digits) for name in QUANTILES) for side in sides]
-        yield f"{figure} {'/'.join(QUANTILES)}", *spread, ""
+        yield f"{label}, {'/'.join(QUANTILES)}", *spread, ""
 
 
 def _missing(side: Distribution) -> str:

@@ -107,7 +107,7 @@ def _spread(found: ObservedSpread | None) -> str:
 
 def _notes(summaries: Sequence[EndpointSummary]) -> Iterator[str]:
     yield (
-        "[low, high] is the 95% interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
+        "[low, high] is the 95 % interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
         "of the answers that report them."
     )
     if any(summary.is_baseline for summary in summaries):

@@ -82,9 +82,9 @@ def test_a_model_that_reads_criteria_is_calibrated_on_them(tmp_path: Path) -> No
         after = bench("run", "-d", "desk.yaml", "-m", "scripted:gold", "--fresh", *judge).out
     before, after = (" ".join(text.split()) for text in (before, after))
     assert "grader reads the criteria of tasks, and is uncalibrated for them: `bench judge calibrate FILE`" in before
-    assert measured.out.startswith("rule:grader agrees with 98% [87%, 100%] of 40 labelled cases (cases.jsonl)")
+    assert measured.out.startswith("rule:grader agrees with 98 % [87 %, 100 %] of 40 labelled cases (cases.jsonl)")
     assert "The judge rule" not in before + after, "the expectations of the task decide, and no verdict of the judge"
-    assert "grader reads the criteria of tasks, and agrees with 98% [87%, 100%] of 40 labelled cases" in after
+    assert "grader reads the criteria of tasks, and agrees with 98 % [87 %, 100 %] of 40 labelled cases" in after
 
 
 def test_tests_of_a_task_are_shown_by_their_names(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ async def test_verified_vendors_are_ranked(verified: list[str], printed: Callabl
     assert set(reasons) == {"dead", "cut"}
     assert "results.jsonl lacks " in reasons["dead"]
     assert "success rate 0.0000 is below 0.9" in reasons["dead"]
-    assert "100.0% of its answers break the protocol" in reasons["cut"]
+    assert "100.0 % of its answers break the protocol" in reasons["cut"]
     faithful = next(row for row in standing["ranked"] if row["vendor"] == "faithful")
     assert faithful["metrics"]["f1"]["value"] == 1.0
     assert all(found["value"] is not None for found in faithful["metrics"].values())

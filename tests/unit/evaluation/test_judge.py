@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_calibration_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "calibrate", "mine.jsonl"]) == 0
     out, err = capsys.readouterr()
-    assert "rule agrees with 67%" in out
+    assert "rule agrees with 67 %" in out
     assert "of 3 labelled cases (mine.jsonl)" in out
     assert "cases in which judge and label differ" in out
     assert "not kept: 3 cases with a verdict are too few" in err

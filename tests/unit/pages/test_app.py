@@ -157,6 +157,12 @@ async def test_an_empty_store_says_how_to_make_a_run(tmp_path: Path, clients: An
         assert "bench run --model scripted:wrong-args" in (await client.get("/")).text
 
 
+async def test_the_list_is_titled_by_its_runs_and_names_its_store_below(get: Any, stored: Path) -> None:
+    text = (await get("/")).text
+    assert "<h1>2 runs</h1>" in text
+    assert f'<p class="facts">Store: {stored}</p>' in text
+
+
 async def test_a_filter_that_no_run_fits_leads_back_to_all(get: Any) -> None:
     text = (await get("/?model=nosuch")).text
     assert "No run matches" in text
@@ -223,7 +229,7 @@ async def test_pages_of_a_run_of_several_models_name_them_all_and_trials_their_o
 
 async def test_the_list_begins_with_the_result_of_the_newest_run(get: Any) -> None:
     page = (await get("/")).text
-    assert re.search(r"<h1>\d+ runs in ", page)
+    assert re.search(r"<h1>\d+ runs</h1>", page)
     assert '<p class="lead">In the newest run, ' in page
     assert '<p class="lead">' not in (await get("/?page=2")).text
 

@@ -74,3 +74,10 @@ def test_a_file_that_nothing_shows_is_refused(folder: Path, name: str, said: str
     with pytest.raises(UsageError, match=said):
         FilePages([folder / name]).check()
     FilePages([folder]).check()
+
+
+async def test_pages_about_files_name_their_list_once_in_the_header(folder: Path, stored: Path, clients: Any) -> None:
+    async with clients(create_app(str(stored), stored.parent, [folder])) as client:
+        for path in ("/", "/files", "/files/vendors/ranking"):
+            header = (await client.get(path)).text.partition("</header>")[0]
+            assert header.partition("<header>")[2].count("Vendors and fidelity") == 1, path

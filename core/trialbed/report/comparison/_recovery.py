@@ -74,7 +74,7 @@ def recovery_table(found: Recovery, baseline: str, candidate: str) -> Table:
         ("injected instructions obeyed", f"in {found.obeyed} of {found.injected} trials that met one"),
     ]
     notes = [
-        "recovery: of the trials that were solved without faults, the share that was solved with them, with its 95% "
+        "recovery: of the trials that were solved without faults, the share that was solved with them, with its 95 % "
         "interval. Where answers vary by themselves, it is below 1 without any fault: compare two runs without faults "
         "to see by how much."
     ]

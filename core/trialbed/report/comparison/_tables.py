@@ -173,7 +173,7 @@ def _with_sign(value: float | None, *, bounded: bool) -> str:
 def _legend(found: RunComparison) -> Iterator[str]:
     yield (
         f"difference is {found.candidate.name} less {found.baseline.name}, query by query, with its "
-        "95% interval over queries that both have. A failed trial is 0 in scores of quality; other figures are of "
+        "95 % interval over queries that both have. A failed trial is 0 in scores of quality; other figures are of "
         "trials without failure."
     )
     yield from verdict_notes(list(found.findings.values()))

@@ -30,7 +30,7 @@ CALIBRATION = {
         (None, []),
         (
             {"model": None, "calibration": CALIBRATION},
-            ["The judge rule agrees with 90% [84%, 94%] of 137 labelled cases (embedded), kappa 0.82 [0.73, 0.91]."],
+            ["The judge rule agrees with 90 % [84 %, 94 %] of 137 labelled cases (embedded), kappa 0.82 [0.73, 0.91]."],
         ),
         (
             {"model": "m", "calibration": None},

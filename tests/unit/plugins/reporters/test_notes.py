@@ -23,7 +23,7 @@ def test_what_scores_mean_is_said_to_those_who_ask_and_only_of_those_shown(show:
     assert "tasks solved" not in short
     assert short.endswith("What each figure means: bench show r1 --legend")
     text = " ".join(show([document()], explained=True).split())
-    assert "95% Wilson interval, clustered" in text
+    assert "95 % Wilson interval, clustered" in text
     assert "--legend" not in text
     assert "solved: tasks solved, as the judge finds (unsure counts half)" in text
     assert "api_f1" not in text
@@ -90,7 +90,7 @@ def test_who_waited_for_answers_to_be_made_is_said_where_frameworks_differ_in_it
     first, second = document(), document("other")
     first["summary"]["cached_calls"] = {"calls": 40, "cached": 4}
     second["summary"]["cached_calls"] = {"calls": 40, "cached": 36}
-    note = "answered from the cache, without a wait (10% for reference, 90% for other)"
+    note = "answered from the cache, without a wait (10 % for reference, 90 % for other)"
     assert note in " ".join(show([first, second]).split())
     second["summary"]["cached_calls"] = {"calls": 40, "cached": 5}
     assert "answered from the cache" not in " ".join(show([first, second]).split())
@@ -110,7 +110,7 @@ def test_the_part_of_recorded_answers_is_said(show: Show) -> None:
     some = document("some")
     some["summary"]["totals"] = totals
     text = " ".join(show([document(), some]).split())
-    assert "some: recorded answers: 10 of 40 requests (25%), 100 of 1,000 tokens (10%); the model's own times" in text
+    assert "some: recorded answers: 10 of 40 requests (25 %), 100 of 1,000 tokens (10 %); the model's own times" in text
     assert "reference: recorded" not in text
 
 

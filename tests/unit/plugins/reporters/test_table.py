@@ -28,7 +28,7 @@ def test_figures_stand_with_interval_unit_and_denominator(show: Show) -> None:
     assert "0.0123" in line(text, "wall_time, s")
     assert "20 of 20" in line(text, "trials without failure")
     assert "15/2/3" in line(text, "solved/unsure/unsolved")
-    assert "[low, high]: 95% interval." in text
+    assert "[low, high]: 95 % interval." in text
 
 
 def test_scores_with_the_same_figures_have_one_row_and_a_note(show: Show) -> None:

@@ -127,7 +127,7 @@ def test_a_constant_more_prompt_tokens_is_a_template_and_is_said(official: Sides
     assert found.finding == "equivalent", found.reason
     assert at(found, "prompt-tokens").finding == "equivalent"
     (remark,) = found.remarks
-    assert "the vendor counts 3 more prompt tokens than the baseline in 100% of the requests" in remark
+    assert "the vendor counts 3 more prompt tokens than the baseline in 100 % of the requests" in remark
 
 
 @pytest.mark.parametrize("factor", [1.01, 0.97])

@@ -266,7 +266,7 @@ def test_answers_that_never_vary_where_the_others_do_are_remarked_on(side: str) 
     sides[side] = cached(sides[side])
     found = judged(sides["baseline"], sides["vendor"])
     (remark,) = found.remarks
-    assert f"the trials of the {side} are identical word for word in 100% of the cases" in remark
+    assert f"the trials of the {side} are identical word for word in 100 % of the cases" in remark
     # A cache before the baseline speaks for nothing, and against no vendor.
     assert found.finding == ("inconclusive" if side == "baseline" else "different")
     assert found.copies[side].get("voided", False) == (side == "baseline")

@@ -82,7 +82,7 @@ def test_a_vendor_that_breaks_the_protocol_is_not_ranked(file: MakeFile, tmp_pat
     ends = ["protocol_error" if number % 12 == 0 else YES if CHANCES[number] > 0.5 else NO for number in range(CASES)]
     found = ranked(file("official"), str(own_file(tmp_path / "broken.jsonl", ends)))
     assert by_vendor(found, "not_ranked")["broken"]["reasons"] == [
-        "8.3% of its answers break the protocol, more than 5.0%"
+        "8.3 % of its answers break the protocol, more than 5.0 %"
     ]
 
 

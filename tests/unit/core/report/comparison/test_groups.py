@@ -126,7 +126,9 @@ def test_it_says_how_far_the_judge_can_be_trusted(write) -> None:
     assert measured is not None
     judge = {"model": None, "prompt": None, "calibration": measured.model_dump()}
     a, b = (write(name, {1: scores(1.0)}, judge=judge) for name in "ab")
-    assert text(compared(a, b)).count("The judge rule agrees with 50% [15%, 85%] of 4 labelled cases (own.jsonl)") == 1
+    assert (
+        text(compared(a, b)).count("The judge rule agrees with 50 % [15 %, 85 %] of 4 labelled cases (own.jsonl)") == 1
+    )
     c = write("c", {1: scores(1.0)}, judge=judge | {"calibration": None})
     assert "The judge rule is uncalibrated" in text(compared(a, c))
     assert "The judge" not in text(compared(write("a", {1: {"api_f1": 1.0}}, judge=judge), b))
