@@ -50,7 +50,9 @@ REPLACED = "the framework gave another answer than the model's last text, which 
 STOPPED = "the agent ended after"
 """The beginning of the reason of a loss where the model had asked for calls, and was never sent their results."""
 
-BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED)
+SILENT = "the agent sent the model no request"
+
+BY_FRAMEWORK = (ENDED, OF_THE_OFFER, UNTOLD, REPLACED, STOPPED, SILENT)
 """The beginnings of the reasons of losses that are the framework's, at whatever stage they are."""
 
 NOT_BY_FRAMEWORK = ("limit", "model", *NOT_MEASURED)
@@ -120,7 +122,7 @@ def _before_the_call(
         return stage, f"{OF_THE_OFFER}: {impossible.reason}{_after_colon(impossible.detail)}"
     if result.outcome.failure is not None:
         return "trial failed", f"before it was called{_failure(result)}"
-    return "not called", "the model did not ask for it"
+    return "not called", "the model did not ask for it" if result.wire.model_calls else SILENT
 
 
 def _after_it(

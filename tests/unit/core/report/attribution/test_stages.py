@@ -73,8 +73,8 @@ WRONG_NOT_MADE = model_call(sent=[sent_call("a", "{}")])
 @for_each(
     ("result", "stage", "reason"),
     [
-        (trial(), "not called", "the model did not ask for it"),
-        (trial([api_call("b", {"city": "Pelluin"})]), "not called", "the model did not ask for it"),
+        (trial(), "not called", "the agent sent the model no request"),
+        (trial([api_call("b", {"city": "Pelluin"})]), "not called", "the agent sent the model no request"),
         (trial([api_call("a", {"city": "?"})]), "wrong arguments", 'city: "?" instead of "Pelluin"'),
         (trial([api_call("a", {}, error="no city")]), "wrong arguments", "city is missing; it failed: no city"),
         (trial(asked=[UNKNOWN, model_call(started=1)]), "wrong arguments", "invalid json"),
