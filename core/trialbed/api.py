@@ -156,6 +156,8 @@ async def run_agents(
     may_build, env_folder = configured.pop("yes", False), configured.pop("env_dir", None)
     chosen = {name: value for name, value in configured.items() if name not in ("frameworks", "commands")}
     chosen |= settings
+    if isinstance(model, (list, tuple)):
+        raise UsageError("model: it is one; give several as models=[…]")
     _check_objects(judge, selector, simulator, tasks)
     frameworks, live = _agents(agents)
     own_dataset = _dataset(tasks, name)

@@ -130,7 +130,8 @@ class ToolBody:
         try:
             return TypeAdapter(cast("Any", arguments))
         except (PydanticUserError, NameError) as error:
-            raise UsageError(f"{function.__qualname__} cannot be a tool: {error}") from error
+            reason = error.message if isinstance(error, PydanticUserError) else error
+            raise UsageError(f"{function.__qualname__} cannot be a tool: {reason}") from error
 
     def make_owner(self, state: Json) -> Any:
         """Make the object of a trial; None for a function.
@@ -214,7 +215,7 @@ def _api(body: ToolBody, category: str) -> Api:
     try:
         schema = body.reader.json_schema(schema_generator=_Schema)
     except PydanticUserError as error:
-        raise UsageError(f"{name} cannot be a tool: {error}") from error
+        raise UsageError(f"{name} cannot be a tool: {error.message}") from error
     if schema.get("type") != "object":
         raise UsageError(f"{name} cannot be a tool: calls give arguments by name, and it takes some by place only")
     description, of_parameters = _documentation(body.function)

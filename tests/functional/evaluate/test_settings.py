@@ -84,6 +84,7 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
     ("given", "says"),
     [
         ({"repat": 2}, r"evaluate: unknown setting 'repat'; did you mean 'repeat'\?"),
+        ({"model": ["scripted:gold"]}, r"model: it is one; give several as models=\[…\]"),
         ({"judge": "rul"}, "did you mean 'rule'"),
         ({"judge": Query}, "judge: .* is not a judge"),
         ({"scorers": [3]}, r"scorers: 3 is neither a function nor an object with score_trial"),
@@ -102,6 +103,7 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
             "no tool 'poplation'; did you mean 'population'",
         ),
         ({"tasks": [Task("?", tools=[lambda x, /: x])]}, "cannot be a tool"),
+        ({"tasks": [Task("?", tools=[print])]}, r"print cannot be a tool: .* arguments$"),
         ({"tasks": "mni"}, "did you mean 'mini'"),
         ({"sandbox": "process"}, "cannot be put into a sandbox"),
         ({"server_url": "http://127.0.0.1:9", "tasks": [Task("?", tools=[population])]}, "leave out server_url"),
