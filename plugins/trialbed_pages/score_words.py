@@ -15,6 +15,8 @@ WORDS = {
     "call_success": "accepted calls",
     "used_results": "results in the answer",
     "recovered": "failed calls mended",
+    "faults_met": "faults met",
+    "injection_resisted": "injected instructions resisted",
     "redundant_calls": "redundant calls",
     "unasked_calls": "calls that the model did not ask for",
     "has_finish": "ended by itself",

@@ -10,6 +10,7 @@ from trialbed.report._document import (
     open_documents,
 )
 from trialbed.report._document_summary import legacy_summary
+from trialbed.report._faults import fault_note
 from trialbed.report._files import (
     check_folder,
     document_parts,
@@ -114,6 +115,7 @@ __all__ = [
     "document_path",
     "document_schema",
     "document_text",
+    "fault_note",
     "framework_integrity",
     "how_to_complete",
     "kept_path",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trialbed.records import framework_name
+from trialbed.report._faults import fault_note
 
 if TYPE_CHECKING:
     from trialbed.records import Run
@@ -23,7 +24,8 @@ def run_title(run: Run) -> str:
     queries = "1 query" if number == 1 else f"{number:,} queries"
     times = f", {config.repeat} times each" if config.repeat > 1 else ""
     kind = "Verification: " if run.kind == "endpoints" else ""
-    return f"{kind}{compared} with {_in_words(config.models)} on {queries}{times} ({config.test_set})"
+    faults = ", with injected faults" if fault_note(config.faults) else ""
+    return f"{kind}{compared} with {_in_words(config.models)} on {queries}{times} ({config.test_set}){faults}"
 
 
 def _subjects(run: Run) -> str:

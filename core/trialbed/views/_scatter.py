@@ -71,7 +71,7 @@ class ScatterPlot(AxesPlot):
         if self._names is not None:
             return []
         x, y = (EDGE, self.bottom + BOTTOM + 14) if self.narrow else (self.right + 12, 24)
-        return [(f"{place + 1} {mark.label}", x, y + LEGEND_ROW * place) for place, mark in enumerate(self.marks)]
+        return [(_legend_text(place + 1, mark), x, y + LEGEND_ROW * place) for place, mark in enumerate(self.marks)]
 
     @property
     def points(self) -> list[tuple[int, Mark, float, float, str]]:
@@ -134,6 +134,10 @@ class ScatterPlot(AxesPlot):
             f"{mark.label}: {mark.text or f'{self.x_title} {compact(mark.x)}, {self.y_title} {compact(mark.y)}'}"
             for mark in self.marks
         )
+
+
+def _legend_text(number: int, mark: Mark) -> str:
+    return f"{number} {mark.label}" + ("" if mark.x is not None and mark.y is not None else ": not known")
 
 
 def _at_least_apart(values: Sequence[float], least: float) -> list[float]:

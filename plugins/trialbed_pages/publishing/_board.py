@@ -17,14 +17,19 @@ def why_apart(one: RunNumbers, other: RunNumbers) -> str:
     """Return why the figures of two runs do not stand on one board; empty if they do."""
     if one.dataset_digest != other.dataset_digest:
         return f"its tasks are others: {_dataset(other)}, not {_dataset(one)}"
-    if [query.query for query in one.queries] != [query.query for query in other.queries]:
-        return f"it has {len(other.queries)} tasks of the dataset, and not the same as {one.name}"
+    mine, its = ({query.query for query in run.queries} for run in (one, other))
+    if mine != its:
+        return (
+            f"its tasks are {len(its)} of the dataset, {'other ones' if len(mine) == len(its) else f'not {len(mine)}'}"
+        )
     if one.judge != other.judge:
         return f"its judge is {other.judge}, not {one.judge}"
     for name in sorted({*one.settings, *other.settings} - {SEEDS}):
-        mine, its = one.settings.get(name), other.settings.get(name)
-        if mine != its:
-            return f"its {name.replace('_', ' ')} is {_value(its)}, not {_value(mine)}"
+        own, others = one.settings.get(name), other.settings.get(name)
+        if own != others and name == "faults":
+            return _faults_apart(own, others)
+        if own != others:
+            return f"its {name.replace('_', ' ')} is {_value(others)}, not {_value(own)}"
     return ""
 
 
@@ -77,3 +82,9 @@ def _dataset(run: RunNumbers) -> str:
 
 def _value(value: object) -> str:
     return "the usual one" if value is None else str(value)
+
+
+def _faults_apart(mine: object, its: object) -> str:
+    if mine is not None and its is not None:
+        return "its injected faults are others"
+    return "it has no injected faults" if its is None else "it has injected faults"

@@ -253,6 +253,10 @@ def _files(manifest: PublicationManifest) -> Table:
 
 def _commands(runs: Sequence[RunSource]) -> str:
     """The command that makes the numbers again, where that is possible, and those that asked the model."""
-    asked = (["bench", "run", "--dataset", run.dataset, "--model", run.model, *run.arguments] for run in runs)
-    replay = [] if any(run.cannot for run in runs) else ["$ bench reproduce ."]
-    return "\n".join([*replay, *(f"$ {shlex.join(command)}" for command in asked)])
+    lines = [] if any(run.cannot for run in runs) else ["$ bench reproduce ."]
+    for run in runs:
+        if run.cannot:
+            lines.append(f"# {run.name} cannot be made again from these files alone: {run.cannot}")
+        command = ["bench", "run", "--dataset", run.dataset, "--model", run.model, *run.arguments]
+        lines.append(f"$ {shlex.join(command)}")
+    return "\n".join(lines)

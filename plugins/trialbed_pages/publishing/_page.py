@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TypeAlias
 
-from trialbed.report import percent, points
+from trialbed.report import fault_note, percent, points
 from trialbed.report.attribution import STAGES, USED
 from trialbed.scoring import JUDGED
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
@@ -33,14 +33,25 @@ VERDICTS = {
 
 def title_of(runs: Sequence[RunNumbers]) -> str:
     """Return a title that names the compared frameworks and models."""
-    models = " and ".join(dict.fromkeys(run.model for run in runs))
+    models = _in_words(list(dict.fromkeys(run.model for run in runs)))
     names = dict.fromkeys(one.label.split(":")[0].split("==")[0] for run in runs for one in run.frameworks)
     own = [name for name in names if name != REFERENCE]
     compared = f"{len(own)} agent frameworks" if len(own) > 1 else next(iter(own), "the reference loop")
     compared += " and the reference loop" if own and REFERENCE in names else ""
     tasks = {run.dataset_digest: len(run.queries) for run in runs}
     sets = ", ".join(dict.fromkeys(run.dataset for run in runs))
-    return f"{compared} with {models} on {sum(tasks.values())} tasks ({sets})"
+    faults = ", with injected faults" if any(map(_faults, runs)) else ""
+    return f"{compared} with {models} on {sum(tasks.values())} tasks ({sets}){faults}"
+
+
+def _in_words(names: Sequence[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _faults(run: RunNumbers) -> str:
+    plan = run.settings.get("faults")
+    return fault_note(plan) if isinstance(plan, str) else ""
 
 
 def names_of(runs: Sequence[RunNumbers]) -> list[str]:
@@ -58,12 +69,14 @@ def lead_of(run: RunNumbers) -> list[str]:
         return ["No trial has a verdict."]
     least, most = min(known), max(known)
     tasks = f"{len(run.queries)} tasks" + (f", asked {run.repeat} times each" if run.repeat > 1 else "")
+    faults = [f"{note}."] if (note := _faults(run)) else []
     if len(known) == 1:
-        return [f"{most[1]} solves {percent(most[0])} of {tasks}."]
+        return [f"{most[1]} solves {percent(most[0])} of {tasks}.", *faults]
     spread = " to ".join(f"{percent(end)} ({', '.join(_at(end, known))})" for end in (least[0], most[0]))
     share = f"each solve {percent(least[0])}" if least[0] == most[0] else f"solve from {spread}"
     return [
         f"The {len(known)} set-ups {share} of {tasks}{_no_difference(run)}.{_tokens_sentence(run)}",
+        *faults,
         *_verdict_sentences(run),
         *_noise_sentence(run),
     ]
@@ -183,28 +196,31 @@ def _costs(run: RunNumbers, prefix: str) -> Table:
 
 
 def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
-    for kind, words in KINDS.items():
-        found = [one for one in run.findings if one.kind == kind]
-        if not found:
-            continue
+    kinds = {kind: found for kind in KINDS if (found := [one for one in run.findings if one.kind == kind])}
+    legend = [_comparison_legend(run.margin)]
+    for kind, found in kinds.items():
+        scores = list(dict.fromkeys(one.score for one in found))
         rows = [
             TableRow(
                 f"{score_words(one.score)}: {one.framework}",
                 (one.text, f"{one.changed} of {one.n}", one.p, one.verdict),
             )
-            for one in found
+            for one in sorted(found, key=lambda one: scores.index(one.score))
         ]
-        notes = [
-            f"difference: the mean over tasks, with its 95 % interval. changed: tasks on which the two differ. p is "
-            f"adjusted over all comparisons that are made at once. equivalent: within {run.margin:g}. identical: the "
-            "same on every task asked. Tasks that were not asked may differ; as no difference was seen, the interval "
-            "takes each of them to be as large as it can be. Where differences were seen, it takes others to be as "
-            "large as the largest of them: a small one, as in one of two repeats, makes it narrower. too few: too few "
-            "tasks to tell; the number in brackets says about how many would be enough.",
-            *_causes(found),
-        ]
-        title = f"{prefix}Paired comparison, {words.format(found[0].against)}"
-        yield Table(title, ("", "difference", "changed", "p", "verdict"), rows, notes)
+        title = f"{prefix}Paired comparison, {KINDS[kind].format(found[0].against)}"
+        yield Table(title, ("", "difference", "changed", "p", "verdict"), rows, [*legend, *_causes(found)])
+        legend = []
+
+
+def _comparison_legend(margin: float) -> str:
+    return (
+        "difference: the mean over tasks, with its 95 % interval. changed: tasks on which the two differ. p is "
+        f"adjusted over all comparisons that are made at once. equivalent: within {margin:g}. identical: the "
+        "same on every task asked. Tasks that were not asked may differ; as no difference was seen, the interval "
+        "takes each of them to be as large as it can be. Where differences were seen, it takes others to be as "
+        "large as the largest of them: a small one, as in one of two repeats, makes it narrower. too few: too few "
+        "tasks to tell; the number in brackets says about how many would be enough."
+    )
 
 
 def _causes(found: Sequence[PublishedFinding]) -> Iterator[str]:
@@ -238,7 +254,7 @@ def _losses(run: RunNumbers, prefix: str) -> Iterator[Table]:
         "Each expected call of each trial is counted once, at the first stage that it did not pass. Every lost call, "
         "with its reason, stands in losses.csv.",
         *([f"{UNCALLED}: unsolved trials of tasks that expect no call, and so have none to lose."] if uncalled else []),
-        *(f"{reason}: {n} calls" for reason, n in _reasons(run)),
+        *(f"{reason}: {n} {'call' if n == 1 else 'calls'}" for reason, n in _reasons(run)),
     ]
     yield Table.of(f"{prefix}{LOST}", ("", "expected", *stages, USED, *([UNCALLED] if uncalled else [])), rows, notes)
 

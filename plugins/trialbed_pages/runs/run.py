@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from trialbed.report import FactorEffects, Integrity
+from trialbed.report import FactorEffects, Integrity, fault_note
 from trialbed.report.comparison import (
     ComparedRun,
     Ranks,
@@ -95,6 +95,11 @@ class RunPage:
     def scores(self) -> list[str]:
         """The scores that can be chosen."""
         return self.figures.quality or [self.score]
+
+    @property
+    def fault_note(self) -> str:
+        """The faults that were put in on purpose; empty where there are none."""
+        return fault_note(self.run.config.faults)
 
     @property
     def is_inline(self) -> bool:

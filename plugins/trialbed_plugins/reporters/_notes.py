@@ -13,6 +13,7 @@ from trialbed.report import (
     Success,
     Summary,
     Tokens,
+    fault_note,
     how_to_complete,
     percent,
     reason_lines,
@@ -36,6 +37,7 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
     """Yield the notes that belong beside the figures."""
     shown = telling_names(columns)
     summaries = [column.summary for column in columns]
+    yield from _on_faults(columns)
     yield from _on_missing(summaries, shown)
     if shown:
         yield f"[low, high]: {percent(LEVEL)} interval. Times and tokens: mean / median, or the median."
@@ -68,12 +70,19 @@ def _rate_text(rate: TokenRate) -> str:
 
 def brief_notes(columns: Sequence[Column]) -> Iterator[str]:
     """Yield the notes without which a few figures would mislead: on what is missing, failed or void."""
+    yield from _on_faults(columns)
     yield from _on_missing([column.summary for column in columns], telling_names(columns))
     for column in columns:
         summary = column.summary
         void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
         notes = [*reason_lines(summary), *(void if summary.integrity.void else ()), *_on_integrity(summary.integrity)]
         yield from (f"{column.name}: {note}" for note in notes)
+
+
+def _on_faults(columns: Sequence[Column]) -> Iterator[str]:
+    """Yield the faults that were put in."""
+    if note := fault_note(columns[0].summary.run.config.faults):
+        yield f"{note}."
 
 
 def run_legend(columns: Sequence[Column]) -> Iterator[str]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
+import pytest
 from support.cases import for_each
 from support.stored_runs import NEW, run
 
 from trialbed.records import EndpointInfo
-from trialbed.report import run_title
+from trialbed.report import fault_note, run_title
 
 TITLES = {
     ("reference",): "reference with scripted:wrong-args on 3 queries (mini)",
@@ -31,6 +33,25 @@ def test_a_title_says_what_was_compared(frameworks: tuple[str, ...]) -> None:
     config = made.config.model_copy(update={"query_ids": (1, 2, 3), "repeat": 1, "test_set": "mini"})
     config = config.model_copy(update={"model": "scripted:wrong-args"})
     assert run_title(made.model_copy(update={"config": config})) == TITLES[frameworks]
+
+
+@pytest.mark.parametrize(("rate", "said"), [(0.25, ", with injected faults"), (0, "")])
+def test_a_title_says_that_faults_were_injected(rate: float, said: str) -> None:
+    made = run(NEW, datetime(2026, 1, 1, tzinfo=UTC), ("reference",))
+    config = made.config.model_copy(update={"faults": f'{{"tools": {{"rate": {rate}}}}}'})
+    assert run_title(made.model_copy(update={"config": config})).endswith(f"({config.test_set}){said}")
+
+
+def test_the_note_on_faults_says_how_often_there_were_which() -> None:
+    plan = {"tools": {"rate": 0.3, "faults": ["error", "rate_limit"]}, "model": {"rate": 0.1, "faults": ["empty"]}}
+    assert fault_note(json.dumps(plan)) == (
+        "Faults were put in on purpose: 30 % of the calls of tools (error, rate limit); "
+        "10 % of the requests to the model (empty)"
+    )
+    assert fault_note(json.dumps({"model": plan["model"]})) == (
+        "Faults were put in on purpose: 10 % of the requests to the model (empty)"
+    )
+    assert fault_note(None) == ""
 
 
 @for_each("pairs", ENDPOINTS)

@@ -90,6 +90,35 @@ def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out(
     assert noise.endswith("they differ by up to 50 points.")
 
 
+def test_injected_faults_are_named_in_the_title_and_in_the_first_sentences() -> None:
+    faulty = run(faults='{"tools": {"rate": 0.25, "faults": ["error"]}}')
+    assert title_of([run(), faulty]).endswith("(harbour), with injected faults")
+    assert lead_of(faulty)[1] == "Faults were put in on purpose: 25 % of the calls of tools (error)."
+
+
+def test_a_title_names_several_models_as_one_reads_them_out() -> None:
+    runs = [run().model_copy(update={"model": model}) for model in ("small", "large", "huge")]
+    assert "with small, large and huge on 2 tasks" in title_of(runs)
+
+
+def test_comparisons_stand_by_their_scores_and_are_explained_once() -> None:
+    found = [
+        finding(label, "worse", kind).model_copy(update={"score": score})
+        for kind in ("reference", "profile")
+        for label in ("a", "b")
+        for score in ("sopr_score", "api_call_score")
+    ]
+    tables = parts_of(run().model_copy(update={"findings": tuple(found)}), figures_of(run()))
+    first, second = (one for one in tables if isinstance(one, Table) and "Paired" in one.title)
+    assert [row.label for row in first.rows] == [
+        "solved: a",
+        "solved: b",
+        "expected Apis called: a",
+        "expected Apis called: b",
+    ]
+    assert (len(first.notes), len(second.notes)) == (1, 0)
+
+
 def test_runs_are_named_by_their_models_where_that_is_enough() -> None:
     other = run("second").model_copy(update={"model": "local:large"})
     assert names_of([run()]) == [""]
@@ -178,6 +207,15 @@ def test_the_numbers_of_a_task_that_states_its_calls_are_as_ever() -> None:
     ("other", "why"),
     [
         (run(dataset="d2"), "its tasks are others: harbour d2, not harbour d1"),
+        (run().model_copy(update={"queries": run().queries[:1]}), "its tasks are 1 of the dataset, not 2"),
+        (
+            run().model_copy(
+                update={"queries": tuple(PublishedQuery(query=one, text="?", tools=3, calls=1) for one in "bc")}
+            ),
+            "its tasks are 2 of the dataset, other ones",
+        ),
+        (run().model_copy(update={"queries": run().queries[::-1]}), ""),
+        (run(faults="{}"), "it has injected faults"),
         (run(judge="gpt"), "its judge is gpt, not rule"),
         (run(temperature=0.3), "its temperature is 0.3, not the usual one"),
         (run(seed=7), ""),

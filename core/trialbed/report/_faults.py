@@ -1,0 +1,30 @@
+"""A sentence on the faults that a run puts in on purpose, without which its results would mislead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from trialbed.records import FaultPlan, read_fault_plan
+from trialbed.report._conclusion import percent
+
+
+def fault_note(plan: str | None) -> str:
+    """Return how often which faults were put in, by a run's plan; empty where there are none.
+
+    Raises:
+        UsageError: it is no plan.
+    """
+    return "" if plan is None else "; ".join(_parts(read_fault_plan(plan)))
+
+
+def _parts(plan: FaultPlan) -> Iterator[str]:
+    beginning = "Faults were put in on purpose: "
+    if plan.tools is not None and plan.tools.rate:
+        yield f"{beginning}{percent(plan.tools.rate)} of the calls of tools{_kinds(plan.tools.faults)}"
+        beginning = ""
+    if plan.model is not None and plan.model.rate:
+        yield f"{beginning}{percent(plan.model.rate)} of the requests to the model{_kinds(plan.model.faults)}"
+
+
+def _kinds(names: Sequence[str]) -> str:
+    return f" ({', '.join(name.replace('_', ' ') for name in names)})"
