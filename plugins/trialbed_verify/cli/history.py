@@ -107,7 +107,11 @@ def _list(model: str | None, store: str | None, *, as_json: bool) -> int:
     known: list[tuple[str, str]] = []
     if store is not None or Path(store_file()).exists():
         with open_store(store) as reader:
-            known = [pair for pair in known_vendors(reader) if model in (None, pair[0])]
+            known = list(known_vendors(reader))
+    models = dict.fromkeys(one for one, _ in known)
+    if model is not None and models and model not in models:
+        raise click.UsageError(f"no verification of the model {model!r} was recorded; there are {', '.join(models)}")
+    known = [pair for pair in known if model in (None, pair[0])]
     if as_json:
         print_json([{"model": one, "vendor": other} for one, other in known])
         return 0
