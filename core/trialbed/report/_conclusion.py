@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trialbed.records import shown_name
 from trialbed.report._records import ScoreMean, Summary
 from trialbed.report._report import Report
-from trialbed.report.attribution import USED, Attribution
+from trialbed.report.attribution import LOST_BY, USED, Attribution
 from trialbed.report.comparison import ScoreFinding, leading_scores
 from trialbed.scoring import JUDGED
 
@@ -108,10 +108,12 @@ class Conclusion:
             return ""
         lost, most = sum(stages.values()), max(stages, key=lambda stage: stages[stage])
         words = LOSSES[most].replace("were ", "was ", 1) if stages[most] == 1 else LOSSES[most]
-        if lost == 1:
-            return f"its one lost call {words}"
-        count = "all" if stages[most] == lost else f"{stages[most]:,} of"
-        return f"{count} {'' if count == 'all' else 'its '}{lost:,} lost calls {words}"
+        by_framework = self.lost.losers.get("framework", 0) if self.lost else 0
+        if 2 * by_framework > lost and LOST_BY.get(most, "framework") != "framework":
+            # Where the framework ended a run, or offered other tools, the stage alone would put it down to the model.
+            where = "" if lost == 1 else f", and {'all' if stages[most] == lost else f'{stages[most]:,}'} {words}"
+            return f"{_of_lost(by_framework, lost)} {'is' if lost == 1 else 'are'} put down to the framework{where}"
+        return f"{_of_lost(stages[most], lost)} {words}"
 
     def _incomplete(self) -> str:
         return f"the run is incomplete, {_trials(self.missing)} not measured" if self.missing else ""
@@ -151,6 +153,12 @@ def points(difference: float) -> str:
         return "less than 0.1 points"
     shown = f"{found:.0f}" if found >= WHOLE else f"{found:.1f}".removesuffix(".0")
     return "1 point" if shown == "1" else f"{shown} points"
+
+
+def _of_lost(count: int, lost: int) -> str:
+    if lost == 1:
+        return "its one lost call"
+    return f"all {lost:,} lost calls" if count == lost else f"{count:,} of its {lost:,} lost calls"
 
 
 def _as_half(unsure: int) -> str:

@@ -10,12 +10,13 @@ from trialbed.report.attribution._stages import (
     attribute,
 )
 from trialbed.report.attribution._trial import attribute_trial, unrequested_calls
-from trialbed.report.attribution._waterfall import LOSERS, USED, Attribution, CallCounter, FirstLoss
+from trialbed.report.attribution._waterfall import LOSERS, LOST_BY, USED, Attribution, CallCounter, FirstLoss
 
 __all__ = [
     "BY_FRAMEWORK",
     "ENDED",
     "LOSERS",
+    "LOST_BY",
     "OF_THE_OFFER",
     "STAGES",
     "USED",

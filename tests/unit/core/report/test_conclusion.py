@@ -23,9 +23,9 @@ def finding(candidate: list[float], baseline: list[float], margin: float = 0.05)
     return found
 
 
-def lost(**counts: int) -> Attribution:
+def lost(by_framework: int = 0, **counts: int) -> Attribution:
     found = {name.replace("_", " "): count for name, count in counts.items()}
-    return Attribution({stage: found.get(stage, 0) for stage in (*STAGES, USED)})
+    return Attribution({stage: found.get(stage, 0) for stage in (*STAGES, USED)}, losers={"framework": by_framework})
 
 
 def conclusion(value: float | None, **parts: Any) -> str:
@@ -72,6 +72,22 @@ def test_losses_are_counted() -> None:
     one_each = lost(api_failed=1, not_called=1)
     assert conclusion(0.0, lost=one_each).endswith("1 of its 2 lost calls was not asked for by the model.")
     assert conclusion(1.0, lost=lost(used=4)) == conclusion(1.0)
+
+
+@for_each(
+    ("found", "words"),
+    [
+        (lost(5, not_called=3, wrong_arguments=2), "all 5 lost calls are put down to the framework, and 3 were not"),
+        (lost(3, not_called=4, wrong_arguments=1), "3 of its 5 lost calls are put down to the framework, and 4 were"),
+        (lost(2, not_called=2), "all 2 lost calls are put down to the framework, and all were not asked for by"),
+        (lost(2, not_made=2), "all 2 lost calls were asked for and not made by the framework."),
+        (lost(2, trial_failed=2), "all 2 lost calls were lost in trials that failed."),
+        (lost(1, wrong_arguments=1), "its one lost call is put down to the framework."),
+        (lost(1, not_called=1, wrong_arguments=1), "1 of its 2 lost calls was not asked for by the model."),
+    ],
+)
+def test_calls_that_the_framework_lost_are_not_put_down_to_the_model(found: Attribution, words: str) -> None:
+    assert words in conclusion(0.0, lost=found)
 
 
 def test_a_share_is_0_or_100_only_where_it_is() -> None:
