@@ -6,27 +6,23 @@ import ast
 import importlib.util
 import json
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from trialbed.records import Answer
-from trialbed_adapter_lab import Harness, Latch, TrialRecord
+from trialbed_adapter_lab import CHECKS, Check, Harness, TrialRecord, check_adapter, named_agent
+from trialbed_adapter_lab.testing import AdapterConformance
 from trialbed_scripted import Response, ask, call, fail
 
 NO_COMPLETIONS = ("", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}')
 
-
-HELD = 5.0
-"""Seconds that a tool is held back at most where its caller gives up by a clock that cannot be put forward."""
-
-GIVEN_UP = 3.0
-"""Seconds after which such a caller gives up."""
+BINDING = [check for check in CHECKS if check.level_for("native") != "may"]
+"""The checks that a native profile can fail: what others see is told, and fails nothing."""
 
 
 @pytest.mark.usefixtures("no_waiting")
-class NativeTests:
+class NativeTests(AdapterConformance):
     """Tests of every native profile; a subclass names the adapter and its package.
 
     Its clients repeat requests, and wait before: in its conformance checks too they need not.
@@ -37,12 +33,18 @@ class NativeTests:
 
     package = ""
 
-    @pytest.fixture(autouse=True)
-    def _endless_tools_are_left_soon(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Let the check of a tool without an end take seconds, not a minute, in threads and with clients that wait."""
-        if "[tool_that_takes_too_long]" in request.node.name:
-            monkeypatch.setattr("trialbed.tools._tool.TOOL_TIMEOUT", GIVEN_UP)
-            monkeypatch.setattr("trialbed_adapter_lab.checks.patience.Latch", partial(Latch, HELD))
+    @pytest.mark.parametrize("check", BINDING, ids=lambda check: check.name)
+    def test_conformance(self, check: Check, request: pytest.FixtureRequest) -> None:
+        """The adapter does as the check asks, or declares that it does not."""
+        super().test_conformance(check, request)
+
+    def test_what_is_declared_of_other_checks_is_so(self) -> None:
+        agent, _ = named_agent(self.framework)
+        declared = {deviation.check for deviation in agent.deviations}
+        others = [check for check in CHECKS if check.name in declared and check not in BINDING]
+        report = check_adapter(self.framework, others)
+        outcomes = {finding.check: finding.outcome for finding in report.findings}
+        assert {check.name: outcomes[check.name] for check in others} == {check.name: "declared" for check in others}
 
     def test_the_program_stays_short(self) -> None:
         file = importlib.import_module(f"{self.package}.native").__file__
