@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -248,7 +249,7 @@ def warm_bench(folder: Path) -> str:
 
 
 def is_warm(process: psutil.Process) -> bool:
-    """Whether programs are forked from this child of the test, which is no program that a test has started."""
+    """Whether it was forked, not executed."""
     return __file__ in process.cmdline()
 
 
@@ -259,16 +260,21 @@ def read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 @cache
 def _forking() -> str:
-    """The address of this process's own forking process, which ends with it."""
+    """The address of the process that programs are forked from: one for all workers of a run, which ends with it."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    owner = os.getppid() if run else os.getpid()
     # An abstract address: no file is left.
-    address = f"trialbed-warm-{os.getpid()}-{secrets.token_hex(8)}"
-    process = subprocess.Popen([sys.executable, __file__, address], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    with process.stdout:
-        assert process.stdout.readline(), "the process that programs are forked from did not start"
-    atexit.register(process.wait)
-    atexit.register(process.kill)
+    address = f"trialbed-warm-{owner}-{run or secrets.token_hex(8)}"
+    with open(__file__) as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # of several workers one starts it, and the others wait
+        if not _listens(address):
+            subprocess.run([sys.executable, __file__, address, str(owner)], env=ENVIRONMENT, check=True)
     return address
+
+
+def _listens(address: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex("\0" + address) == 0
 
 
 class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
@@ -277,7 +283,7 @@ class _Server(socketserver.ForkingMixIn, socketserver.UnixStreamServer):
 
     def service_actions(self) -> None:
         super().service_actions()
-        if os.getppid() != PARENT:
+        if not psutil.pid_exists(OWNER):
             os._exit(0)
 
 
@@ -286,6 +292,8 @@ class _Handler(socketserver.BaseRequestHandler):
 
     def handle(self) -> None:
         request, streams, _, _ = socket.recv_fds(self.request, LONGEST_REQUEST, 3)
+        if not request:
+            return  # a look whether this process is there
         while not request.endswith(b"\n"):
             request += self.request.recv(LONGEST_REQUEST)
         pid = os.fork()
@@ -373,11 +381,12 @@ def _serve(address: str) -> None:
     gc.collect()
     gc.freeze()
     with _Server("\0" + address, _Handler) as server:
-        os.write(1, b"ready\n")
+        if os.fork():
+            os._exit(0)  # it listens: who started it goes on
         server.serve_forever(poll_interval=1)
 
 
 if __name__ == "__main__":
-    PARENT = os.getppid()
+    OWNER = int(sys.argv[2])
     sys.path[0] = ""
     _serve(sys.argv[1])

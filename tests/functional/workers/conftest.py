@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from support.warm import is_warm
 
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
 from trialbed_adapter_lab.hostile import install_hostile_adapter
@@ -70,14 +69,9 @@ def nothing_left(tmp_path: Path) -> Iterator[None]:
     began = time.time()
     yield
     # Others that were there, such as a database's, may end meanwhile or lose their parent.
-    assert [child for child in _children(own) if child.create_time() >= began] == []
+    assert [child for child in own.children(recursive=True) if child.create_time() >= began] == []
     assert own.num_fds() <= before
     assert _started_by_workers(tmp_path) == []
-
-
-def _children(own: psutil.Process) -> list[psutil.Process]:
-    direct = [child for child in own.children() if not is_warm(child)]
-    return [*direct, *(found for child in direct for found in child.children(recursive=True))]
 
 
 def _started_by_workers(tmp_path: Path) -> list[psutil.Process]:
