@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from trialbed.records import Rating, Score, shown_name
 from trialbed.report import run_title
 from trialbed.report.inspection import api_name, as_text, end_text, expectation_lines, reason_text
-from trialbed.views import UNKNOWN, compact, number, printable, screen_drawing, style_sheet
+from trialbed.views import compact, number, printable, screen_drawing, style_sheet
 from trialbed.wire.redaction import redact
 from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
 from trialbed_pages.runs.plots import mean_text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-SIGNS = {"right": "✓", "part": "◐", "wrong": "✗", "none": UNKNOWN}
+SIGNS = {"right": "✓", "part": "◐", "wrong": "✗", "none": "\N{EN DASH}"}
 """The sign in a cell of the grid, beside its colour."""
 
 
@@ -51,10 +51,10 @@ def multiline(text: object) -> str:
 
 
 def breakable(text: object) -> Markup:
-    """Return a framework's name that a narrow column may break before its profile and its release."""
+    """Return a framework's name that a narrow column may break before its profile, its release and its level."""
     from markupsafe import Markup, escape
 
-    parts = re.split(r"(?<=:)|(?===)|(?<=/)", printable(str(text)))
+    parts = re.split(r"(?<=[:/])|(?===)|(?=@)", printable(str(text)))
     return Markup("<wbr>").join(escape(part) for part in parts)
 
 

@@ -111,7 +111,7 @@ class Conclusion:
         by_framework = self.lost.losers.get("framework", 0) if self.lost else 0
         if 2 * by_framework > lost and LOST_BY.get(most, "framework") != "framework":
             # Where the framework ended a run, or offered other tools, the stage alone would put it down to the model.
-            where = "" if lost == 1 else f", and {'all' if stages[most] == lost else f'{stages[most]:,}'} {words}"
+            where = "" if lost == 1 else f", and {_all(lost) if stages[most] == lost else f'{stages[most]:,}'} {words}"
             return f"{_of_lost(by_framework, lost)} {'is' if lost == 1 else 'are'} put down to the framework{where}"
         return f"{_of_lost(stages[most], lost)} {words}"
 
@@ -158,7 +158,13 @@ def points(difference: float) -> str:
 def _of_lost(count: int, lost: int) -> str:
     if lost == 1:
         return "its one lost call"
-    return f"all {lost:,} lost calls" if count == lost else f"{count:,} of its {lost:,} lost calls"
+    if count == lost:
+        return f"{_all(lost)}{'' if lost == 2 else f' {lost:,}'} lost calls"
+    return f"{count:,} of its {lost:,} lost calls"
+
+
+def _all(count: int) -> str:
+    return "both" if count == 2 else "all"
 
 
 def _as_half(unsure: int) -> str:

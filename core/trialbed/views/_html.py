@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from trialbed.views._bars import BarPlot, Timeline
 from trialbed.views._curves import DistributionPlot
 from trialbed.views._disclosures import Disclosures, Folded
-from trialbed.views._figures import compact, printable
+from trialbed.views._figures import UNKNOWN, compact, printable
+from trialbed.views._labels import fit_label
 from trialbed.views._plot import IntervalPlot
 from trialbed.views._scatter import ScatterPlot
 from trialbed.views._table import Table
@@ -94,6 +95,11 @@ def svg_file(plot: Plot) -> str:
     return _environment().get_template("svg/print.html").render(plot=plot, drawn=drawn)
 
 
+def figure_text(text: object) -> str:
+    """Return what stands in a cell or beside a bar of a page: a dash where nothing is known."""
+    return "\N{EN DASH}" if text == UNKNOWN else printable(str(text))
+
+
 def _kinds(parts: Sequence[Part]) -> list[tuple[str, Part]]:
     return [(_kind(part), part) for part in parts]
 
@@ -117,6 +123,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"printable": printable, "compact": compact}
+    environment.filters |= {"printable": printable, "compact": compact, "figure": figure_text, "fit": fit_label}
     environment.globals |= {"drawing": screen_drawing, "style": style_sheet, "kinds": _kinds, **WIDTHS}
     return environment

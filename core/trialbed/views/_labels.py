@@ -14,6 +14,14 @@ STEPS = (0, -1, 1, -2, 2, -3, 3)
 """Lines up or down that a label is moved at most, the nearest first."""
 
 
+def fit_label(text: str, characters: int) -> str:
+    """Return a label in this many characters: of a longer one its beginning and its end, which differs from others."""
+    if len(text) <= characters:
+        return text
+    start = characters // 3
+    return f"{text[:start]}…{text[start + 1 - characters :]}"
+
+
 class PlacedLabel(NamedTuple):
     """A label with the place of its text, and of the mark that it names."""
 

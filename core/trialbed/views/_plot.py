@@ -40,6 +40,7 @@ class IntervalPlot(RowPlot):
         limits: the ends of the axis; None is from the least to the greatest that is drawn.
         zero: where to draw a line to compare with, such as no difference.
         marks: where to draw broken lines, such as margins.
+        whole: whether there are no values but whole numbers, so that the axis has no others.
     """
 
     title: str
@@ -47,6 +48,7 @@ class IntervalPlot(RowPlot):
     limits: tuple[float, float] | None = None
     zero: float | None = None
     marks: Sequence[float] = ()
+    whole: bool = False
 
     template = "intervals"
     area, figures, row = 380, 180, 26
@@ -77,7 +79,7 @@ class IntervalPlot(RowPlot):
     @property
     def ticks(self) -> list[tuple[float, str]]:
         """The positions of round numbers on the axis, with the numbers."""
-        return self._scale.ticks
+        return [(x, number) for x, number in self._scale.ticks if not self.whole or number.isdecimal()]
 
     @property
     def description(self) -> str:

@@ -90,7 +90,7 @@ def _lines(table: Table, mark: str) -> Iterator[str]:
     if table.title:
         yield from (f"{mark} {escape_markdown(table.title)}", "")
     if table.rows:
-        yield from (_line(table.columns), _line(["---", *["---:"] * (len(table.columns) - 1)], escape=False))
+        yield from (_line(table.columns), _line(_sides(table), escape=False))
         yield from map(_line, table.lines)
         yield ""
     if len(table.notes) == 1:
@@ -102,6 +102,11 @@ def _lines(table: Table, mark: str) -> Iterator[str]:
         yield from ("<details><summary>What the figures mean</summary>", "")
         yield from (f"* {escape_markdown(note)}" for note in table.legend)
         yield from ("", "</details>", "")
+
+
+def _sides(table: Table) -> list[str]:
+    """Return the marks by which columns of words begin at the left, as labels do, and numbers end at the right."""
+    return ["---" if place in table.of_text else "---:" for place in range(len(table.columns))]
 
 
 def _line(cells: Iterable[str], *, escape: bool = True) -> str:

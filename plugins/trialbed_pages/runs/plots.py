@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trialbed.errors import UsageError
-from trialbed.records import shown_name
 from trialbed.report import read_report
 from trialbed.report.attribution import STAGES, USED
 from trialbed.views import (
@@ -23,6 +22,7 @@ from trialbed.views import (
 )
 from trialbed_pages.runs.figures import COST, TOKENS, RunFigures
 from trialbed_pages.runs.headlines import FigureMean
+from trialbed_pages.score_words import score_words
 
 NEGLIGIBLE = 0.005
 """The share of a time below which a part of it is not drawn."""
@@ -51,7 +51,7 @@ def score_plot(figures: RunFigures, score: str) -> IntervalPlot:
         mean = figures.mean(name, score)
         low, high = mean.interval[:2] if mean.interval else (None, None)
         points.append(PlotPoint(name, mean.value, low, high, mean_text(mean)))
-    return IntervalPlot(f"{shown_name(score)}, mean with its 95 % interval", points, (0.0, 1.0))
+    return IntervalPlot(f"{score_words(score)}, mean with its 95 % interval", points, (0.0, 1.0))
 
 
 def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str]) -> ScatterPlot:
@@ -71,11 +71,11 @@ def _plot_against(cost: str, figures: RunFigures, score: str, frameworks: Sequen
     marks = []
     for name in frameworks:
         mean, each = figures.mean(name, score), figures.median(name, cost)
-        text = f"{shown_name(score)} {mean_text(mean)} for {compact(each)} {unit}"
+        text = f"{score_words(score)} {mean_text(mean)} for {compact(each)} {unit}"
         ends = mean.interval[:2] if mean.interval else None
         marks.append(Mark(name, each, mean.value, text, ends))
-    title = f"{shown_name(score)} against {what} per trial"
-    return ScatterPlot(title, f"{what} per trial, median", shown_name(score), marks, y_limits=(0.0, 1.0))
+    title = f"{score_words(score)} against {what} per trial"
+    return ScatterPlot(title, f"{what} per trial, median", score_words(score), marks, y_limits=(0.0, 1.0))
 
 
 def time_plot(figures: RunFigures, frameworks: Sequence[str]) -> BarPlot:
@@ -150,5 +150,5 @@ def rank_plot(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:
         PlotPoint(name, low if low == high else None, low, high, str(low) if low == high else f"{low} to {high}")
         for name, (low, high) in ordered
     ]
-    title = f"Ranks by {shown_name(score)}; frameworks overlap where no difference is shown"
-    return IntervalPlot(title, points, (0.5, len(ranks) + 0.5))
+    title = f"Ranks by {score_words(score)}; frameworks overlap where no difference is shown"
+    return IntervalPlot(title, points, (0.5, len(ranks) + 0.5), whole=True)

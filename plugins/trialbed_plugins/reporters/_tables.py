@@ -173,7 +173,8 @@ def _heading(report: Report) -> str:
     """The subject and the settings of a run, which are the same for every framework."""
     config = report.run.config
     queries = "1 query" if len(config.query_ids) == 1 else f"{len(config.query_ids)} queries"
-    models = " and ".join(config.models)
+    *first, last = config.models or ("",)
+    models = f"{', '.join(first)} and {last}" if first else last
     return (
         f"{config.test_set}: {queries}, model {models}, judge {config.judge}, selector {config.selector}, "
         f"seed {config.seed}, run {report.run.run_id}"

@@ -125,9 +125,9 @@ class Gates:
         return list(_by_chance(candidate))
 
     def _missing(self, candidate: VendorMetrics, metrics: Collection[str]) -> Iterator[str]:
-        for metric in METRICS:
-            if metric in metrics and candidate.metrics[metric].value is None:
-                yield f"{metric} is missing"
+        missing = [metric for metric in METRICS if metric in metrics and candidate.metrics[metric].value is None]
+        if missing:
+            yield f"no figure for {', '.join(METRICS[metric].label.partition(',')[0] for metric in missing)}"
 
     def _unreliable(self, candidate: VendorMetrics) -> Iterator[str]:
         rate = candidate.metrics["success_rate"].value

@@ -23,7 +23,7 @@ from trialbed.views import (
     estimate,
 )
 from trialbed_verify.comparison import QUANTILES, Results, read_one
-from trialbed_verify.findings import PROTOCOL_ERRORS
+from trialbed_verify.findings import KINDS, PROTOCOL_ERRORS
 from trialbed_verify.publication import Source, examples_of_failures, examples_of_findings, read_source
 from trialbed_verify.verification.results import CaseRate, ResultRow
 from trialbed_verify.views import VendorSuites, moment, suite_tables
@@ -151,7 +151,7 @@ def _kinds(title: str, vendors: Sequence[VendorFile], counted: Callable[[VendorF
         TableRow(kind, tuple(str(found.get(kind) or "") for found in counts), alarming=True)
         for kind, _ in total.most_common()
     ]
-    meanings = [f"{row.label}: {PROTOCOL_ERRORS[row.label]}." for row in rows if row.label in PROTOCOL_ERRORS]
+    meanings = [f"{row.label}: {KINDS[row.label].meaning}." for row in rows if row.label in KINDS]
     return Table(title, ("kind", *(one.label for one in vendors)), rows, meanings if rows else ["None."])
 
 

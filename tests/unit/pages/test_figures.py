@@ -36,7 +36,7 @@ def test_a_figure_is_of_the_format_of_its_name_and_the_same_each_time(stored: Pa
 def test_a_figure_stands_alone_and_names_its_frameworks_and_values(stored: Path, kind: str) -> None:
     drawing = ElementTree.fromstring(draw(stored, kind, stored.parent / "figure.svg", "api_call_score"))
     text = "".join(drawing.itertext())
-    for expected in ("reference", "langgraph:native", "wall time" if kind == "latency" else "api_call_score"):
+    for expected in ("reference", "langgraph:native", "wall time" if kind == "latency" else "expected Apis called"):
         assert expected in text
     assert "font:" in text, "the style is in the file"
 

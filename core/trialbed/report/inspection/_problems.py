@@ -172,7 +172,9 @@ def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> 
         if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
             continue
         details = () if found.gold.arguments is None else (("expected", as_text(found.gold.arguments)),)
-        yield TrialProblem("expected", f"{'/'.join(filter(None, pair))}: {found.lost}: {found.reason}", details)
+        # The failure itself stands first of all.
+        reason = found.reason.partition(" (")[0] if found.lost == "trial failed" else found.reason
+        yield TrialProblem("expected", f"{'/'.join(filter(None, pair))}: {found.lost}: {reason}", details)
 
 
 def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:

@@ -83,7 +83,7 @@ def test_columns_of_words_begin_at_the_left_and_numbers_end_at_the_right() -> No
     text = html_page("A run", [Table.of("t", ("", "verdict", "p"), [("a", "too few (60)", "0.125"), ("b", "-", "-")])])
     assert '<th scope="col" class="left">verdict</th><th scope="col">p</th>' in text
     assert '<td class="left">too few (60)</td><td>0.125</td>' in text
-    assert '<td class="left">-</td><td>-</td>' in text
+    assert '<td class="left">\N{EN DASH}</td><td>\N{EN DASH}</td>' in text
 
 
 def test_nothing_that_is_said_is_more_than_text() -> None:

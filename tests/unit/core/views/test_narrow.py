@@ -103,3 +103,15 @@ def _box(label: PlacedLabel) -> tuple[float, float, float, float]:
 
 def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def test_a_label_without_room_keeps_the_end_that_differs() -> None:
+    names = [f"langgraph:native@scripted:{policy}" for policy in ("partial", "bad-json")]
+    plot = BarPlot("times", [Bar(name, {"model": 1.0}) for name in names])
+    texts = re.findall(r"<text[^>]*>(lang[^<]*)</text>", svg(plot, "x"))
+    assert texts == ["langgrap…scripted:partial", "langgrap…cripted:bad-json"]
+
+
+def test_a_mark_that_is_not_drawn_is_said_to_be_unknown() -> None:
+    plot = ScatterPlot("cost", "tokens", "score", [Mark("one", 100.0, 1.0), Mark("two", None, 1.0)])
+    assert [text for text, _, _ in plot.legend] == ["1 one", "2 two: not known"]

@@ -25,9 +25,7 @@ def test_a_dead_vendor_ranks_nowhere(candidate: Any) -> None:
     assert names(found["ranked"]) == ["good"]
     assert names(found["not_ranked"]) == ["dead"]
     assert found["not_ranked"][0]["reasons"] == [
-        "tps is missing",
-        "ttft_ms is missing",
-        "avg_token is missing",
+        "no figure for TPS, TTFT, tokens",
         "success rate 0.0000 is below 0.9",
     ]
     assert "rank" not in found["not_ranked"][0]
@@ -60,7 +58,7 @@ def test_who_is_not_ranked_changes_nobodys_score(candidate: Any) -> None:
 def test_a_missing_metric_is_no_rank(candidate: Any, metric: str) -> None:
     found = standing(candidate("good"), candidate("gap", **{metric: None}))
     assert names(found["ranked"]) == ["good"]
-    assert found["not_ranked"][0]["reasons"] == [f"{metric} is missing"]
+    assert found["not_ranked"][0]["reasons"] == [f"no figure for {METRICS[metric].label.removesuffix(', ms')}"]
 
 
 def test_the_gates_can_be_set(candidate: Any) -> None:

@@ -75,7 +75,7 @@ def test_decisions_that_have_nothing_to_do_with_the_baselines_come_last(file: Ma
 def test_a_vendor_that_only_runs_into_its_limit_is_not_ranked(file: MakeFile, tmp_path: Path) -> None:
     cut = str(own_file(tmp_path / "cut.jsonl", ["other"] * CASES))
     found = ranked(file("official"), file("faithful"), cut)
-    assert by_vendor(found, "not_ranked")["cut"]["reasons"] == ["schema_accuracy is missing"]
+    assert by_vendor(found, "not_ranked")["cut"]["reasons"] == ["no figure for schema"]
 
 
 def test_a_vendor_that_breaks_the_protocol_is_not_ranked(file: MakeFile, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_the_baselines_f1_is_its_own_or_one_by_convention(file: MakeFile) -> Non
 def test_a_baseline_that_answers_nothing_has_no_f1_to_be_had_by_convention(file: MakeFile) -> None:
     dead = by_vendor(ranked(file("official", failing=1.0), file("faithful")), "not_ranked")["official"]
     assert (dead["metrics"]["f1"]["value"], dead["notes"]) == (None, [])
-    assert "f1 is missing" in dead["reasons"]
+    assert dead["reasons"][0].startswith("no figure for F1, ")
 
 
 def test_a_failure_is_a_missed_call(file: MakeFile) -> None:
