@@ -16,7 +16,7 @@ FENCES = re.compile("`+")
 FORMULA = re.compile(r"[=@\t]|[+-](?![\d.]+$).")
 """The beginnings of formulas; a number with its sign is none."""
 
-SPECIAL = re.compile(r"([\\`*_<|]|\](?=\())")
+SPECIAL = re.compile(r"([\\`*_|]|\](?=\())")
 
 
 def markdown(parts: Iterable[Table | Disclosures | Folded], *, level: int = 2) -> str:
@@ -38,7 +38,8 @@ def fill_between(page: str, text: str, begin: str, end: str) -> str | None:
 
 def escape_markdown(text: str) -> str:
     """A text that Markdown shows as it is."""
-    return SPECIAL.sub(r"\\\1", printable(text))
+    # Not every Markdown takes a backslash before the beginning of a tag.
+    return SPECIAL.sub(r"\\\1", printable(text)).replace("<", "&lt;")
 
 
 def csv_text(records: Sequence[Mapping[str, Any]]) -> str:

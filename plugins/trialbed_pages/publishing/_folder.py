@@ -37,6 +37,9 @@ PAGE = "index.html"
 TEXT = "results.md"
 LOSSES = "losses.csv"
 FIGURES = "figures"
+WIDTH = 60
+"""Characters of a line of a command in Markdown, before the value of its last option."""
+
 RESULT = 3
 """Sections of a run that stand before the words about it."""
 
@@ -213,8 +216,23 @@ def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     lines = [f"# {escape_markdown(title_of(runs))}\n", *(f"{escape_markdown(line)}\n" for line in _lead(runs))]
     for part, file in _sections(manifest, runs):
         lines.append(f"![{escape_markdown(part.title)}]({file})\n" if not isinstance(part, Table) else markdown([part]))
-    lines += ["## To make it again\n", f"```console\n{_commands(manifest.runs)}\n```\n"]
+    commands = "\n".join(map(_fold_command, _commands(manifest.runs).split("\n")))
+    lines += ["## To make it again\n", f"```console\n{commands}\n```\n"]
     return "\n".join(lines)
+
+
+def _fold_command(line: str) -> str:
+    """Return a command on as many lines as it needs, each option beside its value."""
+    if not line.startswith("$"):
+        return line
+    lines = ["$"]
+    for word in shlex.split(line[2:]):
+        quoted = shlex.quote(word)
+        if word.startswith("--") and len(lines[-1]) + len(quoted) > WIDTH:
+            lines.append(quoted)
+        else:
+            lines[-1] += f" {quoted}"
+    return " \\\n    ".join(lines)
 
 
 def _lead(runs: Sequence[RunNumbers]) -> list[str]:

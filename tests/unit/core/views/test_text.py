@@ -11,6 +11,13 @@ def test_a_table_is_a_section_with_its_notes_as_a_list() -> None:
     )
 
 
+def test_words_begin_at_the_left_and_numbers_end_at_the_right() -> None:
+    table = Table.of(
+        "", ("", "model", "solved", "p"), [("a", "small", "0.5 [0.4, 0.6]", ""), ("b", "large", "none", "-")]
+    )
+    assert markdown([table]).splitlines()[1] == "| --- | --- | ---: | ---: |"
+
+
 def test_a_single_note_is_a_paragraph_and_no_title_no_heading() -> None:
     assert markdown([Table("", notes=["Measured today."]), Table("Notes", notes=["One."])], level=3) == (
         "Measured today.\n\n### Notes\n\nOne.\n"
@@ -19,7 +26,7 @@ def test_a_single_note_is_a_paragraph_and_no_title_no_heading() -> None:
 
 def test_nothing_that_is_said_breaks_the_page() -> None:
     text = markdown([Table("t", notes=["`a` <b> *c* [d](e) | \\ \x1b[31m"])])
-    assert text.splitlines()[2] == "\\`a\\` \\<b> \\*c\\* [d\\](e) \\| \\\\ ?[31m"
+    assert text.splitlines()[2] == "\\`a\\` &lt;b> \\*c\\* [d\\](e) \\| \\\\ ?[31m"
 
 
 def test_a_text_takes_its_place_on_a_page_and_a_page_without_one_is_told() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import re
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -50,6 +51,19 @@ def test_pages_and_figures_follow_from_the_numbers_and_the_manifest(folder: Path
     made = made_files(evidence, read_numbers(folder, there))
     assert {name: (folder / name).read_bytes() for name in there.made} == made
     assert set(there.kept) == {*EVIDENCE}
+
+
+def test_the_commands_of_a_folder_are_folded_as_a_shell_reads_them_and_say_what_cannot_be_made_again() -> None:
+    faults = '{"tools": {"rate": 0.5}, "seed": 1, "model": {"rate": 0.25, "faults": ["empty"]}} --x'
+    arguments = ("--framework", "mine", "--faults", faults, "--judge", "rule", "--seed", "0")
+    source = manifest().runs[0].model_copy(update={"arguments": arguments, "cannot": "it used programs"})
+    shown = manifest().model_copy(update={"runs": (source,)})
+    text = made_files(shown, [run()])["results.md"].decode().partition("```console\n")[2].partition("\n```")[0]
+    reason, _, command = text.partition("\n$ ")
+    assert reason == "# first cannot be made again from these files alone: it used programs"
+    assert "\\\n" in command
+    whole = ["bench", "run", "--dataset", source.dataset, "--model", source.model, *arguments]
+    assert shlex.split(command.replace("\\\n", "")) == whole
 
 
 def test_a_changed_or_missing_file_is_refused_by_its_name_and_the_folder_is_not_replaced(folder: Path) -> None:

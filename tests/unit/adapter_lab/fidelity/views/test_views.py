@@ -202,7 +202,7 @@ def test_a_busy_machine_is_told() -> None:
 def test_markdown_cannot_be_broken_by_what_a_framework_says() -> None:
     evil = FrameworkFidelity(framework="x", missing=(Missing(part="", reason="| a | `b` <c> [d](e)\x1b[31m"),))
     text = markdown(report(whole(), evil))
-    assert "\\| a \\| \\`b\\` \\<c> [d\\](e)?[31m" in text
+    assert "\\| a \\| \\`b\\` &lt;c> [d\\](e)?[31m" in text
 
 
 def test_the_report_takes_its_place_on_a_page() -> None:
