@@ -114,7 +114,7 @@ PLANS = ((1, 1), (1, 3), (3, 3), (5, 5), (10, 10), (3, 10), (5, 3), (10, 5))
 
 def verdict(differences: list[float]) -> PairedVerdict:
     p = paired_test(differences, draws=499).p
-    return paired_verdict(differences, paired_interval(differences, unseen=UNSEEN), p, MARGIN)
+    return paired_verdict(paired_interval(differences, unseen=UNSEEN), p, MARGIN, changed=any(differences))
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,13 @@ def _step(sizes: NDArray[Any]) -> float:
     return 0.0
 
 
-def mean_estimate(values: NDArray[Any], *, resamples: int = RESAMPLES, seed: int = 0) -> Estimate:
+def mean_estimate(
+    values: NDArray[Any],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    order: Callable[[], NDArray[Any]] | None = None,
+) -> Estimate:
     """Return a mean with its percentile interval of the bootstrap.
 
     Cases are drawn where there are 2,000 or fewer. With more, the ends are the quantiles that the distribution of the
@@ -81,21 +88,26 @@ def mean_estimate(values: NDArray[Any], *, resamples: int = RESAMPLES, seed: int
 
     Args:
         values: one per case; at least one.
+        order: gives the places of the values in the order in which they are drawn, where that is another.
     """
     import numpy as np
 
     # Rounded once, so that the mean of equal values is their value.
-    mean = fmean(values.tolist())
+    mean = fmean(values)
     ends = _mean_limit(values, mean) if len(values) > LARGE else None
     if ends is not None:
         return Estimate(mean, ends, len(values))
+    values = values if order is None else values[order()]
     bootstrap = CaseBootstrap(len(values), resamples, seed)
     return bootstrap.estimate(lambda total, count: total / count, values, np.ones_like(values))
 
 
 def _mean_limit(values: NDArray[Any], mean: float) -> Interval | None:
     """Return the interval by the expansion; None where the mean is too skewed for it."""
-    n, apart = len(values), values - mean
+    import numpy as np
+
+    # In one order, so that sums are rounded alike wherever the values come from.
+    n, apart = len(values), np.sort(values) - mean
     second, third, fourth = (float((apart**power).mean()) for power in (2, 3, 4))
     if second == 0:
         return Interval(mean, mean)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from statistics import NormalDist, fmean
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, repeat
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from trialbed.statistics._intervals import Interval
@@ -57,7 +58,7 @@ def paired_test(
         draws, seed: of the permutation test.
         of_amounts: whether they are of tokens, times and the like, of which no case is won or lost.
     """
-    counts = Counter(differences if isinstance(differences, Mapping) else map(float, differences))
+    counts = count_values(differences)
     if counts.keys() <= {-1.0, 0.0, 1.0} and not of_amounts:
         up, down = counts[1.0], counts[-1.0]
         return PairedTest("McNemar", mcnemar(down, up), up, down)
@@ -68,17 +69,17 @@ def paired_test(
 
 
 def paired_verdict(
-    differences: Iterable[float], interval: Interval, p: float, margin: float, *, alpha: float = 0.05
+    interval: Interval, p: float, margin: float, *, alpha: float = 0.05, changed: bool = True
 ) -> PairedVerdict:
     """Return the verdict on the second condition; ``too few`` stands for too few cases for a verdict.
 
     Args:
-        differences: the values that occur; at least one.
-        interval: of their mean, which allows for cases that were not seen and differ by more (``UNSEEN``).
+        interval: of the mean difference, which allows for cases that were not seen and differ by more (``UNSEEN``).
         p: of the test that the mean is 0, adjusted for others that are made together.
         margin: the largest difference that does not matter.
+        changed: whether any case differs.
     """
-    if not any(differences):
+    if not changed:
         return "identical"
     # The permutation test alone finds too much where few cases lose a lot and many gain little.
     if p < alpha and not interval.low <= 0 <= interval.high:
@@ -137,9 +138,49 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
     return (reached + 1) / (draws + 1)
 
 
-def queries_needed(
-    differences: Sequence[float], margin: float, *, comparisons: int = 1, power: float = 0.8
-) -> int | None:
+class Spread(NamedTuple):
+    """The differences of queries, as far as the number of queries that a verdict needs depends on them.
+
+    Attributes:
+        queries: how many there are.
+        changed: the share of them that is not 0.
+        deviation: the standard deviation of the differences and two more, of which one is as large as the largest.
+    """
+
+    queries: int
+    mean: float
+    changed: float
+    deviation: float
+
+    @classmethod
+    def of(cls, differences: Sequence[float] | Mapping[float, int] | NDArray[Any]) -> Spread:
+        """Return the spread of differences, one per query, or how often each occurs; at least one."""
+        counts = count_values(differences)
+        queries = counts.total()
+        squares = math.fsum(_each(counts, lambda value: value * value))
+        total = math.fsum(_each(counts, lambda value: value))
+        largest = max((value * value for value in counts if value), default=1.0)
+        mean = total / (queries + 2)
+        deviation = math.sqrt(max(0.0, (squares + largest) / (queries + 2) - mean * mean))
+        return cls(queries, total / queries, (queries - counts[0.0]) / queries, deviation)
+
+
+def count_values(values: Iterable[float] | Mapping[float, int] | NDArray[Any]) -> Counter[float]:
+    """Return how often each number occurs: few of them, mostly, however many numbers there are."""
+    if isinstance(values, Mapping):
+        return Counter(values)
+    import numpy as np
+
+    known, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    return Counter(dict(zip(known.tolist(), counts.tolist(), strict=True)))
+
+
+def _each(counts: Mapping[float, int], value_of: Callable[[float], float]) -> Iterator[float]:
+    """Yield a figure of every value as often as it occurs, so that a sum is rounded once."""
+    return chain.from_iterable(repeat(value_of(value), times) for value, times in counts.items())
+
+
+def queries_needed(spread: Spread, margin: float, *, comparisons: int = 1, power: float = 0.8) -> int | None:
     """Estimate how many queries would be enough for a verdict, if differences go on as they are.
 
     The lesser of the numbers at which a difference as large as the mean is found (two-sided, at 5 % divided by the
@@ -148,34 +189,23 @@ def queries_needed(
     edition (1988), chapter 2; and not below what an exact test of signs needs where all that changes goes one way.
 
     Args:
-        differences: one per query; at least one.
         comparisons: how many tests are made together.
 
     Returns:
         None where no number is enough: the mean is at the margin itself, and at 0.
     """
     normal = NormalDist()
-    mean = abs(fmean(differences))
-    deviation = _deviation(differences)
+    mean = abs(spread.mean)
     beta = normal.inv_cdf(power)
     alpha = 0.05 / comparisons
     sizes = [
-        ((normal.inv_cdf(1 - tail) + beta) * deviation / distance) ** 2
+        ((normal.inv_cdf(1 - tail) + beta) * spread.deviation / distance) ** 2
         for tail, distance in ((alpha / 2, mean), (0.025, margin - mean))
         if distance > TOLERANCE
     ]
     if mean > TOLERANCE:
-        changed = sum(1 for difference in differences if difference) / len(differences)
-        sizes[0] = max(sizes[0], math.log2(2 / alpha) / changed)
-    return max(len(differences) + 1, math.ceil(min(sizes))) if sizes else None
-
-
-def _deviation(differences: Sequence[float]) -> float:
-    """Return the standard deviation of the differences and two more, of which one is as large as the largest."""
-    squares = [difference * difference for difference in differences if difference]
-    n = len(differences) + 2
-    mean = math.fsum(differences) / n
-    return math.sqrt(max(0.0, (math.fsum(squares) + max(squares, default=1.0)) / n - mean * mean))
+        sizes[0] = max(sizes[0], math.log2(2 / alpha) / spread.changed)
+    return max(spread.queries + 1, math.ceil(min(sizes))) if sizes else None
 
 
 def holm(p_values: Mapping[Test, float]) -> dict[Test, float]:

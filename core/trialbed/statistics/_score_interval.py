@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from statistics import NormalDist, fmean
+from typing import TYPE_CHECKING, Any
 
 from trialbed.statistics._intervals import LEVEL, Interval
+from trialbed.statistics._paired import count_values
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 UNSEEN = 0.6
 """A query that was not seen may differ by so much, for a verdict that is to hold then too: chosen by simulation."""
@@ -25,7 +29,9 @@ MANY = 2_000
 """Values above which sums are numpy's."""
 
 
-def paired_interval(differences: Sequence[float] | Mapping[float, int], *, unseen: float = 0.0) -> Interval:
+def paired_interval(
+    differences: Sequence[float] | Mapping[float, int] | NDArray[Any], *, unseen: float = 0.0
+) -> Interval:
     """Return the interval of the mean of paired differences of scores in [0, 1].
 
     A score interval: it holds every mean from which the observed one is less than 1.96 standard errors away, where the
@@ -46,7 +52,7 @@ def paired_interval(differences: Sequence[float] | Mapping[float, int], *, unsee
             [-1, 1].
         unseen: how much queries that were not seen may differ by at least.
     """
-    counts = Counter(differences)
+    counts = count_values(differences)
     queries = counts.total()
     bound = max(_largest_change(counts, queries), unseen)
     seen = fmean(counts, counts.values())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, islice
+from itertools import chain, combinations, islice, repeat
 from statistics import fmean, variance
 from typing import TYPE_CHECKING, Any
 
@@ -77,17 +77,21 @@ class Pilot:
     """The differences between two conditions in a pilot.
 
     Attributes:
-        differences: those of each query's repeats; at least two queries.
+        kinds: the differences of a query's repeats, and how many queries have them; at least two queries, in order.
         is_certain: it is a whole population instead of a sample from one.
     """
 
-    differences: tuple[tuple[float, ...], ...]
+    kinds: tuple[tuple[tuple[float, ...], int], ...]
     is_certain: bool = False
 
     @property
     def queries(self) -> int:
         """The number of queries in the pilot; 0 where it is a whole population."""
-        return 0 if self.is_certain else len(self.differences)
+        return 0 if self.is_certain else self._count
+
+    @property
+    def _count(self) -> int:
+        return sum(times for _, times in self.kinds)
 
     @cached_property
     def repeats(self) -> float:
@@ -97,18 +101,25 @@ class Pilot:
     @cached_property
     def difference(self) -> float:
         """The mean difference of its queries, which are not rounded for it."""
-        return fmean(round(fmean(own), DIGITS) for own in self.differences)
+        return fmean(chain.from_iterable(repeat(round(fmean(own), DIGITS), times) for own, times in self.kinds))
 
     @cached_property
     def changed(self) -> float | None:
         """The share of trials that differ, where each differs by a whole point; None where some differ by less."""
-        values = [value for own in self.differences for value in own]
-        return fmean(map(abs, values)) if set(values) <= {-1.0, 0.0, 1.0} else None
+        if not self._values <= {-1.0, 0.0, 1.0}:
+            return None
+        sizes = ((sum(map(abs, own)) * times, len(own) * times) for own, times in self.kinds)
+        changed, trials = map(sum, zip(*sizes, strict=True))
+        return float(changed / trials)
 
     @cached_property
     def is_uniform(self) -> bool:
         """Whether all of its trials differ by the same, so that it shows no spread at all."""
-        return len({value for own in self.differences for value in own}) == 1
+        return len(self._values) == 1
+
+    @cached_property
+    def _values(self) -> set[float]:
+        return {value for own, _ in self.kinds for value in own}
 
     @cached_property
     def within(self) -> float:
@@ -121,7 +132,7 @@ class Pilot:
         spread = math.fsum(
             times * (mean - self.difference) ** 2 for mean, times in zip(self._means, self._times, strict=True)
         )
-        return max(0.0, spread / (len(self.differences) - 1) - self.within / self.repeats)
+        return max(0.0, spread / (self._count - 1) - self.within / self.repeats)
 
     def populations(self, count: int, repeats: int, difference: float) -> Populations:
         """Draw populations that the pilot leaves open, with this mean difference of queries.
@@ -179,13 +190,15 @@ class Pilot:
     @cached_property
     def _alike(self) -> list[tuple[tuple[float, ...], int]]:
         """The differences of queries, and of how many: of very many queries, those that are alike are taken at once."""
-        if len(self.differences) <= LARGE:
-            return [(own, 1) for own in self.differences]
-        values = {value for own in self.differences for value in own}
-        if len(values) <= 2 * FINE_STEPS:
-            return list(Counter(self.differences).items())
-        step = max(map(abs, values)) / FINE_STEPS
-        return list(Counter(tuple(_in_steps(value, step) for value in own) for own in self.differences).items())
+        if self._count <= LARGE:
+            return [(own, 1) for own, times in self.kinds for _ in range(times)]
+        if len(self._values) <= 2 * FINE_STEPS:
+            return list(self.kinds)
+        step = max(map(abs, self._values)) / FINE_STEPS
+        found: Counter[tuple[float, ...]] = Counter()
+        for own, times in self.kinds:
+            found[tuple(_in_steps(value, step) for value in own)] += times
+        return list(found.items())
 
     @cached_property
     def _times(self) -> list[int]:
@@ -208,25 +221,30 @@ class Pilot:
         return [usual if value is None else value for value in own]
 
 
-WORST_CASE = Pilot(((1.0,), (-1.0,)), is_certain=True)
+WORST_CASE = Pilot((((1.0,), 1), ((-1.0,), 1)), is_certain=True)
 """Each query is won or lost as a whole: no scores in [0, 1] vary more."""
 
 
-def pilot_of(differences: Sequence[Sequence[float]]) -> Pilot:
+def pilot_of(differences: Iterable[Sequence[float]] | Mapping[tuple[float, ...], int]) -> Pilot:
     """Return the pilot of these differences, in favour of the side that did better in it.
 
     Args:
-        differences: for each query, those of its repeats.
+        differences: for each query, those of its repeats; or how many queries have them.
 
     Raises:
         ValueError: there are fewer than two queries.
     """
-    known = [own for own in differences if own]
-    if len(known) < 2:
+    counts = Counter(differences if isinstance(differences, Mapping) else map(tuple, differences))
+    known = {own: times for own, times in counts.items() if own}
+    if sum(known.values()) < 2:
         raise ValueError("the spread of differences needs at least two queries")
-    sign = 1 if math.fsum(map(fmean, known)) >= 0 else -1
+    total = math.fsum(chain.from_iterable(repeat(fmean(own), times) for own, times in known.items()))
+    sign = 1 if total >= 0 else -1
+    found: Counter[tuple[float, ...]] = Counter()
+    for own, times in known.items():
+        found[tuple(sorted(round(sign * value, DIGITS) for value in own))] += times
     # In whichever order the trials ended, the same comparisons are drawn.
-    return Pilot(tuple(sorted(tuple(sorted(round(sign * value, DIGITS) for value in own)) for own in known)))
+    return Pilot(tuple(sorted(found.items())))
 
 
 def _choices(values: Sequence[float], repeats: int) -> Counter[float]:

@@ -220,9 +220,9 @@ def plan(sides: Sequence[Side], pairs: Sequence[tuple[Side, Side]], options: Que
 def _pilots(pairs: Sequence[tuple[Side, Side]], score: str) -> Iterator[tuple[Side | None, Side | None, Pilot]]:
     for baseline, candidate in pairs:
         found = CommonQueries(baseline, candidate).repeat_differences(score)
-        if len(found) < 2:
+        if found.total() < 2:
             raise DataError(
-                f"{baseline.name} and {candidate.name} have {len(found)} common queries with {score}; "
+                f"{baseline.name} and {candidate.name} have {found.total()} common queries with {score}; "
                 "a pilot needs at least two, and says little below ten"
             )
         yield baseline, candidate, pilot_of(found)
@@ -252,7 +252,7 @@ def _check_score(side: Side, score: str) -> None:
 def mean_per_trial(side: Side, score: str) -> float | None:
     """Return the mean of what a trial without failure takes; None where that is not known."""
     known = side.trial_values(score)
-    return fmean(known) if known else None
+    return fmean(known) if len(known) else None
 
 
 def cost_per_trial(side: Side, prices: Prices | None) -> float | None:

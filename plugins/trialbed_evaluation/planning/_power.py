@@ -100,7 +100,7 @@ def _share(
         counts = dict(comparison)
         p = paired_test(counts, draws=SIGNS).p
         interval = paired_interval(counts, unseen=UNSEEN)
-        if paired_verdict(counts, interval, p, margin, alpha=alpha) == wanted:
+        if paired_verdict(interval, p, margin, alpha=alpha, changed=any(counts)) == wanted:
             found += times
     return found / drawn.total()
 

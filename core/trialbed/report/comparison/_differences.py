@@ -290,10 +290,10 @@ def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
 def _score(name: str, common: CommonQueries, options: ComparisonOptions) -> ScoreDifference:
     baseline, candidate = common.baseline, common.candidate
     found = common.score(name)
-    means = [fmean(values.tolist()) if found.queries else None for values in (found.ours, found.theirs)]
+    means = [fmean(values) if len(found) else None for values in (found.ours, found.theirs)]
     differences = found.differences
     return ScoreDifference(
-        n=len(found.queries),
+        n=len(found),
         bounded=name in baseline.bounded,
         baseline=means[0],
         candidate=means[1],
@@ -307,7 +307,9 @@ def _score(name: str, common: CommonQueries, options: ComparisonOptions) -> Scor
 def _is_whole(side: Side, score: str, mean: float | None) -> bool:
     """Return whether a mean over queries is the one over all trials, too."""
     values = side.trial_values(score)
-    return not values if mean is None else bool(values) and math.isclose(fmean(values), mean, rel_tol=1e-9)
+    if mean is None or not len(values):
+        return mean is None and not len(values)
+    return math.isclose(fmean(values), mean, rel_tol=1e-9)
 
 
 def _score_json(found: ScoreDifference) -> dict[str, Any]:
@@ -323,10 +325,10 @@ def _score_json(found: ScoreDifference) -> dict[str, Any]:
 
 
 def _difference(found: PairedScore, options: ComparisonOptions, *, bounded: bool) -> Estimate:
-    if not found.queries:
+    if not len(found):
         return Estimate(None, None, 0)
+    values = found.differences
     if bounded:
-        values = found.differences.tolist()
         return Estimate(fmean(values), paired_interval(values), len(values))
     # In one order, so that the same trials give the same draws wherever they are read from.
-    return mean_estimate(found.differences[found.order], resamples=options.resamples, seed=options.seed)
+    return mean_estimate(values, resamples=options.resamples, seed=options.seed, order=lambda: found.order)

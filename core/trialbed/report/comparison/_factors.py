@@ -250,7 +250,7 @@ def _contrasts(judged: Sequence[tuple[_Pair, ScoreFinding]]) -> Iterator[FactorC
     finding = largest[more][1]
     for less, column in columns.items():
         wider = paired_interval(column, unseen=UNSEEN)
-        verdict = paired_verdict(column, wider, adjusted[less], finding.margin, alpha=ALPHA)
+        verdict = paired_verdict(wider, adjusted[less], finding.margin, alpha=ALPHA, changed=any(column))
         is_shown = finding.is_difference and verdict == "better"
         yield FactorContrast(more, less, fmean(column), paired_interval(column), is_shown)
 
@@ -260,7 +260,7 @@ def _turn(pair: _Pair, finding: ScoreFinding) -> dict[object, float]:
     first, other = shared_trials(pair.first, pair.other)
     found = CommonQueries(first, other).score(finding.score)
     sign = -1 if finding.difference < 0 else 1
-    return dict(zip(found.queries, (sign * found.differences).tolist(), strict=True))
+    return dict(zip(found.queries(), (sign * found.differences).tolist(), strict=True))
 
 
 def _sentence(contrast: FactorContrast, score: str) -> str:

@@ -15,6 +15,8 @@ from trialbed.statistics import (
     UNSEEN,
     Interval,
     PairedVerdict,
+    Spread,
+    count_values,
     holm,
     paired_interval,
     paired_test,
@@ -49,7 +51,7 @@ class ScoreFinding:
         wider: the interval that verdicts go by. It allows for queries that were not seen and differ by more.
         verdict: ``too few`` stands for too few queries to decide.
         needed: about how many queries would do, where there are too few.
-        differences: one per query, in the order of the queries.
+        spread: of the differences.
         comparisons: how many were tested together, for which the p-value is adjusted.
     """
 
@@ -67,7 +69,7 @@ class ScoreFinding:
     better: tuple[QueryId, ...]
     worse: tuple[QueryId, ...]
     wider: Interval
-    differences: tuple[float, ...]
+    spread: Spread
     verdict: PairedVerdict = "too few"
     needed: int | None = None
     comparisons: int = 1
@@ -181,32 +183,35 @@ def findings_by_pair(
 def _pair(common: CommonQueries, score: str, margin: float) -> ScoreFinding | None:
     """Return the figures of one score; None where no query has it on both sides."""
     found = common.score(score)
-    if not found.queries:
+    if not len(found):
         return None
-    column = found.differences.tolist()
+    differences = found.differences
+    counts = count_values(differences)
     return ScoreFinding(
         baseline=common.baseline.name,
         candidate=common.candidate.name,
         score=score,
-        n=len(column),
-        baseline_mean=fmean(found.ours.tolist()),
-        candidate_mean=fmean(found.theirs.tolist()),
-        difference=fmean(column),
-        interval=paired_interval(column),
-        p=paired_test(column).p,
+        n=len(found),
+        baseline_mean=fmean(found.ours),
+        candidate_mean=fmean(found.theirs),
+        difference=fmean(differences),
+        interval=paired_interval(counts),
+        p=paired_test(differences).p,
         p_adjusted=1.0,
         margin=margin,
-        better=tuple(query for query, difference in zip(found.queries, column, strict=True) if difference > 0),
-        worse=tuple(query for query, difference in zip(found.queries, column, strict=True) if difference < 0),
-        wider=paired_interval(column, unseen=UNSEEN),
-        differences=tuple(column),
+        better=tuple(found.queries(differences > 0)),
+        worse=tuple(found.queries(differences < 0)),
+        wider=paired_interval(counts, unseen=UNSEEN),
+        spread=Spread.of(counts),
     )
 
 
 def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:
     """Return the finding with its verdict, as one of a number of comparisons that are made together."""
-    verdict = paired_verdict(finding.differences, finding.wider, p_adjusted, finding.margin, alpha=ALPHA)
+    verdict = paired_verdict(
+        finding.wider, p_adjusted, finding.margin, alpha=ALPHA, changed=bool(finding.changed_queries)
+    )
     needed = None
     if verdict == "too few":
-        needed = queries_needed(finding.differences, finding.margin, comparisons=comparisons)
+        needed = queries_needed(finding.spread, finding.margin, comparisons=comparisons)
     return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict, needed=needed)

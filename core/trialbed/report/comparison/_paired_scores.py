@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from trialbed.report.comparison._sides import Side
 from trialbed.report.comparison._trial_table import QueryId
@@ -17,18 +19,33 @@ UNKNOWN = -1
 """The number of tools that nobody says."""
 
 
-class PairedScore(NamedTuple):
+@dataclass(frozen=True)
+class PairedScore:
     """A score on the queries for which both sides have a value.
 
     Attributes:
         ours, theirs: the means over repeats, of the baseline and of the candidate.
-        order: the places of the queries, sorted: the same wherever the trials are read from.
     """
 
-    queries: Sequence[QueryId]
     ours: NDArray[Any]
     theirs: NDArray[Any]
-    order: NDArray[Any]
+    _queries: Sequence[QueryId]
+    _places: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.ours)
+
+    def queries(self, chosen: Any = slice(None)) -> list[QueryId]:
+        """Return the queries, or some of them."""
+        return [self._queries[place] for place in self._places[chosen].tolist()]
+
+    @property
+    def order(self) -> NDArray[Any]:
+        """The places of the queries, sorted: the same wherever the trials are read from."""
+        import numpy as np
+
+        names = list(map(repr, self.queries()))
+        return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
 
     @property
     def differences(self) -> NDArray[Any]:
@@ -60,17 +77,6 @@ class CommonQueries:
         found = np.fromiter((others.get(query, -1) for query in ours), np.int64, len(ours))
         return np.flatnonzero(found >= 0), found[found >= 0]
 
-    @cached_property
-    def _ranks(self) -> NDArray[Any]:
-        """The place of each among all when they are sorted."""
-        import numpy as np
-
-        queries = self.baseline.queries
-        names = [repr(queries[place]) for place in self._places[0].tolist()]
-        ranks = np.empty(len(names), dtype=np.int64)
-        ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        return ranks
-
     @property
     def unlike_offers(self) -> int:
         """How many of them were offered other tools by the candidate, as far as both sides say which."""
@@ -88,12 +94,10 @@ class CommonQueries:
         ours, theirs = self._places
         first, second = self.baseline.means(name)[ours], self.candidate.means(name)[theirs]
         known = ~(np.isnan(first) | np.isnan(second))
-        queries = self.baseline.queries
-        common = [queries[place] for place in ours[known].tolist()]
-        return PairedScore(common, first[known], second[known], np.argsort(self._ranks[known]))
+        return PairedScore(first[known], second[known], self.baseline.queries, ours[known])
 
-    def repeat_differences(self, name: str) -> list[list[float]]:
-        """Return the differences of a score in each of them for which it is known, repeat by repeat."""
+    def repeat_differences(self, name: str) -> Counter[tuple[float, ...]]:
+        """Count the queries for which a score is known by its differences, repeat by repeat, from the least on."""
         import numpy as np
 
         sides = (self.baseline, self.candidate)
@@ -101,13 +105,13 @@ class CommonQueries:
         known = [_by_repeat(*each, name, width) for each in zip(sides, self._places, strict=True)]
         (pairs, first), (others, second) = known
         both, ours, theirs = np.intersect1d(pairs, others, return_indices=True)
-        found: list[list[float]] = []
-        last = None
-        for query, difference in zip((both // width).tolist(), (second[theirs] - first[ours]).tolist(), strict=True):
-            if query != last:
-                found.append([])
-                last = query
-            found[-1].append(difference)
+        differences = second[theirs] - first[ours]
+        _, begins, counts = np.unique(both // width, return_index=True, return_counts=True)
+        found: Counter[tuple[float, ...]] = Counter()
+        for count in np.unique(counts).tolist():
+            own = np.sort(differences[begins[counts == count][:, None] + np.arange(count)], axis=1)
+            kinds, times = np.unique(own, axis=0, return_counts=True)
+            found.update(dict(zip(map(tuple, kinds.tolist()), times.tolist(), strict=True)))
         return found
 
 

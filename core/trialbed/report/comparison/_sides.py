@@ -168,9 +168,9 @@ class Side:
     @property
     def scores(self) -> list[str]:
         """The names of all scores, bounded ones first, each of the two in the order in which trials have them."""
-        known = {name: column == column for name, column in self.table.scores.items()}  # nan is unlike itself
-        names = [name for name, are_known in known.items() if are_known.any()]
-        return sorted(names, key=lambda name: (name not in self.bounded, int(known[name].argmax())))
+        known = ((name, column == column) for name, column in self.table.scores.items())  # nan is unlike itself
+        first = {name: int(are_known.argmax()) for name, are_known in known if are_known.any()}
+        return sorted(first, key=lambda name: (name not in self.bounded, first[name]))
 
     @property
     def failures(self) -> dict[str, int]:
@@ -212,10 +212,10 @@ class Side:
         means = zip(self.queries, self.means(score).tolist(), strict=True)
         return {query: mean for query, mean in means if not math.isnan(mean)}
 
-    def trial_values(self, score: str) -> list[float]:
+    def trial_values(self, score: str) -> NDArray[Any]:
         """Return the values of a score in the trials in which it counts."""
         column = self.column(score)
-        found: list[float] = column[column == column].tolist()
+        found: NDArray[Any] = column[column == column]
         return found
 
     def each(self, score: str) -> dict[tuple[QueryId, int], float]:

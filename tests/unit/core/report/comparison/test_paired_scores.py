@@ -22,9 +22,10 @@ CANDIDATE = side("b", [solved(4, 0.0, 1), solved("1", 1.0), solved(1, 0.0, 1), s
 def test_differences_are_those_of_the_repeats_that_both_sides_have() -> None:
     common = CommonQueries(BASELINE, CANDIDATE)
     assert len(common) == 3
-    assert common.repeat_differences("solved") == [[-0.5], [1.0]], "queries 1 and '1'; those of 4 differ in repeats"
-    assert common.repeat_differences("nosuch") == []
-    assert CommonQueries(BASELINE, BASELINE).repeat_differences("solved") == [[0.0, 0.0], [0.0], [0.0], [0.0]]
+    found = common.repeat_differences("solved")
+    assert found == {(-0.5,): 1, (1.0,): 1}, "queries 1 and '1'; those of 4 differ in repeats"
+    assert common.repeat_differences("nosuch") == {}
+    assert CommonQueries(BASELINE, BASELINE).repeat_differences("solved") == {(0.0, 0.0): 1, (0.0,): 3}
 
 
 def test_queries_with_other_tools_are_counted_where_both_sides_say_which() -> None:

@@ -159,7 +159,7 @@ def test_scores_stand_in_the_order_in_which_trials_have_them() -> None:
     ]
     side = Side("r", "a", ComparedRun("a"), trials, frozenset({"late", "solved"}), frozenset({"solved"}))
     assert side.scores == ["solved", "late", "tokens"]
-    assert [side.without("solved").scores, side.trial_values("late")] == [["late", "tokens"], [1.0]]
+    assert [side.without("solved").scores, side.trial_values("late").tolist()] == [["late", "tokens"], [1.0]]
 
 
 def test_trials_in_columns_are_the_trials_that_they_were_made_of() -> None:
@@ -172,7 +172,7 @@ def test_trials_in_columns_are_the_trials_that_they_were_made_of() -> None:
     assert list(TrialTable.of(trials)) == trials
     side = Side("r", "a", ComparedRun("a"), trials, frozenset({"solved"}), frozenset({"solved"}))
     assert side.values("solved") == {1: 0.5}
-    assert side.trial_values("solved") == [1.0, 0.0]
+    assert side.trial_values("solved").tolist() == [1.0, 0.0]
     assert side.values("tokens") == {1: 5.0}
 
 
