@@ -58,7 +58,7 @@ class _ColumnNumbers:
     def __init__(self, value_of: Callable[[Any], Any] | None = None) -> None:
         self._value_of = value_of
         self._known: dict[Any, int] = {}
-        self._places = array(PLACES)
+        self._places = PackedColumn(PLACES)
 
     def extend(self, found: Iterable[Any]) -> None:
         known = self._known
@@ -72,7 +72,7 @@ class _ColumnNumbers:
         values = list(dict.fromkeys(found))
         if len(values) < len(found):
             numbers = {value: number for number, value in enumerate(values)}
-            return NumberedColumn(values, array(PLACES, [numbers[found[place]] for place in self._places]))
+            return NumberedColumn(values, PackedColumn.of(array(PLACES, [numbers[found[at]] for at in self._places])))
         return NumberedColumn(values, self._places)
 
 
@@ -84,8 +84,8 @@ class _TrialsReader:
     """
 
     def __init__(self, connection: Connection, run_id: str, *, offered: bool) -> None:
-        self._arrays: dict[str, Any] = {name: array(kind) for name, kind in ARRAYS.items()}
-        self.row = self._arrays["row"]
+        self.row = array(ARRAYS["row"])
+        self._packed = {name: PackedColumn(kind) for name, kind in ARRAYS.items() if name != "row"}
         self._integrity: dict[int, tuple[IntegrityFinding, ...]] = {}
         kinds = {**dict.fromkeys(NUMBERED), "query": decode_id, "offered": _tools}
         self._numbered = {name: _ColumnNumbers(value_of) for name, value_of in kinds.items()}
@@ -102,9 +102,10 @@ class _TrialsReader:
         for place, text in enumerate(findings, len(self.row)):
             if text not in (None, "[]"):
                 self._integrity[place] = tuple(map(IntegrityFinding.model_validate, json.loads(text)))
-        found = {"row": row, "repeat": repeat, "attempt": attempt, "wall_time": wall_time, "first": first}
+        self.row.extend(row)
+        found = {"repeat": repeat, "attempt": attempt, "wall_time": wall_time, "first": first}
         for name, values in found.items():
-            self._arrays[name].extend(values)
+            self._packed[name].extend(values)
         numbered = {
             "framework": framework,
             "query": query,
@@ -120,7 +121,8 @@ class _TrialsReader:
         """Return the table, with these scores."""
         columns: dict[str, Any] = {name: own.column for name, own in self._numbered.items()}
         return ColumnTable(
-            **self._arrays,
+            row=PackedColumn.of(self.row),
+            **self._packed,
             **columns,
             integrity=self._integrity,
             kinds=kinds,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ class NumberedColumn(NamedTuple):
     """A column of few values, or of values that are said once: each of them, and the place of each trial's in them."""
 
     values: Sequence[Any]
-    places: array[int]
+    places: PackedColumn
 
     def spread(self) -> list[Any]:
         """Return the value of each trial."""
@@ -44,16 +45,16 @@ class ColumnTable:
         kinds: the scores.
     """
 
-    row: array[int]
+    row: PackedColumn
     framework: NumberedColumn
     query: NumberedColumn
-    repeat: array[int]
-    attempt: array[int]
+    repeat: PackedColumn
+    attempt: PackedColumn
     status: NumberedColumn
     failure: NumberedColumn
     adapter: NumberedColumn
-    wall_time: array[float]
-    first: array[int]
+    wall_time: PackedColumn
+    first: PackedColumn
     offered: NumberedColumn
     integrity: Mapping[int, tuple[IntegrityFinding, ...]]
     kinds: Mapping[str, ScoreKind]
@@ -67,9 +68,9 @@ class ColumnTable:
         """The names of the scores of which some trial has a value."""
         return tuple(self._values)
 
-    def score(self, name: str) -> array[float]:
+    def score(self, name: str) -> PackedColumn:
         """Return the values of one of ``scores``; nan for trials without one."""
-        return self._values[name].array()
+        return self._values[name]
 
     def trial(self, place: int) -> TrialColumns:
         """Return the trial at a place as an object."""
@@ -121,9 +122,9 @@ def table_text(table: ColumnTable) -> str:
     numbered = {name: getattr(table, name) for name in NUMBERED}
     offers = [sorted(tools) for tools in table.offered.values]
     found = {
-        **{name: _texts(getattr(table, name)) for name in ARRAYS},
-        **{name: [column.values, _texts(column.places)] for name, column in numbered.items()},
-        "offered": [offers, _texts(table.offered.places)],
+        **{name: getattr(table, name).texts for name in ARRAYS},
+        **{name: [list(column.values), column.places.texts] for name, column in numbered.items()},
+        "offered": [offers, table.offered.places.texts],
         "integrity": [[place, [one.model_dump(mode="json") for one in own]] for place, own in table.integrity.items()],
         "kinds": {name: list(kind) for name, kind in table.kinds.items()},
         "scores": list(table.scores),
@@ -155,22 +156,21 @@ def read_table(
             return None
         scores[name] = PackedColumn.read("d", decode(own), spool)
     offers, offered = found["offered"]
-    columns: dict[str, Any] = {name: _array(kind, found[name]) for name, kind in ARRAYS.items()}
+    columns: dict[str, Any] = {name: PackedColumn.read(kind, found[name], spool) for name, kind in ARRAYS.items()}
     for name in NUMBERED:
         values, places = found[name]
-        columns[name] = NumberedColumn(values, _array(PLACES, places))
+        columns[name] = NumberedColumn(_compact(values), PackedColumn.read(PLACES, places, spool))
     return ColumnTable(
         **columns,
-        offered=NumberedColumn([frozenset(tools) for tools in offers], _array(PLACES, offered)),
+        offered=NumberedColumn([frozenset(tools) for tools in offers], PackedColumn.read(PLACES, offered, spool)),
         integrity={place: tuple(map(IntegrityFinding.model_validate, own)) for place, own in found["integrity"]},
         kinds={name: ScoreKind(*kind) for name, kind in found["kinds"].items()},
         _values=scores,
     )
 
 
-def _texts(column: array[Any]) -> list[str]:
-    return PackedColumn.of(column).texts
-
-
-def _array(kind: str, parts: Sequence[str]) -> array[Any]:
-    return PackedColumn.read(kind, parts).array()
+def _compact(values: Sequence[Any]) -> Sequence[Any]:
+    """Return numbers as an array, which takes a fraction of the memory."""
+    with suppress(TypeError, OverflowError):
+        return array("q", values)
+    return values

@@ -6,7 +6,8 @@ import sys
 import zlib
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from trialbed.spool import Spool, SpooledParts
@@ -18,8 +19,8 @@ LEVEL = 1
 """zlib's fastest: most columns are the same few numbers again and again."""
 
 
-class PackedColumn:
-    """A column of numbers.
+class PackedColumn(Sequence[Any]):
+    """A column of numbers; once it is looked at, nothing is added to it.
 
     Args:
         kind: the type of its array, such as ``d``.
@@ -33,14 +34,13 @@ class PackedColumn:
         self._parts = SpooledParts(spool)
         self._packed = 0
         self._open: array[Any] = array(kind)
+        self._unpacked: tuple[int, array[Any]] = -1, self._open
 
     @classmethod
     def of(cls, column: array[Any]) -> PackedColumn:
         """Return the column of an array's values."""
         made = cls(column.typecode)
-        for begin in range(0, len(column), PART):
-            made._open = column[begin : begin + PART]
-            made._pack()
+        made.extend(column)
         return made
 
     @classmethod
@@ -49,6 +49,8 @@ class PackedColumn:
         made = cls(kind, spool=spool)
         for part in parts:
             made._parts.append(b64decode(part))
+        if parts:
+            made._packed = (len(parts) - 1) * PART + len(made._part(len(parts) - 1))
         return made
 
     @property
@@ -63,15 +65,25 @@ class PackedColumn:
         if len(self._open) >= PART:
             self._pack()
 
+    def extend(self, values: Sequence[float] | array[Any]) -> None:
+        """Add the values of the next places."""
+        begin = 0
+        while begin < len(values):
+            end = begin + PART - len(self._open)
+            self._open.extend(values[begin:end])
+            begin = end
+            if len(self._open) >= PART:
+                self._pack()
+
     def put(self, place: int, value: float) -> None:
         """Add the value of a place, if no value of it or of a later one was; those between have the usual value."""
-        if place >= self._packed + len(self._open):
+        if place >= len(self):
             self.fill(place)
             self.append(value)
 
     def fill(self, count: int) -> None:
         """Give all places below ``count`` that have no value the usual one."""
-        while (missing := count - self._packed - len(self._open)) > 0:
+        while (missing := count - len(self)) > 0:
             self._open.extend([self._usual] * min(missing, PART - len(self._open)))
             if len(self._open) >= PART:
                 self._pack()
@@ -79,9 +91,35 @@ class PackedColumn:
     def array(self) -> array[Any]:
         """Return all values."""
         found = array(self._kind)
-        for part in self._parts:
-            found.frombytes(zlib.decompress(part))
-        return _little_endian(found) + self._open
+        for part in self.parts():
+            found.extend(part)
+        return found
+
+    def parts(self) -> Iterator[array[Any]]:
+        """Yield all values, so many at once that other columns of as many values have the same parts."""
+        yield from map(self._part, range(len(self._parts)))
+        yield self._open
+
+    def __len__(self) -> int:
+        return self._packed + len(self._open)
+
+    def __getitem__(self, place: Any) -> Any:
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        number, place = divmod(place, PART)
+        if number == len(self._parts):
+            return self._open[place]
+        if self._unpacked[0] != number:
+            self._unpacked = number, self._part(number)
+        return self._unpacked[1][place]
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self.parts())
+
+    def _part(self, number: int) -> array[Any]:
+        found = array(self._kind)
+        found.frombytes(zlib.decompress(self._parts[number]))
+        return _little_endian(found)
 
     def _pack(self) -> None:
         if self._open:

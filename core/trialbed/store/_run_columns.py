@@ -130,12 +130,13 @@ def rows_in_order(run: ReadRun) -> array[int]:
     table = column_table(run, ())
     known = {query_id: place for place, query_id in enumerate(run.record.config.query_ids)}
     queries = [known[query_id] for query_id in table.query.values]
-    rows = array("q")
+    frameworks, places, repeats = (each.array() for each in (table.framework.places, table.query.places, table.repeat))
+    found, rows = table.row.array(), array("q")
     for framework in run.record.config.frameworks:
         if framework not in table.framework.values:
             continue
         number = table.framework.values.index(framework)
-        own = [place for place, other in enumerate(table.framework.places) if other == number]
-        own.sort(key=lambda place: (queries[table.query.places[place]], table.repeat[place]))
-        rows.extend(map(table.row.__getitem__, own))
+        own = [place for place, other in enumerate(frameworks) if other == number]
+        own.sort(key=lambda place: (queries[places[place]], repeats[place]))
+        rows.extend(map(found.__getitem__, own))
     return rows

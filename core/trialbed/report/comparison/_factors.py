@@ -227,7 +227,7 @@ def _merge(level: str, sides: Sequence[Side], most: int) -> Side:
         most: repeats of a column, in all sides that are compared.
     """
     trials = TrialTable.join(
-        [replace(side.table, repeat=place * most + side.table.repeat) for place, side in enumerate(sides)]
+        [replace(side.table, repeat=place * most + side.table.repeat.astype(int)) for place, side in enumerate(sides)]
     )
     return replace(sides[0], name=level, trials=trials, missing=sum(side.missing for side in sides))
 

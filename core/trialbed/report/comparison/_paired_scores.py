@@ -128,7 +128,7 @@ def _by_repeat(side: Side, places: NDArray[Any], name: str, width: int) -> tuple
     numbers[places] = np.arange(len(places))
     queries, column = numbers[side.table.query.places], side.column(name)
     has = (queries != UNKNOWN) & ~np.isnan(column)
-    return queries[has] * width + side.table.repeat[has], column[has]
+    return queries[has] * width + side.table.repeat[has].astype(int), column[has]
 
 
 def _offers(side: Side, numbers: dict[frozenset[str] | None, int]) -> NDArray[Any]:

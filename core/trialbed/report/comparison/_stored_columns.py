@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trialbed.report.comparison._trial_table import QueryId, SideColumn, TrialTable, UnpackedColumns
+from trialbed.report.comparison._trial_table import QueryId, SideColumn, TrialTable, UnpackedColumns, small_array
 from trialbed.scoring import ALWAYS, OF_GOLD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trialbed.records import IntegrityFinding
-    from trialbed.store import ColumnTable, NumberedColumn
+    from trialbed.store import ColumnTable, NumberedColumn, PackedColumn
 
 
 def in_order(quality: Collection[str]) -> list[str]:
@@ -50,26 +50,29 @@ class KnownTrials:
         import numpy as np
 
         table = self._table
-        own = np.flatnonzero(self.has("framework", framework))
+        own = self.has("framework", framework)
         failed = self._failed[own]
         absent = {name: gone[own] for name, gone in self._absent.items()}
         chosen = [name for name in table.kinds if name in table.scores and (names is None or name in names)]
 
+        zeros = self._quality if failed.any() else []
+        packed = {name: table.score(name) for name in [*chosen, *zeros] if name in table.scores}
+
         def read(name: str) -> NDArray[Any]:
-            found = self._score(name)[own]
+            found = _select(packed[name], own) if name in packed else np.full(len(failed), np.nan)
             found[failed] = np.nan
-            if name in self._quality:
+            if name in zeros:
                 found[failed & ~absent[name] if name in absent else failed] = 0.0
             return found
 
         return TrialTable(
             query=_take(table.query, own),
-            repeat=np.asarray(table.repeat)[own],
+            repeat=small_array(_select(table.repeat, own)),
             failed=_take(table.failure, own, {None: ""}),
             measured=self._measured[own],
-            first=np.asarray(table.first)[own] > 0,
+            first=_select(table.first, own) > 0,
             tools=_take(table.offered, own, {frozenset(): None}),
-            scores=UnpackedColumns([*chosen, *(self._quality if failed.any() else ())], read),
+            scores=UnpackedColumns([*chosen, *zeros], read),
             absent=absent,
         )
 
@@ -81,18 +84,18 @@ class KnownTrials:
     @property
     def first_apart(self) -> bool:
         """True if the times of each worker's first trial can be left out, by ``scoring.first_trials_apart``."""
-        import numpy as np
-
-        frameworks, later = np.asarray(self._table.framework.places), np.asarray(self._table.first) == 0
-        answered = set(np.unique(frameworks[self._answered]).tolist())
-        return answered == set(np.unique(frameworks[self._answered & later]).tolist())
+        answered, later = (
+            set(_select(self._table.framework.places, chosen).tolist())
+            for chosen in (self._answered, self._answered & _are(self._table.first, 0))
+        )
+        return answered == later
 
     def count_measured(self) -> tuple[int, int]:
         """Return how many trials were measured, and of how many queries."""
         import numpy as np
 
-        queries = np.asarray(self._table.query.places)[self._measured]
-        return len(queries), int(np.count_nonzero(np.bincount(queries)))
+        measured = self._measured
+        return int(np.count_nonzero(measured)), int(np.count_nonzero(self._queries_of(measured)))
 
     @property
     def _measured(self) -> NDArray[Any]:
@@ -113,51 +116,76 @@ class KnownTrials:
     def _absent_by_queries(self, absent: Mapping[QueryId, Collection[str]]) -> dict[str, NDArray[Any]]:
         import numpy as np
 
-        values, places = self._table.query
         found = {}
         for name in OF_GOLD:
-            gone = np.array([name in absent.get(query, ()) for query in values], dtype=bool)
+            gone = np.array([name in absent.get(query, ()) for query in self._table.query.values], dtype=bool)
             if gone.any():
-                found[name] = gone[np.asarray(places)]
+                found[name] = self._of_trials(gone)
         return found
 
     def _absent_by_trials(self) -> dict[str, NDArray[Any]]:
         """The same as ``scoring.absent_by_trials`` says."""
         import numpy as np
 
-        values, places = self._table.query
-        queries = np.asarray(places)
-        answered = np.bincount(queries[self._answered], minlength=len(values)) > 0
+        answered = self._queries_of(self._answered)
         found = {}
         for name in OF_GOLD:
-            has = self._answered & ~np.isnan(self._score(name))
-            of_query = np.bincount(queries[has], minlength=len(values)) > 0
+            has = self._answered & self._has_score(name)
+            of_query = self._queries_of(has)
             # A query that no trial answered has the scores that any trial has.
             gone = np.where(answered, ~of_query, bool(answered.any()) and not has.any())
             if gone.any():
-                found[name] = gone[queries]
+                found[name] = self._of_trials(gone)
         return found
 
-    def _score(self, name: str) -> NDArray[Any]:
+    def _queries_of(self, chosen: NDArray[Any]) -> NDArray[Any]:
+        """For each query, whether a trial of it is chosen."""
+        import numpy as np
+
+        found = np.zeros(len(self._table.query.values), dtype=bool)
+        found[_select(self._table.query.places, chosen)] = True
+        return found
+
+    def _of_trials(self, of_query: NDArray[Any]) -> NDArray[Any]:
+        """For each trial, what a column has for its query."""
+        import numpy as np
+
+        return np.concatenate([of_query[np.asarray(part)] for part in self._table.query.places.parts()])
+
+    def _has_score(self, name: str) -> NDArray[Any]:
         import numpy as np
 
         if name not in self._table.scores:
-            return np.full(len(self._table), np.nan)
-        return np.array(self._table.score(name), dtype=np.float64)
+            return np.zeros(len(self._table), dtype=bool)
+        return np.concatenate([~np.isnan(part) for part in self._table.score(name).parts()])
 
     def has(self, column: str, value: str) -> NDArray[Any]:
         """Return for each trial whether a column has this value."""
-        import numpy as np
-
         known = getattr(self._table, column)
-        wanted = list(known.values).index(value) if value in known.values else -1
-        found: NDArray[Any] = np.asarray(known.places) == wanted
-        return found
+        return _are(known.places, list(known.values).index(value) if value in known.values else -1)
+
+
+def _are(column: PackedColumn, value: int) -> NDArray[Any]:
+    """Return for each trial whether a column of numbers has this one."""
+    import numpy as np
+
+    return np.concatenate([np.asarray(part) == value for part in column.parts()])
+
+
+def _select(column: PackedColumn, chosen: NDArray[Any]) -> NDArray[Any]:
+    """Return a column of the trials that are chosen, of which a part is unpacked at a time."""
+    import numpy as np
+
+    found, begin = [], 0
+    for part in column.parts():
+        found.append(np.asarray(part)[chosen[begin : begin + len(part)]])
+        begin += len(part)
+    return np.concatenate(found)
 
 
 def _take(column: NumberedColumn, chosen: NDArray[Any], other: Mapping[Any, Any] | None = None) -> SideColumn:
     """Return a column of some trials, with some of its values put in others' words."""
     import numpy as np
 
-    own = SideColumn(column.values, np.asarray(column.places)).take(chosen)
-    return SideColumn([(other or {}).get(value, value) for value in own.values], own.places)
+    own = SideColumn(column.values, np.asarray(column.places.array())).take(chosen)
+    return own if other is None else SideColumn([other.get(value, value) for value in own.values], own.places)

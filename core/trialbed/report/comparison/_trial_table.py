@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,18 +56,30 @@ class SideColumn:
 
         places: dict[Any, int] = {}
         numbers = [places.setdefault(value, len(places)) for value in column]
-        return cls(list(places), np.array(numbers, dtype=np.int64))
+        return cls(list(places), np.array(numbers, dtype=np.min_scalar_type(len(places))))
 
     def take(self, chosen: NDArray[Any]) -> SideColumn:
         """Return the column of these trials alone, with the values that they have, in the order of the trials."""
         import numpy as np
 
-        kept, begins, places = np.unique(self.places[chosen], return_index=True, return_inverse=True)
-        order = np.argsort(begins)
-        return SideColumn([self.values[place] for place in kept[order].tolist()], np.argsort(order)[places])
+        own = self.places[chosen]
+        begins = np.full(len(self.values), len(own), dtype=np.uint32)
+        begins[own[::-1]] = np.arange(len(own) - 1, -1, -1, dtype=np.uint32)  # of equal places, the last one stays
+        kept = np.argsort(begins, kind="stable")[: int((begins < len(own)).sum())]
+        numbers = np.zeros(len(self.values), dtype=np.min_scalar_type(len(kept)))
+        numbers[kept] = np.arange(len(kept))
+        return SideColumn(_chosen(self.values, kept), numbers[own])
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.values.__getitem__, self.places.tolist())
+
+
+def _chosen(values: Sequence[Any], places: NDArray[Any]) -> Sequence[Any]:
+    import numpy as np
+
+    if isinstance(values, array):
+        return array(values.typecode, np.asarray(values)[places].tobytes())
+    return [values[place] for place in places.tolist()]
 
 
 class UnpackedColumns(Mapping[str, "NDArray[Any]"]):
@@ -121,7 +134,7 @@ class TrialTable:
         absent = dict.fromkeys(name for trial in trials for name in trial.absent)
         return cls(
             query=SideColumn.of(trial.query_id for trial in trials),
-            repeat=np.array([trial.repeat for trial in trials], dtype=np.int64),
+            repeat=small_array([trial.repeat for trial in trials]),
             failed=SideColumn.of(trial.failure for trial in trials),
             measured=np.array([trial.measured for trial in trials], dtype=bool),
             first=np.array([trial.first for trial in trials], dtype=bool),
@@ -210,6 +223,14 @@ class TrialTable:
     def means(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return the mean of a column over the trials of each query that have a value; nan for queries without any."""
         return means_by_query(column, self.query.places, len(self.query.values))
+
+
+def small_array(numbers: Any) -> NDArray[Any]:
+    """Return numbers, none below 0, as an array of the smallest kind that has them."""
+    import numpy as np
+
+    found = np.asarray(numbers)
+    return found.astype(np.min_scalar_type(found.max(initial=0)))
 
 
 def means_by_query(column: NDArray[Any], queries: NDArray[Any], count: int) -> NDArray[Any]:
