@@ -103,6 +103,7 @@ def _title(comparisons: Sequence[RunComparison]) -> str:
 def _conclusions(comparisons: Sequence[RunComparison]) -> Table:
     """Return the result of each comparison in a sentence."""
     from trialbed.report import Conclusion, ScoreMean
+    from trialbed.report.comparison import CommonQueries
     from trialbed.views import Table
 
     sentences = []
@@ -111,7 +112,7 @@ def _conclusions(comparisons: Sequence[RunComparison]) -> Table:
         finding = one.findings.get(score)
         if finding is not None:
             mean = ScoreMean(finding.candidate_mean, None, finding.n)
-            candidate, baseline = _unsure(one) if score == "sopr_score" else (0, 0)
+            baseline, candidate = CommonQueries(one.baseline, one.candidate).unsure if score == "sopr_score" else (0, 0)
             found = Conclusion(
                 one.candidate.name,
                 score,
@@ -123,12 +124,6 @@ def _conclusions(comparisons: Sequence[RunComparison]) -> Table:
             )
             sentences.append(str(found))
     return Table("", notes=sentences)
-
-
-def _unsure(found: RunComparison) -> tuple[int, int]:
-    """Return how many trials of the candidate and of the baseline count half."""
-    common = set(found.baseline.queries) & set(found.candidate.queries)
-    return found.candidate.unsure(common), found.baseline.unsure(common)
 
 
 def _common(queries: int) -> str:

@@ -120,7 +120,7 @@ class ReportedColumns:
         """Return one of the columns that each trial has."""
         import numpy as np
 
-        return np.asarray(self._columns[name].array())
+        return np.asarray(self._columns[name].unpack())
 
     @property
     def names(self) -> Sequence[str]:
@@ -136,7 +136,7 @@ class ReportedColumns:
             return np.full(len(self), np.nan), np.zeros(len(self), dtype=np.uint8)
         for column in own:
             column.fill(len(self))
-        return np.asarray(own.values.array()), np.asarray(own.bits.array())
+        return np.asarray(own.values.unpack()), np.asarray(own.bits.unpack())
 
     def lacks(self, name: str, absent: Mapping[QueryId, Collection[str]]) -> NDArray[Any]:
         """Return for each trial whether its query is one whose trials cannot have a score."""

@@ -85,7 +85,7 @@ class _TrialsReader:
 
     def __init__(self, connection: Connection, run_id: str, *, offered: bool) -> None:
         self.row = array(ARRAYS["row"])
-        self._packed = {name: PackedColumn(kind) for name, kind in ARRAYS.items() if name != "row"}
+        self._packed: dict[str, Any] = {name: PackedColumn(kind) for name, kind in ARRAYS.items() if name != "row"}
         self._integrity: dict[int, tuple[IntegrityFinding, ...]] = {}
         kinds = {**dict.fromkeys(NUMBERED), "query": decode_id, "offered": _tools}
         self._numbered = {name: _ColumnNumbers(value_of) for name, value_of in kinds.items()}

@@ -88,7 +88,7 @@ class PackedColumn(Sequence[Any]):
             if len(self._open) >= PART:
                 self._pack()
 
-    def array(self) -> array[Any]:
+    def unpack(self) -> array[Any]:
         """Return all values."""
         found = array(self._kind)
         for part in self.parts():

@@ -130,8 +130,8 @@ def rows_in_order(run: ReadRun) -> array[int]:
     table = column_table(run, ())
     known = {query_id: place for place, query_id in enumerate(run.record.config.query_ids)}
     queries = [known[query_id] for query_id in table.query.values]
-    frameworks, places, repeats = (each.array() for each in (table.framework.places, table.query.places, table.repeat))
-    found, rows = table.row.array(), array("q")
+    frameworks, places, repeats = (each.unpack() for each in (table.framework.places, table.query.places, table.repeat))
+    found, rows = table.row.unpack(), array("q")
     for framework in run.record.config.frameworks:
         if framework not in table.framework.values:
             continue

@@ -56,7 +56,7 @@ class CountedTrials:
         """For each trial, whether it was the first of its worker."""
         import numpy as np
 
-        return np.asarray(self._table.first.array()) > 0
+        return np.asarray(self._table.first.unpack()) > 0
 
     @cached_property
     def common(self) -> NDArray[Any] | None:
@@ -98,7 +98,7 @@ class CountedTrials:
         import numpy as np
 
         table = self._table
-        given = np.asarray(table.score(score).array()) if score in table.scores else np.full(len(table), np.nan)
+        given = np.asarray(table.score(score).unpack()) if score in table.scores else np.full(len(table), np.nan)
         found = np.where(self.answered & np.isfinite(given), given, np.nan)
         if score in self._quality:
             failed = self.known.has("status", "failed")
@@ -140,7 +140,7 @@ class CountedTrials:
 
     @cached_property
     def _rows(self) -> Sequence[int]:
-        return self._table.row.array()
+        return self._table.row.unpack()
 
     def of_queries(self, column: NDArray[Any]) -> Mapping[QueryId, float]:
         """Return the mean of a column over the trials of each query that have a value."""
@@ -161,7 +161,7 @@ class CountedTrials:
         import numpy as np
 
         queries = self._array("query")
-        ordered = np.lexsort((np.asarray(self._table.repeat.array()), queries))
+        ordered = np.lexsort((np.asarray(self._table.repeat.unpack()), queries))
         return ordered, queries[ordered]
 
     @cached_property
@@ -169,7 +169,7 @@ class CountedTrials:
         """A number for the query and the repeat of each trial."""
         import numpy as np
 
-        repeats = np.asarray(self._table.repeat.array())
+        repeats = np.asarray(self._table.repeat.unpack())
         found: NDArray[Any] = self._array("query") * (int(repeats.max(initial=0)) + 1) + repeats
         return found
 
@@ -177,4 +177,4 @@ class CountedTrials:
         """The numbers of the values in a column."""
         import numpy as np
 
-        return np.asarray(getattr(self._table, name).places.array())
+        return np.asarray(getattr(self._table, name).places.unpack())

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from trialbed.contracts import STATUS_VALUES
 from trialbed.report.comparison._sides import Side
 from trialbed.report.comparison._trial_table import QueryId
+from trialbed.scoring import JUDGED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,11 +73,11 @@ class CommonQueries:
 
         ours, theirs = self.baseline.queries, self.candidate.queries
         if ours == theirs:
-            every = np.arange(len(ours))
+            every = np.arange(len(ours), dtype=np.int32)
             return every, every
         others = {query: place for place, query in enumerate(theirs)}
-        found = np.fromiter((others.get(query, -1) for query in ours), np.int64, len(ours))
-        return np.flatnonzero(found >= 0), found[found >= 0]
+        found = np.fromiter((others.get(query, -1) for query in ours), np.int32, len(ours))
+        return np.flatnonzero(found >= 0).astype(np.int32), found[found >= 0]
 
     @property
     def unlike_offers(self) -> int:
@@ -102,21 +104,26 @@ class CommonQueries:
 
         sides = (self.baseline, self.candidate)
         width = 1 + max(int(side.table.repeat.max(initial=0)) for side in sides)
-        known = [_by_repeat(*each, name, width) for each in zip(sides, self._places, strict=True)]
-        (pairs, first), (others, second) = known
-        both, ours, theirs = np.intersect1d(pairs, others, return_indices=True)
-        differences = second[theirs] - first[ours]
-        _, begins, counts = np.unique(both // width, return_index=True, return_counts=True)
+        first, second = (_by_repeat(*each, name, width) for each in zip(sides, self._places, strict=True))
+        differences = np.sort(second - first, axis=1)  # nan last
+        counts = (differences == differences).sum(1)  # nan is unlike itself
         found: Counter[tuple[float, ...]] = Counter()
-        for count in np.unique(counts).tolist():
-            own = np.sort(differences[begins[counts == count][:, None] + np.arange(count)], axis=1)
-            kinds, times = np.unique(own, axis=0, return_counts=True)
+        for count in range(1, width + 1):
+            kinds, times = np.unique(differences[counts == count, :count], axis=0, return_counts=True)
             found.update(dict(zip(map(tuple, kinds.tolist()), times.tolist(), strict=True)))
         return found
 
+    @property
+    def unsure(self) -> tuple[int, int]:
+        """How many trials of the baseline and of the candidate were judged unsure, and count half."""
+        first, second = (
+            _count_unsure(*each) for each in zip((self.baseline, self.candidate), self._places, strict=True)
+        )
+        return first, second
 
-def _by_repeat(side: Side, places: NDArray[Any], name: str, width: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The common query and the repeat of each trial that has a score, as one number; and the score.
+
+def _by_repeat(side: Side, places: NDArray[Any], name: str, width: int) -> NDArray[Any]:
+    """The score of each common query in each repeat; nan where it is not known.
 
     Args:
         places: of the common queries among the side's.
@@ -124,11 +131,19 @@ def _by_repeat(side: Side, places: NDArray[Any], name: str, width: int) -> tuple
     """
     import numpy as np
 
-    numbers = np.full(len(side.queries), UNKNOWN)
-    numbers[places] = np.arange(len(places))
-    queries, column = numbers[side.table.query.places], side.column(name)
-    has = (queries != UNKNOWN) & ~np.isnan(column)
-    return queries[has] * width + side.table.repeat[has].astype(int), column[has]
+    found = np.full((len(side.queries), width), np.nan)
+    found[side.table.query.places, side.table.repeat] = side.column(name)
+    common: NDArray[Any] = found[places]
+    return common
+
+
+def _count_unsure(side: Side, places: NDArray[Any]) -> int:
+    import numpy as np
+
+    are_common = np.zeros(len(side.queries), dtype=bool)
+    are_common[places] = True
+    half = side.column(JUDGED) == STATUS_VALUES["Unsure"]
+    return int((half & are_common[side.table.query.places]).sum())
 
 
 def _offers(side: Side, numbers: dict[frozenset[str] | None, int]) -> NDArray[Any]:
@@ -136,9 +151,9 @@ def _offers(side: Side, numbers: dict[frozenset[str] | None, int]) -> NDArray[An
     import numpy as np
 
     table = side.table
-    own = np.array([numbers.setdefault(tools, len(numbers)) for tools in table.tools.values], dtype=np.int64)
+    own = np.array([numbers.setdefault(tools, len(numbers)) for tools in table.tools.values], dtype=np.int32)
     of_trial = own[table.tools.places]
     told = of_trial != UNKNOWN
-    found = np.full(len(side.queries), UNKNOWN)
+    found = np.full(len(side.queries), UNKNOWN, dtype=np.int32)
     found[table.query.places[told]] = of_trial[told]
     return found

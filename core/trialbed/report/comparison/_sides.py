@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from trialbed.contracts import STATUS_VALUES
 from trialbed.records import HelperUse, Json, ScoreDescription
 from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
-from trialbed.scoring import JUDGED, TIMES
+from trialbed.scoring import TIMES
 from trialbed.settings import MARGIN, declared_settings
 
 if TYPE_CHECKING:
@@ -222,15 +221,6 @@ class Side:
         """Return a score of each query and repeat for which it is known."""
         values = zip(self.table.pairs, self.column(score).tolist(), strict=True)
         return {pair: value for pair, value in values if not math.isnan(value)}
-
-    def unsure(self, queries: Collection[QueryId]) -> int:
-        """Return how many trials of some queries were judged neither solved nor unsolved, and count half."""
-        import numpy as np
-
-        asked = set(queries)
-        are_asked = np.array([query in asked for query in self.queries], dtype=bool)
-        half = self.column(JUDGED) == STATUS_VALUES["Unsure"]
-        return int((half & are_asked[self.table.query.places]).sum())
 
     def without(self, score: str) -> Side:
         """Return the side without a score."""

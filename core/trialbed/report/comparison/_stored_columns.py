@@ -187,5 +187,5 @@ def _take(column: NumberedColumn, chosen: NDArray[Any], other: Mapping[Any, Any]
     """Return a column of some trials, with some of its values put in others' words."""
     import numpy as np
 
-    own = SideColumn(column.values, np.asarray(column.places.array())).take(chosen)
+    own = SideColumn(column.values, np.asarray(column.places.unpack())).take(chosen)
     return own if other is None else SideColumn([other.get(value, value) for value in own.values], own.places)

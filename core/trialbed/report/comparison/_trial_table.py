@@ -244,13 +244,13 @@ def means_by_query(column: NDArray[Any], queries: NDArray[Any], count: int) -> N
     import numpy as np
 
     found = np.full(count, np.nan)
-    known = np.flatnonzero(~np.isnan(column))
-    if not len(known):
-        return found
-    if np.bincount(queries[known]).max() == 1:
-        found[queries[known]] = column[known]
-        return found
-    ordered = known[np.argsort(queries[known], kind="stable")]
+    known = ~np.isnan(column)
+    if not known.all():
+        queries, column = queries[known], column[known]
+    found[queries] = column
+    if not len(queries) or np.count_nonzero(~np.isnan(found)) == len(queries):
+        return found  # one value of each
+    ordered = np.argsort(queries, kind="stable")
     own, starts, counts = np.unique(queries[ordered], return_index=True, return_counts=True)
     sums = np.add.reduceat(column[ordered].astype(np.longdouble), starts).astype(np.float64)
     found[own] = sums / counts

@@ -16,8 +16,8 @@ def test_a_column_has_the_values_that_were_added() -> None:
     column = PackedColumn("d")
     for value in values:
         column.append(value)
-    assert column.array() == PackedColumn.of(values).array() == values
-    assert PackedColumn.read("d", column.texts).array() == values
+    assert column.unpack() == PackedColumn.of(values).unpack() == values
+    assert PackedColumn.read("d", column.texts).unpack() == values
 
 
 @for_each("place", [0, 3, PART - 1, PART, 3 * PART + 2])
@@ -26,7 +26,7 @@ def test_places_that_are_left_out_have_the_usual_value(place: int) -> None:
     column.put(place, 2.0)
     column.put(place, 3.0)  # the first stays
     column.fill(place + 3)
-    found = column.array().tolist()
+    found = column.unpack().tolist()
     assert found[place] == 2.0
     assert len(found) == place + 3
     assert all(map(math.isnan, found[:place] + found[place + 1 :]))
