@@ -68,13 +68,13 @@ class SideColumn:
         kept = np.argsort(begins, kind="stable")[: int((begins < len(own)).sum())]
         numbers = np.zeros(len(self.values), dtype=np.min_scalar_type(len(kept)))
         numbers[kept] = np.arange(len(kept))
-        return SideColumn(_chosen(self.values, kept), numbers[own])
+        return SideColumn(_take_values(self.values, kept), numbers[own])
 
     def __iter__(self) -> Iterator[Any]:
         return map(self.values.__getitem__, self.places.tolist())
 
 
-def _chosen(values: Sequence[Any], places: NDArray[Any]) -> Sequence[Any]:
+def _take_values(values: Sequence[Any], places: NDArray[Any]) -> Sequence[Any]:
     import numpy as np
 
     if isinstance(values, array):
