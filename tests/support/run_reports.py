@@ -51,7 +51,7 @@ from trialbed.report import (
 )
 from trialbed.report.attribution import AttributedCall, Attribution
 from trialbed.report.comparison import FrameworkComparison, ScoreFinding
-from trialbed.statistics import Interval, Spread
+from trialbed.statistics import Interval
 from trialbed.store import new_run
 
 DESCRIBED = described_scores()[0]
@@ -308,7 +308,7 @@ def finding(score: str, found: Mapping[str, Any]) -> ScoreFinding:
         better=tuple(found["better"]),
         worse=tuple(found["worse"]),
         wider=interval,
-        spread=Spread(found["n"], 0.0, 0.0, 0.0),
+        deviation=0.0,
         verdict=found["verdict"],
         needed=found["queries_needed"],
     )

@@ -51,7 +51,7 @@ class ScoreFinding:
         wider: the interval that verdicts go by. It allows for queries that were not seen and differ by more.
         verdict: ``too few`` stands for too few queries to decide.
         needed: about how many queries would do, where there are too few.
-        spread: of the differences.
+        deviation: of the differences, as ``Spread`` has it.
         comparisons: how many were tested together, for which the p-value is adjusted.
     """
 
@@ -69,7 +69,7 @@ class ScoreFinding:
     better: tuple[QueryId, ...]
     worse: tuple[QueryId, ...]
     wider: Interval
-    spread: Spread
+    deviation: float
     verdict: PairedVerdict = "too few"
     needed: int | None = None
     comparisons: int = 1
@@ -202,7 +202,7 @@ def _pair(common: CommonQueries, score: str, margin: float) -> ScoreFinding | No
         better=tuple(found.queries(differences > 0)),
         worse=tuple(found.queries(differences < 0)),
         wider=paired_interval(counts, unseen=UNSEEN),
-        spread=Spread.of(counts),
+        deviation=Spread.of(counts).deviation,
     )
 
 
@@ -213,5 +213,7 @@ def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) 
     )
     needed = None
     if verdict == "too few":
-        needed = queries_needed(finding.spread, finding.margin, comparisons=comparisons)
+        changed = len(finding.changed_queries) / finding.n
+        spread = Spread(finding.n, finding.difference, changed, finding.deviation)
+        needed = queries_needed(spread, finding.margin, comparisons=comparisons)
     return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict, needed=needed)

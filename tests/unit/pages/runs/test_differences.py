@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.report.comparison import ScoreFinding
-from trialbed.statistics import Interval, Spread
+from trialbed.statistics import Interval
 from trialbed_pages.runs.run import Differences
 
 ANY: Any = None
@@ -26,7 +26,7 @@ FINDING = ScoreFinding(
     better=(),
     worse=(1, 2, 3, 4, 5, 6),
     wider=Interval(-1.0, 0.1, 0.95),
-    spread=Spread.of([-1.0] * 6),
+    deviation=0.0,
 )
 
 
