@@ -13,9 +13,9 @@ from trialbed.statistics._intervals import (
 )
 from trialbed.statistics._large_samples import LARGE, mean_estimate
 from trialbed.statistics._paired import (
+    DifferenceSpread,
     PairedTest,
     PairedVerdict,
-    Spread,
     count_values,
     holm,
     mcnemar,
@@ -34,11 +34,11 @@ __all__ = [
     "RESAMPLES",
     "UNSEEN",
     "CaseBootstrap",
+    "DifferenceSpread",
     "Estimate",
     "Interval",
     "PairedTest",
     "PairedVerdict",
-    "Spread",
     "bounded_mean_interval",
     "clustered_interval",
     "count_values",

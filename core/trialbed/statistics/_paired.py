@@ -138,7 +138,7 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
     return (reached + 1) / (draws + 1)
 
 
-class Spread(NamedTuple):
+class DifferenceSpread(NamedTuple):
     """The differences of queries, as far as the number of queries that a verdict needs depends on them.
 
     Attributes:
@@ -153,7 +153,7 @@ class Spread(NamedTuple):
     deviation: float
 
     @classmethod
-    def of(cls, differences: Sequence[float] | Mapping[float, int] | NDArray[Any]) -> Spread:
+    def of(cls, differences: Sequence[float] | Mapping[float, int] | NDArray[Any]) -> DifferenceSpread:
         """Return the spread of differences, one per query, or how often each occurs; at least one."""
         counts = count_values(differences)
         queries = counts.total()
@@ -180,7 +180,7 @@ def _each(counts: Mapping[float, int], value_of: Callable[[float], float]) -> It
     return chain.from_iterable(repeat(value_of(value), times) for value, times in counts.items())
 
 
-def queries_needed(spread: Spread, margin: float, *, comparisons: int = 1, power: float = 0.8) -> int | None:
+def queries_needed(spread: DifferenceSpread, margin: float, *, comparisons: int = 1, power: float = 0.8) -> int | None:
     """Estimate how many queries would be enough for a verdict, if differences go on as they are.
 
     The lesser of the numbers at which a difference as large as the mean is found (two-sided, at 5 % divided by the

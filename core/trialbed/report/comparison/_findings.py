@@ -13,9 +13,9 @@ from trialbed.report.comparison._sides import Side, shared_trials
 from trialbed.report.comparison._trial_table import QueryId
 from trialbed.statistics import (
     UNSEEN,
+    DifferenceSpread,
     Interval,
     PairedVerdict,
-    Spread,
     count_values,
     holm,
     paired_interval,
@@ -51,7 +51,7 @@ class ScoreFinding:
         wider: the interval that verdicts go by. It allows for queries that were not seen and differ by more.
         verdict: ``too few`` stands for too few queries to decide.
         needed: about how many queries would do, where there are too few.
-        deviation: of the differences, as ``Spread`` has it.
+        deviation: of the differences, as ``DifferenceSpread`` has it.
         comparisons: how many were tested together, for which the p-value is adjusted.
     """
 
@@ -202,7 +202,7 @@ def _pair(common: CommonQueries, score: str, margin: float) -> ScoreFinding | No
         better=tuple(found.queries(differences > 0)),
         worse=tuple(found.queries(differences < 0)),
         wider=paired_interval(counts, unseen=UNSEEN),
-        deviation=Spread.of(counts).deviation,
+        deviation=DifferenceSpread.of(counts).deviation,
     )
 
 
@@ -214,6 +214,6 @@ def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) 
     needed = None
     if verdict == "too few":
         changed = len(finding.changed_queries) / finding.n
-        spread = Spread(finding.n, finding.difference, changed, finding.deviation)
+        spread = DifferenceSpread(finding.n, finding.difference, changed, finding.deviation)
         needed = queries_needed(spread, finding.margin, comparisons=comparisons)
     return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict, needed=needed)

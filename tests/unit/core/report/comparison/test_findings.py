@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.cases import for_each
 
 from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
-from trialbed.statistics import Spread, mcnemar, paired_interval, queries_needed
+from trialbed.statistics import DifferenceSpread, mcnemar, paired_interval, queries_needed
 
 SCORE = "sopr_score"
 MARGIN = 0.05
@@ -105,7 +105,7 @@ def test_the_interval_holds_the_mean_and_lies_where_differences_can(differences:
 
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=2, max_size=60))
 def test_more_queries_are_needed_than_there_are(differences: list[float]) -> None:
-    needed = queries_needed(Spread.of(differences), MARGIN)
+    needed = queries_needed(DifferenceSpread.of(differences), MARGIN)
     assert needed is None or needed > len(differences)
 
 
