@@ -171,7 +171,8 @@ def count_values(values: Iterable[float] | Mapping[float, int] | NDArray[Any]) -
         return Counter(values)
     import numpy as np
 
-    known, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    numbers = values if isinstance(values, np.ndarray) else np.fromiter(values, np.float64)
+    known, counts = np.unique(numbers, return_counts=True)
     return Counter(dict(zip(known.tolist(), counts.tolist(), strict=True)))
 
 
