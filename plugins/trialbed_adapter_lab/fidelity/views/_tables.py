@@ -53,13 +53,11 @@ def _report_tables(report: FidelityReport) -> list[Table]:
 
 def page_parts(report: FidelityReport) -> list[Table | Folded]:
     """Return all that was measured for a page: what it comes to, the summary, and below it what readers unfold."""
-    profiles = by_profile(report.frameworks)
-    said = [line for suffix, found in profiles for line in conclusions(found[1:], suffix.removeprefix(", "))]
     brief = summary(report.frameworks, report.conditions.parts)
     about = Folded("Notes", [Table("", notes=[heading(report.conditions), *notes(report)])])
-    parts: list[Table | Folded] = [Table("", notes=said), brief, about]
+    parts: list[Table | Folded] = [Table("", notes=_conclusions(report)), brief, about]
     parts = [part for part in parts if isinstance(part, Folded) or part.notes or part.rows]
-    for suffix, found in profiles:
+    for suffix, found in by_profile(report.frameworks):
         parts.append(Folded(f"Every figure{suffix}", list(_figures(found, report.conditions, suffix))))
         if long := list(_long(found, suffix)):
             parts.append(Folded(f"Schemas and errors one by one{suffix}", long))
@@ -84,7 +82,17 @@ def by_profile(found: Sequence[FrameworkFidelity]) -> list[tuple[str, list[Frame
 
 def _first(report: FidelityReport) -> list[Table]:
     brief = summary(report.frameworks, report.conditions.parts)
-    return [Table("", notes=[heading(report.conditions)]), *([brief] if brief.rows else [])]
+    said = Table("", notes=_conclusions(report))
+    return [
+        *([said] if said.notes else []),
+        Table("", notes=[heading(report.conditions)]),
+        *([brief] if brief.rows else []),
+    ]
+
+
+def _conclusions(report: FidelityReport) -> list[str]:
+    profiles = by_profile(report.frameworks)
+    return [line for suffix, found in profiles for line in conclusions(found[1:], suffix.removeprefix(", "))]
 
 
 def _figures(found: Sequence[FrameworkFidelity], conditions: Conditions, suffix: str) -> Iterator[Table]:

@@ -371,6 +371,11 @@ def test_a_page_begins_with_its_conclusions_and_has_the_machine_among_its_notes(
     assert any("a processor" in note for part in notes.parts for note in getattr(part, "notes", ()))
 
 
+def test_markdown_begins_with_the_conclusions_too() -> None:
+    found = report(whole("reference"), whole("a:native"))
+    assert markdown(found).startswith(f"{lead(found)[0]}\n")
+
+
 def test_the_conclusion_on_one_framework_names_it() -> None:
     assert lead(report(whole("reference"), whole("a:native"))) == [
         "a:native offers tools as they are, and makes calls as the model sent them."
