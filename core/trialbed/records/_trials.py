@@ -65,6 +65,8 @@ class Outcome(Record):
     """The outcome of a trial: an answer or a failure, and how long the agent ran.
 
     Attributes:
+        started_at: the beginning of ``wall_time`` on the worker's clock, or that of the making of an agent which could
+            not be made.
         wall_time: seconds from binding the tools to the end of ``answer()``, on the executor's clock.
         first: whether it was the first trial of its worker process, which does once what later trials find done; never
             where the agent is an object of the caller's process.

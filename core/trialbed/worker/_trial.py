@@ -74,6 +74,7 @@ class WorkerTrial:
 
     async def _answer(self, agent: BaseAgent, tools: list[Tool]) -> Any:
         self._clock(True)
+        self._started_at = datetime.now(UTC)
         self._begun, self._cpu_begun = time.perf_counter(), _processor_time()
         try:
             agent.bind_tools(tools, server_url=self._spec.server_url)

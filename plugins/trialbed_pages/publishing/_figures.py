@@ -7,6 +7,7 @@ from trialbed.report.attribution import STAGES, USED
 from trialbed.scoring import JUDGED
 from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, Plot, PlotPoint, ScatterPlot, compact, number
 from trialbed_pages.publishing._numbers import PublishedFramework, PublishedMean, RunNumbers
+from trialbed_pages.score_words import score_heading
 
 TOKENS = "total_tokens"
 NOTHING = PublishedMean(value=None)
@@ -36,7 +37,7 @@ def interval_text(mean: PublishedMean) -> str:
 def _plot_solved(run: RunNumbers) -> IntervalPlot:
     means = [(one.label, mean_of(one, JUDGED)) for one in run.frameworks]
     points = [PlotPoint(label, mean.value, mean.low, mean.high, interval_text(mean)) for label, mean in means]
-    return IntervalPlot(f"{shown_name(JUDGED)}: share of trials, with its 95 % interval", points, (0.0, 1.0))
+    return IntervalPlot(f"{score_heading(JUDGED)}: share of trials, with its 95 % interval", points, (0.0, 1.0))
 
 
 def _tokens(run: RunNumbers) -> ScatterPlot:
@@ -45,7 +46,7 @@ def _tokens(run: RunNumbers) -> ScatterPlot:
         mean, each = mean_of(one, JUDGED), mean_of(one, TOKENS).value
         text = f"{shown_name(JUDGED)} {interval_text(mean)} for {compact(each)} tokens"
         marks.append(Mark(one.label, each, mean.value, text))
-    title = f"{shown_name(JUDGED)} against tokens per trial"
+    title = f"{score_heading(JUDGED)} against tokens per trial"
     return ScatterPlot(title, "tokens per trial, mean", shown_name(JUDGED), marks, y_limits=(0.0, 1.0))
 
 

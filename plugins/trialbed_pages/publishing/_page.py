@@ -92,8 +92,8 @@ def _tokens_sentence(run: RunNumbers) -> str:
         return ""
     least, most = min(known), max(known)
     if compact(least[0]) == compact(most[0]):
-        return f" A trial takes {compact(most[0])} tokens."
-    return f" A trial takes from {compact(least[0])} tokens ({least[1]}) to {compact(most[0])} ({most[1]})."
+        return f" A trial takes {compact(most[0])} tokens on average."
+    return f" On average, a trial takes from {compact(least[0])} tokens ({least[1]}) to {compact(most[0])} ({most[1]})."
 
 
 def _no_difference(run: RunNumbers) -> str:
@@ -191,7 +191,7 @@ def _costs(run: RunNumbers, prefix: str) -> Table:
         f"{prefix}What is solved, and what it costs in tokens",
         columns,
         rows,
-        ["In brackets: the 95 % interval. A trial that failed is not solved. Tokens are those that the model counts."],
+        ["In brackets: the 95 % interval. A trial that failed is not solved. Tokens are means of the model's counts."],
     )
 
 

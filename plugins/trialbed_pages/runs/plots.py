@@ -22,7 +22,7 @@ from trialbed.views import (
 )
 from trialbed_pages.runs.figures import COST, TOKENS, RunFigures
 from trialbed_pages.runs.headlines import FigureMean
-from trialbed_pages.score_words import score_words
+from trialbed_pages.score_words import score_heading, score_words
 
 NEGLIGIBLE = 0.005
 """The share of a time below which a part of it is not drawn."""
@@ -51,7 +51,7 @@ def score_plot(figures: RunFigures, score: str) -> IntervalPlot:
         mean = figures.mean(name, score)
         low, high = mean.interval[:2] if mean.interval else (None, None)
         points.append(PlotPoint(name, mean.value, low, high, mean_text(mean)))
-    return IntervalPlot(f"{score_words(score)}, mean with its 95 % interval", points, (0.0, 1.0))
+    return IntervalPlot(f"{score_heading(score)}, mean with its 95 % interval", points, (0.0, 1.0))
 
 
 def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str]) -> ScatterPlot:
@@ -74,7 +74,7 @@ def _plot_against(cost: str, figures: RunFigures, score: str, frameworks: Sequen
         text = f"{score_words(score)} {mean_text(mean)} for {compact(each)} {unit}"
         ends = mean.interval[:2] if mean.interval else None
         marks.append(Mark(name, each, mean.value, text, ends))
-    title = f"{score_words(score)} against {what} per trial"
+    title = f"{score_heading(score)} against {what} per trial"
     return ScatterPlot(title, f"{what} per trial, median", score_words(score), marks, y_limits=(0.0, 1.0))
 
 

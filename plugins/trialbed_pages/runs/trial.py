@@ -165,10 +165,15 @@ def as_command(words: Sequence[str]) -> str:
 
 
 def _begin(result: TrialResult, found: Sequence[Exchange]) -> float:
-    """Return the seconds from the agent's beginning to its first exchange, as far as both processes' clocks agree."""
+    """Return the seconds from the agent's beginning to its first exchange, as far as both processes' clocks agree.
+
+    No exchange ends after the agent's own end, where its time is long enough for all: older runs have a beginning from
+    before the agent was made.
+    """
     started = min((one.call.started for one in found), default=0.0)
     begin = (result.wire.opened_at - result.outcome.started_at).total_seconds() + started
-    return begin if 0 <= begin <= result.outcome.wall_time else 0.0
+    last = max((one.at + one.call.duration for one in found), default=0.0)
+    return max(0.0, min(begin, result.outcome.wall_time - last))
 
 
 def _span(shown: ShownExchange) -> BarSpan:

@@ -143,7 +143,7 @@ async def test_a_store_that_is_not_there_is_explained(tmp_path: Path) -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://pages") as client:
         answer = await client.get("/")
     assert answer.status_code == 404
-    assert "there is no store" in answer.text
+    assert "There is no store" in answer.text
 
 
 async def test_the_beginning_of_an_id_and_latest_lead_to_the_run(get: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -159,9 +159,14 @@ def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
         yield from _lost_gold(result, tools, query)
     else:
         for pair in detail.get("missing") or ():
-            yield TrialProblem("expected", f"{'/'.join(map(str, pair))} is expected, and was never called")
+            yield TrialProblem("expected", f"{_api(pair)} is expected, and was never called")
     for pair in detail.get("extra") or ():
-        yield TrialProblem("expected", f"{'/'.join(map(str, pair))} was called, and is not expected")
+        yield TrialProblem("expected", f"{_api(pair)} was called, and is not expected")
+
+
+def _api(pair: Iterable[object]) -> str:
+    """Return the name of an Api: the tool that it is of, where it has one, and its own."""
+    return "/".join(str(name) for name in pair if name)
 
 
 def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> Iterator[TrialProblem]:
@@ -174,7 +179,7 @@ def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> 
         details = () if found.gold.arguments is None else (("expected", as_text(found.gold.arguments)),)
         # The failure itself stands first of all.
         reason = found.reason.partition(" (")[0] if found.lost == "trial failed" else found.reason
-        yield TrialProblem("expected", f"{'/'.join(filter(None, pair))}: {found.lost}: {reason}", details)
+        yield TrialProblem("expected", f"{_api(pair)}: {found.lost}: {reason}", details)
 
 
 def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:

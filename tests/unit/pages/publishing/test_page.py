@@ -84,7 +84,7 @@ def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out(
     first, verdict, noise = lead_of(run())
     assert first == (
         "The 2 set-ups solve from 25 % (crewai:native) to 75 % (reference) of 2 tasks, asked 2 times each. "
-        "A trial takes 400 tokens."
+        "A trial takes 400 tokens on average."
     )
     assert verdict == "Against reference, shown to solve fewer: crewai:native."
     assert noise.endswith("they differ by up to 50 points.")

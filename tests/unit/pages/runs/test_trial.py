@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,21 @@ def test_without_a_verdict_it_says_whether_there_is_an_answer(stored: Path, text
         run = reader.run(NEW)
         (page,) = (TrialPage(run, one, None) for one in run.trials() if one.key.query_id == 100)
         assert page.conclusion == said
+
+
+@pytest.mark.parametrize(("early", "first"), [(0.0, 0.1), (0.25, 0.35), (0.6, 0.5)])
+def test_no_exchange_is_drawn_after_the_end_of_an_agent_whose_beginning_was_noted_too_early(
+    stored: Path, early: float, first: float
+) -> None:
+    made = trial("reference", 100, wrong=False)
+    began = made.wire.opened_at - timedelta(seconds=early)
+    outcome = made.outcome.model_copy(update={"started_at": began})
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        store.add_trial(NEW, made.model_copy(update={"outcome": outcome}))
+        run = reader.run(NEW)
+        (page,) = (TrialPage(run, one, None) for one in run.trials() if one.key.query_id == 100)
+        assert page.timeline.length == outcome.wall_time == 1.0
+        assert page.exchanges[0].at == pytest.approx(first)
 
 
 def test_tasks_that_need_their_functions_are_run_again_from_the_file_that_has_them(stored: Path) -> None:
