@@ -19,6 +19,7 @@ from trialbed.statistics._paired import (
     count_values,
     holm,
     mcnemar,
+    paired_p_values,
     paired_test,
     paired_verdict,
     queries_needed,
@@ -26,7 +27,7 @@ from trialbed.statistics._paired import (
 )
 from trialbed.statistics._repeats import pass_at_k, pass_hat_k
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
-from trialbed.statistics._score_interval import UNSEEN, lower_end, paired_interval, score_quantile
+from trialbed.statistics._score_interval import UNSEEN, lower_end, paired_interval, paired_intervals, score_quantile
 
 __all__ = [
     "LARGE",
@@ -47,6 +48,8 @@ __all__ = [
     "mcnemar",
     "mean_estimate",
     "paired_interval",
+    "paired_intervals",
+    "paired_p_values",
     "paired_test",
     "paired_verdict",
     "pass_at_k",

@@ -125,17 +125,27 @@ def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -
     limit = sign_flip_limit(moved) if len(moved) > LARGE else None
     if limit is not None:
         return limit
-    least = abs(float(moved.sum())) * (1 - TOLERANCE)
-    if 2 ** len(moved) <= draws:
-        patterns = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
-        return float((np.abs((patterns * 2 - 1) @ moved) >= least).mean())
+    return float(sign_flips(moved[:, None], draws=draws, seed=seed)[0])
+
+
+def sign_flips(moved: NDArray[Any], *, draws: int, seed: int = 0) -> NDArray[Any]:
+    """Return the p-value of each column of differences, none of which is 0, by the same patterns of signs for all."""
+    import numpy as np
+
+    cases = len(moved)
+    least = np.abs(moved.sum(0)) * (1 - TOLERANCE)
+    if 2**cases <= draws:
+        patterns = np.arange(2**cases)[:, None] >> np.arange(cases) & 1
+        every: NDArray[Any] = (np.abs((patterns * 2 - 1) @ moved) >= least).mean(0)
+        return every
     random = np.random.default_rng(seed)
-    reached = 0
+    reached = np.zeros(moved.shape[1])
     for start in range(0, draws, BLOCK):
-        size = (min(BLOCK, draws - start), len(moved))
+        size = (min(BLOCK, draws - start), cases)
         flipped = (random.integers(0, 2, size=size, dtype=np.int8) * 2 - 1) @ moved
-        reached += int((np.abs(flipped) >= least).sum())
-    return (reached + 1) / (draws + 1)
+        reached += (np.abs(flipped) >= least).sum(0)
+    found: NDArray[Any] = (reached + 1) / (draws + 1)
+    return found
 
 
 class DifferenceSpread(NamedTuple):
@@ -179,6 +189,32 @@ def count_values(values: Iterable[float] | Mapping[float, int] | NDArray[Any]) -
 def _each(counts: Mapping[float, int], value_of: Callable[[float], float]) -> Iterator[float]:
     """Yield a figure of every value as often as it occurs, so that a sum is rounded once."""
     return chain.from_iterable(repeat(value_of(value), times) for value, times in counts.items())
+
+
+def paired_p_values(values: NDArray[Any], counts: NDArray[Any], *, draws: int) -> NDArray[Any]:
+    """Return the p-value of ``paired_test`` of each comparison, as ``paired_intervals`` takes them."""
+    import numpy as np
+
+    found = np.ones(len(values))
+    moved = np.where(values != 0, counts, 0)
+    whole = are_whole(np.where(moved > 0, values, 0.0))
+    up, down = (np.where(values * sign > 0, moved, 0).sum(1) for sign in (1, -1))
+    for row in np.flatnonzero(whole).tolist():
+        found[row] = mcnemar(int(down[row]), int(up[row]))
+    sizes = np.where(whole, 0, moved.sum(1))
+    for size in np.unique(sizes[sizes > 0]).tolist():
+        rows = np.flatnonzero(sizes == size)
+        differences = np.stack([np.repeat(values[row], moved[row]) for row in rows.tolist()], axis=1)
+        found[rows] = sign_flips(differences, draws=draws)
+    return found
+
+
+def are_whole(values: NDArray[Any]) -> NDArray[Any]:
+    """For each comparison, whether its queries are won, lost or tied as a whole."""
+    import numpy as np
+
+    found: NDArray[Any] = np.all(np.isin(values, (-1.0, 0.0, 1.0)), axis=1)
+    return found
 
 
 def queries_needed(spread: DifferenceSpread, margin: float, *, comparisons: int = 1, power: float = 0.8) -> int | None:

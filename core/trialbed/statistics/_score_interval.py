@@ -9,7 +9,7 @@ from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
 
 from trialbed.statistics._intervals import LEVEL, Interval
-from trialbed.statistics._paired import count_values
+from trialbed.statistics._paired import are_whole, count_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ POINTS = 24
 TOLERANCE = 1e-12
 
 MANY = 2_000
-"""Values above which sums are numpy's."""
+"""Values above which sums are numpy's: exact to twelve digits."""
 
 
 def paired_interval(
@@ -53,6 +53,11 @@ def paired_interval(
         unseen: how much queries that were not seen may differ by at least.
     """
     counts = count_values(differences)
+    if len(counts) > MANY:
+        import numpy as np
+
+        lows, highs = paired_intervals(np.array([list(counts)]), np.array([list(counts.values())]), unseen=unseen)
+        return Interval(float(lows[0]), float(highs[0]))
     queries = counts.total()
     bound = max(_largest_change(counts, queries), unseen)
     seen = fmean(counts, counts.values())
@@ -99,7 +104,7 @@ def lower_end(counts: Mapping[float, float], bound: float, z: float) -> float:
     shares = [(value, count / total) for value, count in counts.items()]
     mean = math.fsum(value * share for value, share in shares)
 
-    moments = _moments_of_many(shares, bound) if len(shares) > MANY else partial(_moments_at, shares, bound)
+    moments = partial(_moments_at, shares, bound)
 
     def excess(tilt: float, moved: float) -> float:
         """How far the observed mean is outside: above 0 from the end on."""
@@ -121,24 +126,6 @@ def _moments_at(shares: Sequence[tuple[float, float]], bound: float, tilt: float
     mean = kept * math.fsum([value * weight for value, weight in weights]) - moved * bound
     variance = kept * math.fsum([weight * (value - mean) ** 2 for value, weight in weights])
     return mean, variance + moved * (-bound - mean) ** 2
-
-
-def _moments_of_many(
-    shares: Sequence[tuple[float, float]], bound: float
-) -> Callable[[float, float], tuple[float, float]]:
-    """Return the same as a function of tilt and moved weight, by sums that numpy rounds: exact to twelve digits."""
-    import numpy as np
-
-    values, untilted = np.array(shares).T.copy()
-
-    def moments(tilt: float, moved: float) -> tuple[float, float]:
-        weights = untilted / (1 + tilt * values)
-        kept = (1 - moved) / float(weights.sum())
-        mean = kept * float(weights @ values) - moved * bound
-        variance = kept * float(weights @ (values - mean) ** 2)
-        return mean, variance + moved * (-bound - mean) ** 2
-
-    return moments
 
 
 def _first(excess: Callable[[float], float], high: float) -> float:
@@ -193,3 +180,68 @@ def _quadratic_part(new: Point, old: Point, third: Point) -> float:
         return 0.5
     first = at_a / (at_b - at_a) * at_c / (at_b - at_c)
     return first + (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
+
+
+def paired_intervals(
+    values: NDArray[Any], counts: NDArray[Any], *, unseen: float = 0.0
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the lower and the upper ends of ``paired_interval`` of each comparison: the same to twelve digits.
+
+    Args:
+        values: the differences of its queries.
+        counts: how many queries have each of them; not all are 0.
+    """
+    import numpy as np
+
+    values, queries = np.where(counts > 0, values, 0.0), counts.sum(1)
+    sizes = np.abs(values)
+    largest = sizes.max(1)
+    share = np.where(sizes == largest[:, None], counts, 0).sum(1) / queries
+    change = np.where(largest > 0, np.minimum(1.0, largest * np.maximum(1.0, 2 * share)), 1.0)
+    bound, z = np.maximum(change, unseen), _quantiles(values, queries)
+    mean = (values * counts).sum(1) / queries
+    low = _lower_ends(values, counts, bound, z)
+    high = -_lower_ends(-values, counts, bound, z)
+    return np.minimum(mean, np.maximum(-1.0, low)), np.maximum(mean, np.minimum(1.0, high))
+
+
+def _quantiles(values: NDArray[Any], queries: NDArray[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    rows = list(zip(queries.tolist(), are_whole(values).tolist(), strict=True))
+    known = {row: score_quantile((1.0,) if row[1] else (0.5,), row[0]) for row in set(rows)}
+    return np.array([known[row] for row in rows])
+
+
+def _lower_ends(values: NDArray[Any], counts: NDArray[Any], bound: NDArray[Any], z: NDArray[Any]) -> NDArray[Any]:
+    """Return ``lower_end`` of each comparison, by halvings alone."""
+    import numpy as np
+
+    queries = counts.sum(1)
+    shares = counts / queries[:, None]
+    seen = (values * shares).sum(1)
+
+    def moments(tilt: NDArray[Any], moved: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        weights = shares / (1 + tilt[:, None] * values)
+        kept = (1 - moved) / weights.sum(1)
+        mean = kept * (weights * values).sum(1) - moved * bound
+        variance = kept * (weights * (values - mean[:, None]) ** 2).sum(1)
+        return mean, variance + moved * (-bound - mean) ** 2
+
+    def is_outside(tilt: NDArray[Any], moved: NDArray[Any]) -> NDArray[Any]:
+        mean, variance = moments(tilt, moved)
+        found: NDArray[Any] = (seen - mean) ** 2 * queries > z * z * variance + TOLERANCE
+        return found
+
+    steepest, none = np.nextafter(1 / bound, 0), np.zeros(len(bound))
+    by_tilt = is_outside(steepest, none)
+
+    def at(place: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        return np.where(by_tilt, place, steepest), np.where(by_tilt, 0.0, place)
+
+    low, high = none, np.where(by_tilt, steepest, 1.0)
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        is_reached = is_outside(*at(middle))
+        low, high = np.where(is_reached, low, middle), np.where(is_reached, middle, high)
+    return moments(*at(high))[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations, islice, repeat
@@ -65,11 +65,10 @@ class Populations:
         """Return whether each query is won, lost or tied as a whole."""
         return set(self.values[0].tolist()) <= {-1.0, 0.0, 1.0}
 
-    def draw(self, random: Generator, queries: int) -> Iterator[tuple[tuple[float, int], ...]]:
-        """Yield a comparison of so many queries from each population: how often each difference occurs in it."""
-        for values, counts in zip(self.values, random.multinomial(queries, self.weights), strict=True):
-            seen = counts.nonzero()[0]
-            yield tuple(zip(values[seen].tolist(), counts[seen].tolist(), strict=True))
+    def draw(self, random: Generator, queries: int) -> NDArray[Any]:
+        """Return a comparison of so many queries from each population: how often each of the values occurs in it."""
+        found: NDArray[Any] = random.multinomial(queries, self.weights)
+        return found
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Pilot:
         """The number of queries in the pilot; 0 where it is a whole population."""
         return 0 if self.is_certain else self._count
 
-    @property
+    @cached_property
     def _count(self) -> int:
         return sum(times for _, times in self.kinds)
 
@@ -145,27 +144,18 @@ class Pilot:
         """
         import numpy as np
 
-        random = np.random.default_rng(0)
-        choices = [_choices(own, repeats) for own, _ in self._alike]
-        seen = {value for own in choices for value in own}
+        choices, seen = self._repeated(repeats)
         largest = 1.0 if self.is_uniform else max(map(abs, seen))
-        if len(seen) > 2 * STEPS:
-            choices = [_count_in_steps(own, largest / STEPS) for own in choices]
         end = max(largest, min(1.0, REACH * abs(difference)))
         unseen = [sign * end * size for sign in (-1, 1) for size in (SIZES if self.is_uniform else SIZES[:1])]
         if len(seen.union(unseen)) == 2:
             # Between two values a mean has one variance, which no pilot shows that well.
             unseen.append(0.0)
         if not self.is_certain:
-            choices += [Counter([value]) for value in unseen]
+            choices = [*choices, *(Counter([value]) for value in unseen)]
         values, shares = _shares(choices)
-        if self.is_certain:
-            queries = np.ones((1, len(shares)))
-        else:
-            # The sum of so many shares of a Bayesian bootstrap, each of which has the shape 1.
-            shapes = [*map(float, self._times), *[UNSEEN_WEIGHT] * len(unseen)]
-            queries = random.standard_gamma(shapes, (count, len(shares)))
-        queries /= queries.sum(1, keepdims=True)
+        even = np.full((1, len(shares)), 1 / len(shares))
+        queries = even if self.is_certain else self._bootstrap(count, len(unseen))
         weights = queries @ shares
         column = np.tile(values, (len(queries), 1))
         if self.within and repeats > self.repeats:
@@ -173,6 +163,38 @@ class Pilot:
         weights = _tilt_to(column, weights, difference)
         copies = count // len(queries)
         return Populations(column.repeat(copies, 0), weights.repeat(copies, 0))
+
+    def _repeated(self, repeats: int) -> tuple[Sequence[Counter[float]], set[float]]:
+        """Return how often so many repeats of each query have each mean, in steps, and all means before that."""
+        if repeats not in self._choices:
+            found = [_choices(own, repeats) for own, _ in self._alike]
+            seen = {value for own in found for value in own}
+            if len(seen) > 2 * STEPS:
+                step = (1.0 if self.is_uniform else max(map(abs, seen))) / STEPS
+                found = [_count_in_steps(own, step) for own in found]
+            self._choices[repeats] = found, seen
+        return self._choices[repeats]
+
+    def _bootstrap(self, count: int, unseen: int) -> NDArray[Any]:
+        """Return the weights of the queries in so many populations: the same ones whenever it is asked for."""
+        import numpy as np
+
+        known = self._weights.get(unseen)
+        if known is None or len(known) < count:
+            # The sum of so many shares of a Bayesian bootstrap, each of which has the shape 1.
+            shapes = [*map(float, self._times), *[UNSEEN_WEIGHT] * unseen]
+            known = np.random.default_rng(0).standard_gamma(shapes, (count, len(shapes)))
+            known /= known.sum(1, keepdims=True)
+            self._weights[unseen] = known
+        return known[:count]
+
+    @cached_property
+    def _choices(self) -> dict[int, tuple[Sequence[Counter[float]], set[float]]]:
+        return {}
+
+    @cached_property
+    def _weights(self) -> dict[int, NDArray[Any]]:
+        return {}
 
     def _shrinkage(self, weights: NDArray[Any], repeats: int) -> NDArray[Any]:
         """Return the factor by which more repeats make differences smaller in each population."""

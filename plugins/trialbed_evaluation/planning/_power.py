@@ -7,11 +7,10 @@ that is wanted is the power: a mean over all that the pilot leaves open.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from statistics import NormalDist, fmean, stdev
 
-from trialbed.statistics import UNSEEN, PairedVerdict, paired_interval, paired_test, paired_verdict, quantile
+from trialbed.statistics import UNSEEN, PairedVerdict, paired_intervals, paired_p_values, quantile
 from trialbed_evaluation.planning._pilots import Pilot, Populations
 
 NORMAL = NormalDist()
@@ -93,16 +92,15 @@ def _share(
     """Return the share of comparisons with this verdict."""
     import numpy as np
 
-    # Many are alike where each query is won, lost or tied as a whole.
-    drawn = Counter(populations.draw(np.random.default_rng(queries), queries))
-    found = 0
-    for comparison, times in drawn.items():
-        counts = dict(comparison)
-        p = paired_test(counts, draws=SIGNS).p
-        interval = paired_interval(counts, unseen=UNSEEN)
-        if paired_verdict(interval, p, margin, alpha=alpha, changed=any(counts)) == wanted:
-            found += times
-    return found / drawn.total()
+    values, counts = populations.values, populations.draw(np.random.default_rng(queries), queries)
+    low, high = paired_intervals(values, counts, unseen=UNSEEN)
+    is_better, is_off_0 = low > 0, (low > 0) | (high < 0)
+    is_small = (-margin < low) & (high < margin) & ((values != 0) & (counts > 0)).any(1)
+    asked = is_better if wanted == "better" else is_small & is_off_0
+    p = np.ones(len(counts))
+    p[asked] = paired_p_values(values[asked], counts[asked], draws=SIGNS)
+    found = is_better & (p < alpha) if wanted == "better" else is_small & ~(is_off_0 & (p < alpha))
+    return float(found.mean())
 
 
 def smallest_difference(
