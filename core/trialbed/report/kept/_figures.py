@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -17,7 +18,7 @@ from trialbed.report._build import Queries, ended_run, queries_of, read_report
 from trialbed.report._records import Counts, KeptFigures, ScoreSummary, Summary
 from trialbed.report._report import Report
 from trialbed.report._worst import worst_queries
-from trialbed.report.kept._codec import plain, reader
+from trialbed.report.kept._codec import plain, reader, shape
 from trialbed.report.kept._late import LateMapping, LateSequence
 from trialbed.settings import secret_values
 from trialbed.store import KEPT_FROM, MadeReport, ReportPart, Store, StoredRun, report_part, require_frameworks
@@ -27,8 +28,8 @@ from trialbed.wire.redaction import redact
 FIGURES = "figures"
 """The part of a kept report that has the figures."""
 
-FORMAT = 5
-"""Incremented with a change of what is kept, or of how it is reckoned, within a version of Trialbed."""
+FORMAT = 6
+"""Incremented where figures are reckoned otherwise within a version of Trialbed; new fields are noticed."""
 
 NOT_KEPT = ("run", "trials", "absent")
 """Fields of a summary that are the run's own, or of each of its trials."""
@@ -166,8 +167,11 @@ def _as_text(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
+@cache
 def _version() -> str:
-    return f"{version('trialbed')}/{FORMAT}"
+    kept = [shape(hint) for name, hint in _summary_hints().items() if name not in NOT_KEPT]
+    fields_of = hashlib.sha256("".join([*kept, shape(KeptFigures)]).encode()).hexdigest()
+    return f"{version('trialbed')}/{FORMAT}/{fields_of[:12]}"
 
 
 def _beside(listeners: Listeners) -> tuple[str, ...]:
