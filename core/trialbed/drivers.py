@@ -6,6 +6,7 @@ distribution, its version and the cause.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -141,6 +142,11 @@ def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:
 
 def _check_contract(info: DriverInfo, driver: Any, contracts: tuple[str, ...]) -> None:
     stated = getattr(driver, "contract", None)
+    if info.kind == "frameworks" and inspect.isfunction(driver):
+        raise ContractMismatch(
+            f"{info.kind}: {info.target} is a function, and a framework is a class, a BaseAgent: give the function to "
+            "trialbed.evaluate(), or run its file as a program with --command"
+        )
     if stated is None:
         raise ContractMismatch(
             f"{info.kind}: {info.name!r} of {info.distribution} {info.version} states no contract; state "

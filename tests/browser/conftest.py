@@ -15,7 +15,10 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 from support.played_vendors import write_played
 from support.served_pages import served_pages
-from support.stored_runs import make_store
+from support.stored_runs import NEW, make_store
+
+from trialbed.records import Score
+from trialbed.store import Store
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ABSENT = "no Chromium is installed (Debian: apt-get install chromium-headless-shell); no page was looked at"
@@ -27,6 +30,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the pages of a store of two runs are, of two vendors, and of what was measured of frameworks."""
     folder = tmp_path_factory.mktemp("pages")
     make_store(folder / "trialbed.db")
+    _add_times(folder / "trialbed.db")
     files = [write_played(folder / f"{name}.jsonl", seed) for seed, name in enumerate(("official", "acme"))]
     measured = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "fidelity.json").read_text())
     fidelity = folder / "fidelity.json"
@@ -34,6 +38,16 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     fidelity.write_text(json.dumps(measured | {"frameworks": measured["frameworks"][:2]}))
     with served_pages(folder / "trialbed.db", folder, [*files, fidelity]) as served:
         yield served
+
+
+def _add_times(path: Path) -> None:
+    """Add the times that scorers note, which the page of a run draws."""
+    times = {"wall_time": 2.0, "model_time": 1.0, "tool_time": 0.5, "framework_time": 0.5}
+    scores = [Score(name=name, value=value, bounded=False) for name, value in times.items()]
+    with Store.open(str(path)) as store:
+        for trial in store.attempts(NEW):
+            if trial.outcome.answer is not None:
+                store.add_scores(NEW, trial, scores)
 
 
 @pytest.fixture(scope="module")

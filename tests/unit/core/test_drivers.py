@@ -121,6 +121,14 @@ def test_a_driver_without_a_contract_is_told_which_to_state(fake_distribution: F
         load_driver("frameworks", "old", "3")
 
 
+def test_a_function_as_a_framework_is_sent_to_where_functions_are_agents(fake_distribution: FakeDistribution) -> None:
+    framework(fake_distribution, "plain", "def Agent(query): ...")
+    with pytest.raises(
+        ContractMismatch, match=r"plain_module:Agent is a function.* trialbed\.evaluate\(\).* --command"
+    ):
+        load_driver("frameworks", "plain", "3")
+
+
 @for_each(
     ("kind", "name", "said"),
     [

@@ -109,7 +109,7 @@ def test_a_label_without_room_keeps_the_end_that_differs() -> None:
     names = [f"langgraph:native@scripted:{policy}" for policy in ("partial", "bad-json")]
     plot = BarPlot("times", [Bar(name, {"model": 1.0}) for name in names])
     texts = re.findall(r"<text[^>]*>(lang[^<]*)</text>", svg(plot, "x"))
-    assert texts == ["langgrap…scripted:partial", "langgrap…cripted:bad-json"]
+    assert texts == ["langgrap…cripted:partial", "langgrap…ripted:bad-json"]
 
 
 def test_a_mark_that_is_not_drawn_is_said_to_be_unknown() -> None:
