@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from support.bench import bench_in, own_environment
+from support.once import Once
 
 from trialbed.environments import FIRST_PARTY
 from trialbed.records import Environment
@@ -17,6 +19,12 @@ from trialbed.records import Environment
 ROOT = Path(__file__).parents[2]
 FRAMEWORKS = ("reference", *FIRST_PARTY)
 """The reference, and those whose adapters are published with Trialbed."""
+IMPORT_ALL = """
+from importlib.metadata import entry_points
+import trialbed.worker
+for entry in entry_points(group="trialbed.frameworks"):
+    entry.load()
+"""
 APART = tuple(name for name in FIRST_PARTY if name != "langgraph")
 """Those that are not installed here and get environments of their own."""
 
@@ -42,6 +50,10 @@ class FrameworkEnvironment:
         lines = (self.folder / "lock.txt").read_text(encoding="utf-8").splitlines()
         return "\n".join(line.removesuffix(" \\") for line in lines if "==" in line and "@" not in line)
 
+    def import_all(self) -> None:
+        """Import what the workers of all its profiles import."""
+        subprocess.run([self.python, "-c", IMPORT_ALL], env=own_environment(), capture_output=True, check=True)
+
 
 @pytest.fixture(scope="session")
 def env_dir() -> Path:
@@ -61,13 +73,15 @@ def every_framework(env_dir: Path) -> list[str]:
 
 @pytest.fixture(scope="session")
 def framework_environment(
-    env_dir: Path, tmp_path_factory: pytest.TempPathFactory
+    env_dir: Path, once: Once, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], FrameworkEnvironment]:
-    """Gives the environment of a framework."""
+    """Gives the environment of a framework, what its adapter imports compiled: else each first worker would do that."""
     bench = bench_in(tmp_path_factory.mktemp("elsewhere"), own_environment(), timeout=1200)
 
     def find(framework: str) -> FrameworkEnvironment:
         (row,) = json.loads(bench("env", "add", framework, "--env-dir", env_dir, "--json").out)
-        return FrameworkEnvironment(Path(row["path"]))
+        found = FrameworkEnvironment(Path(row["path"]))
+        once(f"imported-{framework}", lambda _: found.import_all())
+        return found
 
     return find
