@@ -22,6 +22,8 @@ SOME = (
     *("leave a daemon", "bounded fork bomb", "leak descriptors", "lower the limits", "remove all folders"),
 )
 """One attack of each kind."""
+OF_USERS = ("kill the group", "kill the parent", "bounded fork bomb", "lower the limits", "remove all folders")
+"""Of these, those that an ordinary user's rights and limits decide about; the others are the same for everybody."""
 SOME_CHEATS = ("another model", "forced by name", "unasked calls", "facts from the dataset", "work when closed")
 NONE = "scripted:none"
 """The model with which they are tried: it calls nothing."""
@@ -32,24 +34,20 @@ AS_ORDINARY = ("setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear
 PROGRAM = f"""
 import json, os, sys
 from dataclasses import replace
-from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, run_attacks, run_cheats, run_probes
+from trialbed_adapter_lab.hostile import ATTACKS, run_attacks, run_probes
 
-some = [attack for attack in ATTACKS if attack.name in {SOME}]
+some = [attack for attack in ATTACKS if attack.name in {OF_USERS}]
 report = run_attacks("reference", sys.argv[1], some, timeout={SECONDS})
-chosen = [cheat for cheat in CHEATS if cheat.name in {SOME_CHEATS} and cheat.model == "{NONE}"]
-cheats = run_cheats("reference", sys.argv[1], chosen)
-print(json.dumps({{
-    "user": os.geteuid(), **replace(report, cheats=cheats, reach=run_probes(sys.argv[1])).as_json()
-}}))
+print(json.dumps({{"user": os.geteuid(), **replace(report, reach=run_probes(sys.argv[1])).as_json()}}))
 """
 
 
 def test_one_attack_of_each_kind_is_known() -> None:
-    assert {attack.name for attack in ATTACKS} >= set(SOME)
+    assert {attack.name for attack in ATTACKS} >= set(SOME) > set(OF_USERS)
     assert {cheat.name for cheat in CHEATS if cheat.model == NONE} >= set(SOME_CHEATS)
 
 
-@pytest.mark.slow(90)
+@pytest.mark.slow(60)
 def test_attacks_of_whoever_runs_the_tests_are_held(sandbox: str) -> None:
     report = run_attacks("reference", sandbox, [one for one in ATTACKS if one.name in SOME], timeout=SECONDS)
     assert [result for result in report.results if not result.held] == []
@@ -98,7 +96,7 @@ def _runs(interpreter: str) -> bool:
     return subprocess.run([*AS_ORDINARY, *shell, *check], capture_output=True, check=False).returncode == 0
 
 
-@pytest.mark.slow(90)
+@pytest.mark.slow(60)
 @pytest.mark.parametrize("mode", ["process", "container"])
 def test_attacks_of_an_ordinary_user_are_held(ordinary_installation: Installation, mode: str) -> None:
     home = ordinary_installation.folder.parent
@@ -109,5 +107,6 @@ def test_attacks_of_an_ordinary_user_are_held(ordinary_installation: Installatio
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["user"] == ORDINARY
-    assert [result for result in (*report["results"], *report["cheats"], *report["reach"]) if not result["held"]] == []
+    assert [result for result in (*report["results"], *report["reach"]) if not result["held"]] == []
+    assert {result["attack"] for result in report["results"]} == set(OF_USERS)
     assert [result for result in report["reach"] if result["got"]] == []
