@@ -138,19 +138,33 @@ def bare_installation(wheels: Wheels, once: Once, tmp_path_factory: pytest.TempP
 
 @pytest.fixture(scope="session")
 def new_installation(
-    wheels: Wheels, bare_installation: Installation, tmp_path_factory: pytest.TempPathFactory
+    bare_installation: Installation, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Installation]:
     """Makes an environment with Trialbed's wheel, or this copy of it, and these requirements."""
 
     def make(*requirements: Path | str, wheel: Path | None = None) -> Installation:
         made = _new_environment(tmp_path_factory.mktemp("installation") / "venv")
-        # Packages are installed and compiled once, and linked here. These two have programs, which name their place.
+        # Packages are installed and compiled once, and linked here.
         shutil.copytree(bare_installation.packages, made.packages, copy_function=os.link, dirs_exist_ok=True)
-        programs = ("--reinstall-package", "trialbed", "--reinstall-package", "uv")
-        made.install(*programs, wheel or wheels.wheel, *requirements)
+        _copy_programs(bare_installation, made)
+        if wheel is not None:
+            made.install("--reinstall-package", "trialbed", wheel, *requirements)
+        elif requirements:
+            made.install(*requirements)
         return made
 
     return make
+
+
+def _copy_programs(source: Installation, target: Installation) -> None:
+    """Give an environment the programs of another one; a script names the place of its interpreter."""
+    for program in sorted((source.folder / "bin").iterdir()):
+        copy = target.folder / "bin" / program.name
+        if copy.exists() or copy.is_symlink():
+            continue
+        shutil.copy2(program, copy)
+        if program.read_bytes().startswith(b"#!"):
+            copy.write_text(program.read_text().replace(str(source.folder), str(target.folder)))
 
 
 @pytest.fixture(scope="session")
