@@ -220,7 +220,8 @@ class _Pages:
         """Return the part that the page of the run asks for, or a page of its own where scripts do not run."""
         run = self._open().run(run_id)
         template = "differences.html" if "hx-request" in request.headers else "differences_page.html"
-        return self._render(template, request, run=run, page=differences(self._cache.of(run)))
+        figures = self._cache.of(run)
+        return self._render(template, request, run=run, figures=figures, page=differences(figures))
 
     def conclusions(self, request: Request, run_id: str) -> str:
         """Return the sentences that the page of a large run asks for."""

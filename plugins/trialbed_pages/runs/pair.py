@@ -17,6 +17,8 @@ Row = tuple[ShownExchange | None, ShownExchange | None]
 ScorePair = tuple[str, float | None, float | None]
 """A score by its name, in both trials."""
 
+UNSOLVED = "did not solve the task"
+
 
 @dataclass(frozen=True)
 class PairPage:
@@ -47,7 +49,7 @@ class PairPage:
             course = f"They first differ at exchange {apart} of {len(self.rows)}"
         left, right = (_end(side) for side in self.sides)
         if left == right:
-            return f"{course}; both {left}."
+            return f"{course}; {'neither solved the task' if left == UNSOLVED else f'both {left}'}."
         return f"{course}; {self.sides[0].label} {left}, {self.sides[1].label} {right}."
 
     @property
@@ -91,7 +93,7 @@ def _end(side: TrialPage) -> str:
     score = side.trial.score(JUDGED)
     if score is None or score.value is None:
         return end_text(side.result)
-    return "left it unsure whether the task is solved" if score.label == "Unsure" else "did not solve the task"
+    return "left it unsure whether the task is solved" if score.label == "Unsure" else UNSOLVED
 
 
 def _kind(one: Exchange) -> str:

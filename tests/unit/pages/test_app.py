@@ -157,6 +157,11 @@ async def test_an_empty_store_says_how_to_make_a_run(tmp_path: Path, clients: An
         assert "bench run --model scripted:wrong-args" in (await client.get("/")).text
 
 
+async def test_the_page_of_differences_begins_with_the_result(get: Any) -> None:
+    text = (await get(f"/runs/{NEW}/differences")).text
+    assert text.index("langgraph:native solves 0 % of 2 queries") < text.index("Compared with reference")
+
+
 async def test_the_list_is_titled_by_its_runs_and_names_its_store_below(get: Any, stored: Path) -> None:
     text = (await get("/")).text
     assert "<h1>2 runs</h1>" in text

@@ -53,3 +53,13 @@ def test_each_end_is_said_as_it_was_judged(stored: Path, verdict: tuple[str | No
         page = PairPage((own[100], own[101]))
         said = page.conclusion
     assert said.endswith(f"; reference/100 {ENDS[verdict]}, reference/101 solved the task.")
+
+
+def test_two_trials_that_solve_nothing_are_named_together(stored: Path) -> None:
+    score = Score(name="sopr_score", value=0.0, label="Unsolved")
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        for query in (100, 101):
+            store.add_trial(NEW, trial("reference", query, wrong=False).model_copy(update={"scores": (score,)}))
+        run = reader.run(NEW)
+        own = {one.key.query_id: TrialPage(run, one, None) for one in run.trials()}
+        assert PairPage((own[100], own[101])).conclusion.endswith("; neither solved the task.")
