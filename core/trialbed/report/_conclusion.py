@@ -139,7 +139,8 @@ def percent(share: float, digits: int = 0) -> str:
     Args:
         digits: after the point.
     """
-    shown, step = f"{100 * share:.{digits}f}", 10.0**-digits
+    # Rounded as the share is where it stands as a number: 0.475 is 0.47 in a table, and 47 % here.
+    shown, step = f"{100 * float(f'{share:.{digits + 2}f}'):.{digits}f}", 10.0**-digits
     if share > 0 and not float(shown):
         return f"<{step:.{digits}f} %"
     return f">{100 - step:.{digits}f} %" if share < 1 and float(shown) == 100 else f"{shown} %"

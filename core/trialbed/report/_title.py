@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ from trialbed.report._faults import fault_note
 
 if TYPE_CHECKING:
     from trialbed.records import Run
+
+FILE = re.compile(r"^([a-z]+:)?(?:~|\.{0,2}|[A-Za-z]:)[/\\](?:.*[/\\])?(?=[^/\\]+$)")
+"""The folders of a model that is a file, after its scheme."""
 
 NAMED = 3
 """Subjects up to which a title names each."""
@@ -25,7 +29,8 @@ def run_title(run: Run) -> str:
     times = f", {config.repeat} times each" if config.repeat > 1 else ""
     kind = "Verification: " if run.kind == "endpoints" else ""
     faults = ", with injected faults" if fault_note(config.faults) else ""
-    return f"{kind}{compared} with {_in_words(config.models)} on {queries}{times} ({config.test_set}){faults}"
+    models = _in_words([_without_folder(model) for model in config.models])
+    return f"{kind}{compared} with {models} on {queries}{times} ({config.test_set}){faults}"
 
 
 def _subjects(run: Run) -> str:
@@ -34,6 +39,11 @@ def _subjects(run: Run) -> str:
         return "vendors" if len({one.vendor for one in run.endpoints}) == len(run.endpoints) else "endpoints"
     known = {*map(framework_name, run.config.frameworks)}
     return "frameworks" if len(known) == len(run.config.frameworks) else "set-ups"
+
+
+def _without_folder(model: str) -> str:
+    """Return the name of a model, where it is a file, without the folders in which that is."""
+    return FILE.sub(r"\1…/", model)
 
 
 def _in_words(names: Sequence[str]) -> str:

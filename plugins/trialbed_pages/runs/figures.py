@@ -20,6 +20,8 @@ from trialbed.report import (
     Tokens,
     conclusions,
     framework_integrity,
+    how_to_complete,
+    reason_lines,
     worst_queries,
 )
 from trialbed.report.comparison import TrialTable
@@ -204,6 +206,16 @@ class RunFigures:
         return list(map(str, conclusions(self._report)))
 
     @property
+    def missing(self) -> list[str]:
+        """The reasons why trials were not measured, of each framework, and how they are."""
+        found = [
+            f"{own.framework}: {line}"
+            for own in (_with_missing_alone(summary) for summary in self._report.frameworks)
+            for line in reason_lines(own)
+        ]
+        return [*found, f"To complete it: {how_to_complete(self._report.frameworks)}."] if found else []
+
+    @property
     def worst_first(self) -> list[QueryId]:
         """The queries that ``bench show`` names as the worst, the worst first."""
         return [query.query_id for query in worst_queries(self._report)]
@@ -247,6 +259,11 @@ class RunFigures:
         found = [(means[query_id], query_id) for query_id in self.run.config.query_ids if query_id in means]
         # Queries of one mean stay in the run's order.
         yield from sorted(found, key=lambda item: item[0])
+
+
+def _with_missing_alone(summary: Summary) -> Summary:
+    missing = tuple(reason for reason in summary.failures if reason.status != "failed")
+    return replace(summary, failures=missing, untold=())
 
 
 def _cost_text(summary: Summary) -> str:

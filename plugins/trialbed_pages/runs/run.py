@@ -112,6 +112,11 @@ class RunPage:
         return self.figures.conclusions
 
     @property
+    def missing(self) -> list[str]:
+        """The reasons why trials were not measured, and how to run them, of a run that has ended without them."""
+        return self.figures.missing if self.run.status == "incomplete" else []
+
+    @property
     def costs(self) -> list[str]:
         """The cost of each framework in a sentence, where it is known."""
         return self.figures.costs

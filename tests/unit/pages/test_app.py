@@ -12,9 +12,10 @@ import httpx
 import pytest
 from starlette.routing import Mount
 from support.stored_columns import CROSSED, load_columns
-from support.stored_runs import BEGUN, NEW, OLD, add_begun_run, add_costs, make_hostile_store
+from support.stored_runs import BEGUN, NEW, OLD, add_begun_run, add_costs, make_hostile_store, trial
 
 from trialbed.drivers import load_driver
+from trialbed.records import Failure
 from trialbed.store import Store, open_store
 from trialbed_pages import create_app
 from trialbed_plugins.datasets import file
@@ -60,6 +61,22 @@ async def test_a_run_of_which_no_trial_has_ended_has_every_page(get: Any, stored
     assert BEGUN in answer.text
     if not part:
         assert "reference has no result yet: 2 trials were not measured." in answer.text
+
+
+async def test_a_run_that_is_incomplete_says_why_and_how_to_complete_it(get: Any, stored: Path) -> None:
+    add_begun_run(stored, ("reference",))
+    failure = Failure(kind="replay", message="request 1 is not the recorded one")
+    with Store.open(str(stored)) as store:
+        for query_id in (1, "a/b"):
+            lost = trial("reference", query_id, wrong=False)
+            outcome = lost.outcome.model_copy(update={"answer": None, "failure": failure})
+            store.add_trial(BEGUN, lost.model_copy(update={"outcome": outcome, "scores": ()}))
+        store.update_run(BEGUN, status="incomplete")
+    text = (await get(f"/runs/{BEGUN}")).text
+    assert "reference: 2 of 2 trials were not measured (replay): request 1 is not the recorded one" in text
+    assert "To complete it: the same command with --on-miss ask" in text
+    assert "2 of 2 trials were not measured, so there are no figures." in text
+    assert "0 queries and repeats" not in text
 
 
 async def test_a_translated_request_is_marked(get: Any) -> None:

@@ -16,7 +16,6 @@ from trialbed.cli.runs import command
 from trialbed.records import IntegrityFinding
 from trialbed.report import read_report
 from trialbed.store import Store, open_store
-from trialbed.views import UNKNOWN
 from trialbed_pages import create_app, run_report
 from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
 
@@ -56,7 +55,7 @@ async def test_a_void_row_has_its_reason_in_place_of_scores(cheated: Path, clien
         assert not re.search(r"\b[01]\.\d\d\b|>120<", row[0])
         assert f"cheat has no result that counts, as its row is void: {VOID}." in text
         assert "Integrity of reference: 4 forced calls, which score nothing, in 2 trials (&lt;b&gt;now" in text
-    assert re.search(rf"<div><span>cheat</span>.*?<b>{UNKNOWN}</b></div>", listing, re.DOTALL)
+    assert re.search(r"<div><span>cheat</span>.*?<b>\u2013</b></div>", listing, re.DOTALL)
     assert "2 forced calls, which score nothing (&lt;b&gt;now&lt;/b&gt;)" in trial_page
 
 

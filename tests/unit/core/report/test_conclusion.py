@@ -10,6 +10,7 @@ from trialbed.records import Run, ScoreDescription
 from trialbed.report import Conclusion, ScoreMean, build_report, conclusions, percent, points
 from trialbed.report.attribution import STAGES, USED, Attribution
 from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
+from trialbed.views import number
 
 SOLVED = frozenset({"sopr_score"})
 
@@ -92,8 +93,10 @@ def test_calls_that_the_framework_lost_are_not_put_down_to_the_model(found: Attr
 
 def test_a_share_is_0_or_100_only_where_it_is() -> None:
     assert [percent(share) for share in (0.0, 0.001, 0.005, 0.5, 0.99, 0.999, 1.0)] == [
-        "0 %", "<1 %", "<1 %", "50 %", "99 %", ">99 %", "100 %",
+        "0 %", "<1 %", "1 %", "50 %", "99 %", ">99 %", "100 %",
     ]  # fmt: skip
+    assert percent(0.475) == f"{number(0.475, 2)[2:]} %"
+    assert percent(0.285) == f"{number(0.285, 2)[2:]} %"
     assert [percent(share, 1) for share in (0.0, 0.0004, 0.0006, 0.367, 0.4, 0.9994, 0.9996, 1.0)] == [
         "0.0 %", "<0.1 %", "0.1 %", "36.7 %", "40.0 %", "99.9 %", ">99.9 %", "100.0 %",
     ]  # fmt: skip

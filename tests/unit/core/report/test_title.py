@@ -35,6 +35,22 @@ def test_a_title_says_what_was_compared(frameworks: tuple[str, ...]) -> None:
     assert run_title(made.model_copy(update={"config": config})) == TITLES[frameworks]
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("replay:/home/ann/records/kept.cassette", "replay:…/kept.cassette"),
+        ("replay:../kept.cassette", "replay:…/kept.cassette"),
+        ("replay:kept.cassette", "replay:kept.cassette"),
+        ("meta/llama", "meta/llama"),
+        ("local:qwen", "local:qwen"),
+    ],
+)
+def test_a_model_that_is_a_file_is_named_without_its_folders(model: str, said: str) -> None:
+    made = run(NEW, datetime(2026, 1, 1, tzinfo=UTC), ("reference",))
+    config = made.config.model_copy(update={"model": model})
+    assert f" with {said} on " in run_title(made.model_copy(update={"config": config}))
+
+
 @pytest.mark.parametrize(("rate", "said"), [(0.25, ", with injected faults"), (0, "")])
 def test_a_title_says_that_faults_were_injected(rate: float, said: str) -> None:
     made = run(NEW, datetime(2026, 1, 1, tzinfo=UTC), ("reference",))
