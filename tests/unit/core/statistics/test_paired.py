@@ -57,3 +57,4 @@ def test_the_test_follows_from_the_differences() -> None:
     found = paired_test([0.5, 1.0, -1.0])
     assert found == PairedTest("sign flips", sign_flip(np.array([0.5, 1.0, -1.0])))
     assert paired_test(np.array([0.0, 0.0])) == PairedTest("McNemar", 1.0, 0, 0)
+    assert paired_test(iter([1.0, 0.0, -1.0])) == paired_test([1.0, 0.0, -1.0])
