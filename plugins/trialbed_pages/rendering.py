@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from trialbed.records import Rating, Score, shown_name
 from trialbed.report import run_title
-from trialbed.report.inspection import api_name, as_text, end_text, expectation_lines, reason_text
+from trialbed.report.inspection import api_name, as_text, end_text, expectation_lines, fault_words, reason_text
 from trialbed.views import compact, number, printable, screen_drawing, style_sheet
 from trialbed.wire.redaction import redact
 from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
@@ -109,6 +109,7 @@ def _environment() -> Environment:
         "score_name": shown_name,
         "score_words": score_words,
         "end_text": end_text,
+        "fault_words": fault_words,
         "expectation_lines": expectation_lines,
         "reason_text": reason_text,
         "score_heading": score_heading,

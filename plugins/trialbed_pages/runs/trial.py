@@ -156,6 +156,7 @@ class TrialPage:
         words += ["--base-url", shown_url(config.base_url)] if config.base_url else []
         words += ["--temperature", f"{config.temperature:g}"] if config.temperature is not None else []
         words += ["--repeat", str(config.repeat)] if config.repeat > 1 else []
+        words += ["--faults", config.faults] if config.faults is not None else []
         return as_command(words)
 
 

@@ -5,7 +5,7 @@
 
 from trialbed.report.inspection._exchanges import Exchange, ModelExchange, RequestMessage, ToolExchange, exchanges
 from trialbed.report.inspection._grounds import detail_text, expectation_lines, reason_text
-from trialbed.report.inspection._problems import TrialProblem, api_name, as_text, end_text, problems
+from trialbed.report.inspection._problems import TrialProblem, api_name, as_text, end_text, fault_words, problems
 
 __all__ = [
     "Exchange",
@@ -19,6 +19,7 @@ __all__ = [
     "end_text",
     "exchanges",
     "expectation_lines",
+    "fault_words",
     "problems",
     "reason_text",
 ]

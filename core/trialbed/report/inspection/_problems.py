@@ -95,7 +95,7 @@ def _of_requests(calls: Sequence[ModelCall]) -> Iterator[TrialProblem]:
 def _of_request(where: str, call: ModelCall) -> Iterator[TrialProblem]:
     if failed(call):
         cause = f" ({call.cause})" if call.cause else ""
-        yield TrialProblem(where, f"failed{cause}: {call.error or f'status {call.status}'}")
+        yield TrialProblem(where, f"failed{cause}{_by_fault(call)}: {call.error or f'status {call.status}'}")
     for sent in call.tool_calls:
         if sent.problem is not None:
             what = f"the model's call of {sent.name} could not be made: {sent.problem}"
@@ -122,9 +122,19 @@ def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | Non
             asked = (("asked", by_model),) if by_model else ()
             details = (*asked, ("sent", as_text(call.arguments)), *_gold_arguments(call, query))
             what = "was changed by the framework, and refused" if by_model else "was refused"
-            yield TrialProblem(where, f"{api_name(call)} {what}: {reason}", details)
+            yield TrialProblem(where, f"{api_name(call)} {what}{_by_fault(call)}: {reason}", details)
         elif id(call) in unasked:
             yield _not_asked(where, call, sources[place - 1])
+
+
+def _by_fault(call: ApiCall | ModelCall) -> str:
+    """Say that a failure was put in on purpose, where it was."""
+    return f", by an injected fault ({fault_words(call)})" if call.fault else ""
+
+
+def fault_words(call: ApiCall | ModelCall) -> str:
+    """Return the kind of the fault that was put in, in words; empty where there was none."""
+    return (call.fault or "").partition(":")[0].replace("_", " ")
 
 
 def _not_asked(where: str, call: ApiCall, source: CallSource) -> TrialProblem:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import shlex
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.stored_runs import NEW, trial
@@ -80,3 +82,18 @@ def test_what_comes_from_elsewhere_stays_one_word_of_the_command() -> None:
     words = ["bench", "run", "--query-id", "1; touch $(pwned) 'x'", "--model", "a model"]
     assert shlex.split(as_command(words)) == words
     assert "\n" not in as_command(["bench", "show", "a\nrm -rf ~"])
+
+
+async def test_a_trial_that_met_injected_faults_names_them_and_is_run_again_with_them(stored: Path, get: Any) -> None:
+    plan = '{"model": {"rate": 0.5}}'
+    made = trial("reference", 1, wrong=False)
+    requests = [one.model_copy(update={"fault": "rate_limit"}) for one in made.wire.model_calls]
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        old = reader.run(NEW).record
+        config = old.config.model_copy(update={"faults": plan})
+        store.create_run(old.model_copy(update={"run_id": "faulty", "config": config}))
+        wire = made.wire.model_copy(update={"model_calls": tuple(requests)})
+        store.add_trial("faulty", made.model_copy(update={"wire": wire}))
+    shown = (await get("/runs/faulty/trial?framework=reference&query=1")).text
+    assert shown.count("injected fault: rate limit") == len(requests) > 0
+    assert f"--faults {shlex.quote(plan)}" in html.unescape(shown)

@@ -20,7 +20,7 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
-from trialbed.report.inspection import TrialProblem, problems
+from trialbed.report.inspection import TrialProblem, fault_words, problems
 
 
 def told(
@@ -100,3 +100,16 @@ def test_a_call_that_is_not_the_models_is_told_as_what_it_is(
     found = told([model_call(sent=sent, request=body)], [api_call("a", {"city": "Rome"}, started=9)])
     (problem,) = [one for one in found if one.where == "call 1"]
     assert (problem.what, problem.details) == (what, details)
+
+
+def test_what_an_injected_fault_made_fail_is_said_to_be_its_doing() -> None:
+    request = model_call().model_copy(update={"status": 500, "error": "it is down", "fault": "server_error"})
+    refused = api_call("a", {}, error="try again").model_copy(update={"fault": "rate_limit"})
+    own = api_call("a", {}, error="no such city")
+    assert [one.what for one in told([request], [refused, own]) if one.where != "answer"][:3] == [
+        "failed, by an injected fault (server error): it is down",
+        "t/a was refused, by an injected fault (rate limit): try again",
+        "t/a was refused: no such city",
+    ]
+    assert fault_words(own) == ""
+    assert fault_words(own.model_copy(update={"fault": "injection:INJ-1"})) == "injection"
