@@ -108,7 +108,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Let the garbage collector pass over the thousands of tests: it takes a quarter of a second to look at them."""
-    gc.collect()
     gc.freeze()
     gc.enable()
     gc.get_freeze_count = lambda: 1  # a run asks whether there are any: to count a million takes 30 ms

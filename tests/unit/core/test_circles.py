@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -50,9 +51,9 @@ class WithoutTypes(ast.NodeTransformer):
 def defining(module: str, name: str) -> str | None:
     """The module that defines a name, whichever package it is imported from; None for what is not ours."""
     while f"{module}.{name}" not in FILES:
-        if name not in OFFERED.get(module, {}):
+        if name not in offered().get(module, {}):
             return module if module in FILES else None
-        module, name = OFFERED[module][name]
+        module, name = offered()[module][name]
     return f"{module}.{name}"
 
 
@@ -62,12 +63,20 @@ def room(module: str) -> str:
 
 
 FILES = modules()
-TREES = {module: ast.parse(file.read_text(encoding="utf-8")) for module, file in FILES.items()}
 PACKAGES = {module for module, file in FILES.items() if file.stem == "__init__"}
-OFFERED = {
-    module: {here: (source, name) for source, name, here in imports(module, TREES[module]) if here}
-    for module in PACKAGES
-}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Module -> its code. Read when a test needs it: all workers import this file."""
+    return {module: ast.parse(file.read_text(encoding="utf-8")) for module, file in FILES.items()}
+
+
+@cache
+def offered() -> dict[str, dict[str, tuple[str, str]]]:
+    """Package -> each name that it offers -> the module that it has it from, and its name there."""
+    found = {module: imports(module, trees()[module]) for module in PACKAGES}
+    return {module: {here: (source, name) for source, name, here in names if here} for module, names in found.items()}
 
 
 def needs(module: str, tree: ast.AST) -> set[str]:
@@ -76,7 +85,7 @@ def needs(module: str, tree: ast.AST) -> set[str]:
 
 
 def test_there_is_no_circle_among_files() -> None:
-    check({module: needs(module, TREES[module]) for module in FILES if module not in PACKAGES})
+    check({module: needs(module, trees()[module]) for module in FILES if module not in PACKAGES})
 
 
 def test_there_is_no_circle_among_rooms() -> None:
