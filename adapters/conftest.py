@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import pytest
+
+LONG = ("long_trials", "many_turns", "very_long_trial")
+"""Checks of a framework's own limits, in trials whose requests get ever longer."""
 
 
 @pytest.fixture
@@ -10,3 +16,25 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let openai's clients retry without waiting; how often they ask stays as it is."""
     for client in ("OpenAI", "AsyncOpenAI"):
         monkeypatch.setattr(f"openai.{client}._calculate_retry_timeout", lambda *_, **__: 0.0)
+
+
+@pytest.fixture(autouse=True)
+def _long_conversations_are_not_searched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let openai's clients look for names to replace in no message of long trials: there are none.
+
+    Each request has all messages before it, so that this takes most of their time; in all other trials they look.
+    """
+    completions = sys.modules.get("openai.resources.chat.completions.completions")
+    if completions is not None and request.node.name.endswith(tuple(f"[{check}]" for check in LONG)):
+        monkeypatch.setattr(completions, "maybe_transform", _send)
+        monkeypatch.setattr(completions, "async_maybe_transform", _send_later)
+
+
+def _send(fields: dict[str, Any], _: object) -> dict[str, Any]:
+    from openai._utils import is_given
+
+    return {name: value for name, value in fields.items() if is_given(value)}
+
+
+async def _send_later(fields: dict[str, Any], expected: object) -> dict[str, Any]:
+    return _send(fields, expected)

@@ -51,9 +51,9 @@ class WithoutTypes(ast.NodeTransformer):
 def defining(module: str, name: str) -> str | None:
     """The module that defines a name, whichever package it is imported from; None for what is not ours."""
     while f"{module}.{name}" not in FILES:
-        if name not in offered().get(module, {}):
+        if name not in offers().get(module, {}):
             return module if module in FILES else None
-        module, name = offered()[module][name]
+        module, name = offers()[module][name]
     return f"{module}.{name}"
 
 
@@ -73,7 +73,7 @@ def trees() -> dict[str, ast.Module]:
 
 
 @cache
-def offered() -> dict[str, dict[str, tuple[str, str]]]:
+def offers() -> dict[str, dict[str, tuple[str, str]]]:
     """Package -> each name that it offers -> the module that it has it from, and its name there."""
     found = {module: imports(module, trees()[module]) for module in PACKAGES}
     return {module: {here: (source, name) for source, name, here in names if here} for module, names in found.items()}
