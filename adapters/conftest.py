@@ -26,15 +26,15 @@ def _long_conversations_are_not_searched(request: pytest.FixtureRequest, monkeyp
     """
     completions = sys.modules.get("openai.resources.chat.completions.completions")
     if completions is not None and request.node.name.endswith(tuple(f"[{check}]" for check in LONG)):
-        monkeypatch.setattr(completions, "maybe_transform", _send)
-        monkeypatch.setattr(completions, "async_maybe_transform", _send_later)
+        monkeypatch.setattr(completions, "maybe_transform", _drop_omitted)
+        monkeypatch.setattr(completions, "async_maybe_transform", _drop_omitted_later)
 
 
-def _send(fields: dict[str, Any], _: object) -> dict[str, Any]:
+def _drop_omitted(fields: dict[str, Any], _: object) -> dict[str, Any]:
     from openai._utils import is_given
 
     return {name: value for name, value in fields.items() if is_given(value)}
 
 
-async def _send_later(fields: dict[str, Any], expected: object) -> dict[str, Any]:
-    return _send(fields, expected)
+async def _drop_omitted_later(fields: dict[str, Any], expected: object) -> dict[str, Any]:
+    return _drop_omitted(fields, expected)
