@@ -30,9 +30,13 @@ def _about(found: dict[str, Any]) -> str:
 
 def _bare(found: dict[str, Any]) -> str:
     """Say which trials were stored without requests and calls."""
-    sizes = [int(size) for size, own in found.items() if any(figure["about"].get("bare") for figure in own.values())]
-    named = " and ".join(f"{size:,}" for size in sorted(sizes))
-    return f" Those of {named} trials were stored without requests and calls." if sizes else ""
+    named = []
+    for size in sorted(map(int, found)):
+        own = found[str(size)]
+        bare = [name for name, figure in own.items() if figure["about"].get("bare")]
+        if bare:
+            named.append(f"{size:,}" if len(bare) == len(own) else f"{size:,} ({', '.join(bare)})")
+    return f" Those of {' and '.join(named)} trials were stored without requests and calls." if named else ""
 
 
 def growth_of_reading() -> str:
