@@ -15,6 +15,7 @@ from trialbed.cli.setting_options import setting_option
 from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
 
 if TYPE_CHECKING:
+    from trialbed.contracts import Judge
     from trialbed.scoring import Calibration
     from trialbed.settings import RunSettings
     from trialbed.views import Table
@@ -106,10 +107,22 @@ async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibrat
         async with ScoringProcesses(judge_order(completed, judge)) as processes:
             bounded = processes.bounded(judge)
             measured, findings = await measure(bounded, labelled, labels, concurrency=completed.concurrency)
+        _check_question(judge)
         if measured.is_large:
             criteria = labelled[0].criterion is not None
             await asyncio.to_thread(keep_calibration, identity_of(judge, completed, criteria=criteria), measured)
     return measured, findings
+
+
+def _check_question(judge: Judge) -> None:
+    """Refuse a calibration of a judge with a model that was asked nothing: it would be that of the judge alone."""
+    from trialbed.errors import UsageError
+
+    if judge.model is not None and not (judge.model.use.requests or judge.model.use.cached):
+        raise UsageError(
+            "no case asked the judge's model anything, as none has a criterion: leave out --judge-model, or give cases "
+            "that have one"
+        )
 
 
 def _fate(measured: Calibration) -> str:

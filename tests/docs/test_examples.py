@@ -64,7 +64,8 @@ def shown_file(page: Path, name: str) -> str:
 def commands() -> Iterator[tuple[str, str]]:
     for page in PAGES:
         shown = [block for language in ("console", "yaml") for block in blocks(page, language)]
-        lines = [line for block in shown for line in block.splitlines() if not line.startswith("run ")]
+        whole = [block.replace(" \\\n", " ") for block in shown]
+        lines = [line for block in whole for line in block.splitlines() if not line.startswith("run ")]
         for line in lines:
             yield from ((str(page.relative_to(ROOT)), found.strip()) for found in COMMAND.findall(line))
 

@@ -1,7 +1,7 @@
 """The entry point: settings, errors and exit codes around the commands.
 
 Exit codes: 0 done · 1 done, but below ``--fail-under`` or with problems found · 2 usage · 3 nothing could be
-measured · 130 interrupted.
+measured · 70 a crash · 130 interrupted.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from trialbed.cli._group import cli
 
 INTERRUPTED = 130
 
+CRASHED = 70
+"""As ``EX_SOFTWARE`` of sysexits.h."""
+
 COMPLETION = "_BENCH_COMPLETE"
 """The variable by which a shell asks for completions."""
 
@@ -29,7 +32,23 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run ``bench`` with these arguments (``sys.argv`` if None) and return its exit code."""
+    """Run ``bench`` with these arguments (``sys.argv`` if None) and return its exit code.
+
+    The program itself, without ``args``, ends with a code of its own at an exception that nothing handles: 1 is that of
+    a check that failed.
+    """
+    try:
+        return _run(args)
+    except Exception:
+        if args is not None:
+            raise
+        import traceback
+
+        traceback.print_exc()
+        return CRASHED
+
+
+def _run(args: Sequence[str] | None) -> int:
     from trialbed.errors import TrialbedError
 
     arguments = list(sys.argv[1:] if args is None else args)

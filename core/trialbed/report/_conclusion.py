@@ -176,8 +176,7 @@ def _conclusion(report: Report, summary: Summary) -> Conclusion:
     config, counts = report.run.config, summary.counts
     whole = len(report.frameworks) == 1 or not report.incomplete
     scores: Mapping[str, ScoreMean] = summary.scores if whole else summary.common.scores if summary.common else {}
-    names = [*leading_scores(report.run.scores), JUDGED, "api_call_score"]
-    name = next((name for name in names if (mean := scores.get(name)) and mean.value is not None), names[0])
+    name = _leading_name(report, summary, scores)
     return Conclusion(
         framework=summary.framework,
         score=name,
@@ -191,6 +190,14 @@ def _conclusion(report: Report, summary: Summary) -> Conclusion:
         waits_for=() if whole else tuple(one.framework for one in report.frameworks if one.counts.not_measured),
         void=summary.integrity.void,
     )
+
+
+def _leading_name(report: Report, summary: Summary, scores: Mapping[str, ScoreMean]) -> str:
+    """Return the measure that leads: where the judge failed to give verdicts, none takes their place."""
+    judged = summary.scores.get(JUDGED)
+    names = [*leading_scores(report.run.scores), JUDGED, *([] if judged and judged.untold else ["api_call_score"])]
+    known = (name for name in names if (mean := scores.get(name)) and mean.value is not None)
+    return next(known, next((name for name in names if name in scores), JUDGED))
 
 
 def _over(mean: ScoreMean | None, queries: int, repeat: int, *, whole: bool) -> str:

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from trialbed.errors import UsageError
 from trialbed.records import FaultPlan, read_fault_plan
 from trialbed.report._conclusion import percent
+from trialbed.texts import one_line
+
+MOST = 200
+"""Characters of a plan that is not read."""
 
 
 def fault_note(plan: str | None) -> str:
     """Return how often which faults were put in, by a run's plan; empty where there are none.
 
-    Raises:
-        UsageError: it is no plan.
+    A plan of another version, which this one cannot read, is given as it is.
     """
-    return "" if plan is None else "; ".join(_parts(read_fault_plan(plan)))
+    if plan is None:
+        return ""
+    try:
+        return "; ".join(_parts(read_fault_plan(plan)))
+    except UsageError:
+        return f"Faults were put in on purpose, by a plan that this version cannot read: {one_line(plan, MOST)}"
 
 
 def _parts(plan: FaultPlan) -> Iterator[str]:
     beginning = "Faults were put in on purpose: "
-    if plan.tools is not None and plan.tools.rate:
+    if plan.tools is not None and plan.tools.rate and plan.tools.faults:
         yield f"{beginning}{percent(plan.tools.rate)} of the calls of tools{_kinds(plan.tools.faults)}"
         beginning = ""
-    if plan.model is not None and plan.model.rate:
+    if plan.model is not None and plan.model.rate and plan.model.faults:
         yield f"{beginning}{percent(plan.model.rate)} of the requests to the model{_kinds(plan.model.faults)}"
 
 

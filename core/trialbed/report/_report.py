@@ -9,7 +9,7 @@ from datetime import datetime
 from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, meant_labels
 from trialbed.report._packed import finder
 from trialbed.report._records import KeptFigures, Summary
-from trialbed.report._thresholds import check_thresholds
+from trialbed.report._thresholds import check_thresholds, check_values
 from trialbed.report._trials import QueryId
 from trialbed.report.comparison import (
     FactorEffects,
@@ -108,19 +108,25 @@ class Report:
     def below(self, thresholds: Mapping[str, float] | None = None, /, **more: float) -> list[str]:
         """Return a line for each framework whose mean of a score is below its threshold, as ``--fail-under`` does.
 
-        ``assert not report.below(sopr_score=0.8)`` fails with these lines.
+        ``assert not report.below(sopr_score=0.8)`` fails with these lines. Where trials of the run were not measured,
+        whose results could change the means, there is a line that says so: nothing is decided then.
 
         Args:
             thresholds: by score, for names that are no keywords, such as ``pass^3``.
 
         Raises:
-            UsageError: there is no such score; lists those that exist.
+            UsageError: there is no such score; lists those that exist. A threshold is no number, or more than any
+                share can be.
         """
-        checks = check_thresholds(self.frameworks, {**(thresholds or {}), **more})
-        return [f"{check.framework}: {check.problem}" for check in checks if check.problem]
+        asked = {**(thresholds or {}), **more}
+        check_values(asked, self.described)
+        checks = check_thresholds(self.frameworks, asked)
+        return [*(f"{check.framework}: {check.problem}" for check in checks if check.problem), *self._missing_trials()]
 
     def worse_than(self, baseline: str, *, store: str | None = None, margin: float = MARGIN) -> list[str]:
         """Return a line for each framework and score that is worse than in another run, as ``--fail-on-regression``.
+
+        Where trials of this run were not measured, there is a line that says so, as for ``below``.
 
         Args:
             baseline: the id of a run in the store, or the path of a result document.
@@ -130,7 +136,15 @@ class Report:
         Raises:
             UsageError, DataError: it is not a run that has all of its trials, or cannot be compared.
         """
-        return regressions(complete_sides(baseline, store), [summary.side for summary in self.frameworks], margin)
+        own = [summary.side for summary in self.frameworks]
+        return [*regressions(complete_sides(baseline, store), own, margin), *self._missing_trials()]
+
+    def _missing_trials(self) -> Iterator[str]:
+        """Yield that nothing is decided by the means of a run that lacks trials."""
+        if self.incomplete:
+            missing = sum(summary.counts.not_measured for summary in self.frameworks)
+            trials = "1 trial was" if missing == 1 else f"{missing:,} trials were"
+            yield f"the run is incomplete, so that nothing is decided: {trials} not measured"
 
     def __str__(self) -> str:
         """The table of the run."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from trialbed.errors import UsageError
-from trialbed.records import score_key, shown_name
+from trialbed.records import ScoreDescription, score_key, shown_name
 from trialbed.report._records import Summary
 
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
@@ -26,6 +27,21 @@ class ThresholdCheck:
     score: str
     least: float
     problem: str
+
+
+def check_values(thresholds: Mapping[str, float], described: Mapping[str, ScoreDescription]) -> None:
+    """Check that thresholds are numbers, and those of shares from 0 to 1.
+
+    Raises:
+        UsageError: one is not.
+    """
+    for given, least in thresholds.items():
+        name = score_key(given)
+        if not isinstance(least, (int, float)) or not math.isfinite(least):
+            raise UsageError(f"{given}: {least!r:.60} is not a number to be held against the score")
+        is_share = bool(REPEATS.fullmatch(name)) or (name in described and described[name].bounded)
+        if is_share and not 0 <= least <= 1:
+            raise UsageError(f"{given}: {least:g} is no share; give a number from 0 to 1")
 
 
 def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, float]) -> Iterator[ThresholdCheck]:

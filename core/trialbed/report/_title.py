@@ -12,7 +12,7 @@ from trialbed.report._faults import fault_note
 if TYPE_CHECKING:
     from trialbed.records import Run
 
-FILE = re.compile(r"^([a-z]+:)?(?:~|\.{0,2}|[A-Za-z]:)[/\\](?:.*[/\\])?(?=[^/\\]+$)")
+FILE = re.compile(r"^([a-z][\w.+-]*:)?(?:~|\.{0,2}|[A-Za-z]:)[/\\](?:.*[/\\])?(?=[^/\\]+$)")
 """The folders of a model that is a file, after its scheme."""
 
 NAMED = 3
@@ -29,8 +29,9 @@ def run_title(run: Run) -> str:
     times = f", {config.repeat} times each" if config.repeat > 1 else ""
     kind = "Verification: " if run.kind == "endpoints" else ""
     faults = ", with injected faults" if fault_note(config.faults) else ""
-    models = _in_words([_without_folder(model) for model in config.models])
-    return f"{kind}{compared} with {models} on {queries}{times} ({config.test_set}){faults}"
+    models = [_without_folder(model) for model in config.models]
+    shown = _in_words(models if len({*models}) == len(models) else config.models)
+    return f"{kind}{compared} with {shown} on {queries}{times} ({config.test_set}){faults}"
 
 
 def _subjects(run: Run) -> str:

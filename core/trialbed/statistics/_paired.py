@@ -204,6 +204,10 @@ def paired_p_values(values: NDArray[Any], counts: NDArray[Any], *, draws: int) -
     sizes = np.where(whole, 0, moved.sum(1))
     for size in np.unique(sizes[sizes > 0]).tolist():
         rows = np.flatnonzero(sizes == size)
+        if size > LARGE:
+            for row in rows.tolist():
+                found[row] = sign_flip(np.repeat(values[row], moved[row]), draws=draws)
+            continue
         differences = np.stack([np.repeat(values[row], moved[row]) for row in rows.tolist()], axis=1)
         found[rows] = sign_flips(differences, draws=draws)
     return found

@@ -63,7 +63,7 @@ class Populations:
     @property
     def is_whole(self) -> bool:
         """Return whether each query is won, lost or tied as a whole."""
-        return set(self.values[0].tolist()) <= {-1.0, 0.0, 1.0}
+        return bool(((self.values == 0) | (abs(self.values) == 1)).all())
 
     def draw(self, random: Generator, queries: int) -> NDArray[Any]:
         """Return a comparison of so many queries from each population: how often each of the values occurs in it."""

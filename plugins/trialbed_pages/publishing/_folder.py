@@ -199,7 +199,7 @@ def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iter
 
 def _page(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     sections = html_parts("", [_fold(section.part) for section in _sections(manifest, runs)])
-    commands = _commands(manifest.runs)
+    commands = "\n".join(_commands(manifest.runs))
     shown = {"title": title_of(runs), "lead": _lead(runs), "sections": sections, "commands": commands}
     return render("published.html", "", **shown, names=[*manifest.kept, NUMBERS, LOSSES, TEXT, NAME])
 
@@ -216,17 +216,15 @@ def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     lines = [f"# {escape_markdown(title_of(runs))}\n", *(f"{escape_markdown(line)}\n" for line in _lead(runs))]
     for part, file in _sections(manifest, runs):
         lines.append(f"![{escape_markdown(part.title)}]({file})\n" if not isinstance(part, Table) else markdown([part]))
-    commands = "\n".join(map(_fold_command, _commands(manifest.runs).split("\n")))
+    commands = "\n".join(_commands(manifest.runs, folded=True))
     lines += ["## To make it again\n", f"```console\n{commands}\n```\n"]
     return "\n".join(lines)
 
 
-def _fold_command(line: str) -> str:
+def _fold_command(words: Sequence[str]) -> str:
     """Return a command on as many lines as it needs, each option beside its value."""
-    if not line.startswith("$"):
-        return line
     lines = ["$"]
-    for word in shlex.split(line[2:]):
+    for word in words:
         quoted = shlex.quote(word)
         if word.startswith("--") and len(lines[-1]) + len(quoted) > WIDTH:
             lines.append(quoted)
@@ -269,12 +267,12 @@ def _files(manifest: PublicationManifest) -> Table:
     return Table.of(EVIDENCE, ("file", "SHA-256"), list(manifest.kept.items()), notes)
 
 
-def _commands(runs: Sequence[RunSource]) -> str:
-    """The command that makes the numbers again, where that is possible, and those that asked the model."""
-    lines = [] if any(run.cannot for run in runs) else ["$ bench reproduce ."]
+def _commands(runs: Sequence[RunSource], *, folded: bool = False) -> Iterator[str]:
+    """Yield the command that makes the numbers again, where that is possible, and those that asked the model."""
+    if not any(run.cannot for run in runs):
+        yield "$ bench reproduce ."
     for run in runs:
         if run.cannot:
-            lines.append(f"# {run.name} cannot be made again from these files alone: {run.cannot}")
+            yield f"# {run.name} cannot be made again from these files alone: {run.cannot}"
         command = ["bench", "run", "--dataset", run.dataset, "--model", run.model, *run.arguments]
-        lines.append(f"$ {shlex.join(command)}")
-    return "\n".join(lines)
+        yield _fold_command(command) if folded else f"$ {shlex.join(command)}"

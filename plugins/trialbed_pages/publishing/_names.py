@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trialbed.wire.addresses import split_address
 
-FILE = re.compile(r"([a-z]+:)?(~|\.{0,2}|[A-Za-z]:)[/\\].*?([^/\\]+)", re.DOTALL)
+FILE = re.compile(r"([a-z][\w.+-]*:)?(~|\.{0,2}|[A-Za-z]:)[/\\].*?([^/\\]+)", re.DOTALL)
 """A file that is not below the current folder, maybe after the scheme of a model."""
 
 PART = r"[^\s\"'`<>|:*?,;()\[\]{}&\\/…]+"
@@ -19,12 +19,24 @@ PART = r"[^\s\"'`<>|:*?,;()\[\]{}&\\/…]+"
 PATH = re.compile(
     r"(?:(?<=file://)|(?<![\w./\\-]))(?:"
     rf"/(?:home|Users)/{PART}"
-    r"|(?:~|…|/(?:builds|media|mnt|nix|opt|private|root|scratch|srv|tmp|usr|var|Volumes|workspaces?))"
-    rf"(?=/{PART})"
+    rf"|(?:~|\ue000|/(?:mnt|nix|root|scratch|tmp|usr|var|Volumes))(?=/{PART})"
     rf")(?:/{PART})*"
-    rf"|(?<!\w)(?:[A-Za-z]:[\\/]+Users[\\/]+{PART}|…(?=\\+{PART}))(?:[\\/]+{PART})*"
+    rf"|(?<!\w)(?:[A-Za-z]:[\\/]+Users[\\/]+{PART}|\ue000(?=\\+{PART}))(?:[\\/]+{PART})*"
 )
 """A file below a folder in which machines keep files, or below one that is left out; other paths may be of an API."""
+
+CODE = re.compile(
+    r"(?<![^\s\"'`<>|:*?,;()\[\]{}&])"
+    rf"(?:/(?:{PART}/)*|[A-Za-z]:[\\/]+(?:{PART}[\\/]+)*)"
+    r"([\w.@+-]+\.(?:py[cix]?|so|dll|jsonl?|ya?ml|toml|txt|md|cfg|ini|csv|db|sqlite|log|gguf|pem|key|ipynb|[jt]s|sh))(?!\w)"
+)
+"""A file whose name says that it is one, wherever it is."""
+
+TRACED = re.compile(r"(?<=File )(\"|&#34;|&quot;)(?:/|[A-Za-z]:[\\/])[^\"&\n]*[\\/]([^\"&\n\\/]+)(?=\1)")
+"""A file in a traceback, whose name may have spaces; on a page, too."""
+
+LEFT_OUT = "\ue000"
+"""Stands for a folder of this program until files below it are found; a character that texts do not have."""
 
 INSTALLED = re.compile(r"(?:site|dist)-packages[\\/]+")
 
@@ -50,7 +62,7 @@ def folder_mask() -> Callable[[str], str]:
     spellings = {
         spelling
         for folder in own
-        if folder.parent.parent != folder.parent or folder == Path.home()
+        if folder.parent.parent != folder.parent or (folder == Path.home() and folder.parent != folder)
         for text in (str(folder), folder.as_posix())
         for spelling in (text, text.replace("\\", "\\\\"))
     }
@@ -59,9 +71,23 @@ def folder_mask() -> Callable[[str], str]:
     here = re.compile(rf"(?:(?<=file://)|(?<![\w./\\-]))(?:{'|'.join(map(re.escape, longest))})(?![\w.-])")
 
     def mask(text: str) -> str:
-        return PATH.sub(_without_folder, here.sub("…", text))
+        text = TRACED.sub(_mask_traceback, here.sub(LEFT_OUT, text))
+        return CODE.sub(_mask_file, PATH.sub(_without_folder, text)).replace(LEFT_OUT, "…")
 
     return mask
+
+
+def _mask_traceback(found: re.Match[str]) -> str:
+    return f"{found[1]}…/{_in_package(found[0]) or found[2]}"
+
+
+def _mask_file(found: re.Match[str]) -> str:
+    return f"…/{_in_package(found[0]) or found[1]}"
+
+
+def _in_package(path: str) -> str:
+    """Return the path of a file within the package that it is of; empty for that of no installed one."""
+    return INSTALLED.split(path)[-1] if INSTALLED.search(path) else ""
 
 
 def _own_folders() -> list[Path]:
@@ -71,7 +97,6 @@ def _own_folders() -> list[Path]:
 def _without_folder(found: re.Match[str]) -> str:
     path = found[0]
     home = re.match(rf"(?:/|[A-Za-z]:[\\/]+)(?:home|Users)[\\/]+{PART}", path)
-    below = path[home.end() :] if home else path.lstrip("…~")
-    package = INSTALLED.split(below)[-1] if INSTALLED.search(below) else None
-    name = package or re.split(r"[\\/]+", below)[-1]
+    below = path[home.end() :] if home else path.lstrip(f"{LEFT_OUT}~")
+    name = _in_package(below) or re.split(r"[\\/]+", below)[-1]
     return f"…/{name}" if name else "…"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,28 @@ def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
     ]
     with pytest.raises(UsageError, match="there is no score 'sopr'; the scores are "):
         good.below(sopr=1.0)
+    for value in (1.5, math.nan, "0.8"):
+        with pytest.raises(UsageError, match=r"sopr_score: .* is no"):
+            good.below({"sopr_score": value})  # type: ignore[dict-item] # as a slip has it
     (line,) = bad.worse_than(good.run.run_id)
     assert line.startswith(f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): solved differs by -1.0")
     assert good.worse_than(bad.run.run_id) == []
+
+
+def test_a_run_that_lacks_trials_passes_no_gate() -> None:
+    def broken() -> str:
+        """Look something up."""
+        raise OSError("the disk is full")
+
+    def looking(query: str, tools: Any) -> str:
+        for tool in tools:
+            tool.invoke({})
+        return "yes"
+
+    tasks = [Task("first?", expect="yes"), Task("second?", tools=[broken], expect="yes")]
+    report = evaluate({"mine": looking}, tasks)
+    assert report.incomplete
+    assert report.below(solved=0.9) == ["the run is incomplete, so that nothing is decided: 1 trial was not measured"]
 
 
 def test_documents_are_written_where_they_are_asked_for() -> None:

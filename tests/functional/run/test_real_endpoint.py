@@ -146,7 +146,8 @@ def test_a_budget_needs_no_price_of_a_scripted_model_and_is_read_before_a_model_
 def test_a_judge_that_talks_nonsense_is_an_error_and_never_a_guess(bench: Bench, endpoint: Endpoint) -> None:
     endpoint.verdict = "I like it!"
     done = run(bench, endpoint, "--judge", "judge-model", code=3)
-    assert "2 answers have no verdict of the judge. bench score RUN --judge NAME asks again" in done.err
+    assert "2 answers have no verdict of the judge. bench score 2" in done.err
+    assert " --judge judge-model asks again; --allow-incomplete accepts" in done.err
     document = done.document
     summary = document["summary"]
     assert summary["average_sopr_score"] is None

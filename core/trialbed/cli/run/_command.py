@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +26,7 @@ from trialbed.cli.stored import legend_option, run_reporter, show_command
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
     from trialbed.preparation import RunOptions
+    from trialbed.records import Run
     from trialbed.report import Report, Summary
 
 EPILOG = """\b
@@ -350,7 +352,14 @@ def _says_incomplete(reports: Sequence[Report], thresholds: Mapping[str, float])
         answers = "1 answer has" if without == 1 else f"{without} answers have"
         click.echo(
             f"Error: {answers} no verdict of the judge. {undecided}"
-            "bench score RUN --judge NAME asks again; --allow-incomplete accepts the run as it is.",
+            f"{_judge_again(summaries[0].run)} asks again; --allow-incomplete accepts the run as it is.",
             err=True,
         )
     return without > 0
+
+
+def _judge_again(run: Run) -> str:
+    """Return the command that asks the judge of a run for the verdicts that are missing."""
+    config = run.config
+    model = ["--judge-model", config.judge_model] if config.judge_model else []
+    return shlex.join(["bench", "score", run.run_id, "--judge", config.judge, *model])

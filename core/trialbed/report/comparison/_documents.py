@@ -188,6 +188,10 @@ def _check(
     twice = next((place for place, count in places.items() if count > 1), None)
     if twice is not None:
         raise DataError(f"{source}: query {twice[0]!r} has repeat {twice[1]} more than once; keep one of them")
+    for trial in trials:
+        if not isinstance(trial.repeat, int) or not 0 <= trial.repeat < 2**31:
+            place = f"{source}: query {trial.query_id!r}: repeat"
+            raise DataError(f"{place} is {trial.repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
     for entry in entries:
         for name, value in entry["scores"].items():
             is_number = isinstance(value, (int, float)) and math.isfinite(value)

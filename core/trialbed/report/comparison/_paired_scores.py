@@ -103,12 +103,12 @@ class CommonQueries:
         import numpy as np
 
         sides = (self.baseline, self.candidate)
-        width = 1 + max(int(side.table.repeat.max(initial=0)) for side in sides)
-        first, second = (_by_repeat(*each, name, width) for each in zip(sides, self._places, strict=True))
+        repeats = np.unique(np.concatenate([side.table.repeat for side in sides]))
+        first, second = (_by_repeat(*each, name, repeats) for each in zip(sides, self._places, strict=True))
         differences = np.sort(second - first, axis=1)  # nan last
         counts = (differences == differences).sum(1)  # nan is unlike itself
         found: Counter[tuple[float, ...]] = Counter()
-        for count in range(1, width + 1):
+        for count in range(1, len(repeats) + 1):
             kinds, times = np.unique(differences[counts == count, :count], axis=0, return_counts=True)
             found.update(dict(zip(map(tuple, kinds.tolist()), times.tolist(), strict=True)))
         return found
@@ -122,17 +122,17 @@ class CommonQueries:
         return first, second
 
 
-def _by_repeat(side: Side, places: NDArray[Any], name: str, width: int) -> NDArray[Any]:
+def _by_repeat(side: Side, places: NDArray[Any], name: str, repeats: NDArray[Any]) -> NDArray[Any]:
     """The score of each common query in each repeat; nan where it is not known.
 
     Args:
         places: of the common queries among the side's.
-        width: more than any repeat.
+        repeats: all that there are, in order.
     """
     import numpy as np
 
-    found = np.full((len(side.queries), width), np.nan)
-    found[side.table.query.places, side.table.repeat] = side.column(name)
+    found = np.full((len(side.queries), len(repeats)), np.nan)
+    found[side.table.query.places, np.searchsorted(repeats, side.table.repeat)] = side.column(name)
     common: NDArray[Any] = found[places]
     return common
 

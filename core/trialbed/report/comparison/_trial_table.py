@@ -226,10 +226,10 @@ class TrialTable:
 
 
 def small_array(numbers: Any) -> NDArray[Any]:
-    """Return numbers, none below 0, as an array of the smallest kind that has them."""
+    """Return whole numbers, none below 0, as an array of the smallest kind that has them."""
     import numpy as np
 
-    found = np.asarray(numbers)
+    found = np.asarray(numbers, dtype=np.int64)
     return found.astype(np.min_scalar_type(found.max(initial=0)))
 
 

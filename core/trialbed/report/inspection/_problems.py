@@ -128,8 +128,9 @@ def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | Non
 
 
 def _by_fault(call: ApiCall | ModelCall) -> str:
-    """Say that a failure was put in on purpose, where it was."""
-    return f", by an injected fault ({fault_words(call)})" if call.fault else ""
+    """Say that a failure was put in on purpose, where it was: a delay alone makes nothing fail."""
+    kind = fault_words(call)
+    return f", by an injected fault ({kind})" if kind not in ("", "slow") else ""
 
 
 def fault_words(call: ApiCall | ModelCall) -> str:

@@ -87,6 +87,18 @@ def test_what_an_error_quotes_does_not_control_the_terminal(
     assert capsys.readouterr().err == "Error: vendor ?[2J?x is unknown:\n\tname\tanother\n"
 
 
+def test_a_crash_of_the_program_has_an_exit_code_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(cli, "main", crash)
+    monkeypatch.setattr("sys.argv", ["bench", "runs"])
+    assert main() == 70
+    assert "RuntimeError: a fault of ours" in capsys.readouterr().err
+
+
 def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     add(monkeypatch, ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):

@@ -68,6 +68,8 @@ def test_the_note_on_faults_says_how_often_there_were_which() -> None:
         "Faults were put in on purpose: 10 % of the requests to the model (empty)"
     )
     assert fault_note(None) == ""
+    assert fault_note(json.dumps({"tools": {"rate": 0.3, "faults": []}})) == ""
+    assert "by a plan that this version cannot read" in fault_note('{"tools": {"rate": 1, "faults": ["odd"]}}')
 
 
 @for_each("pairs", ENDPOINTS)

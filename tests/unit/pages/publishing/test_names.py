@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 
-from trialbed_pages.publishing._names import folder_mask
+from trialbed_pages.publishing._names import folder_mask, public_name
 
 NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
 
@@ -28,6 +28,12 @@ NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
             "…/agents/_run.py:7",
         ),
         ("~/keys/a.json", "…/a.json"),
+        ("python /data/ann/own.py: exit 1", "python …/own.py: exit 1"),
+        ("/__w/repo/x.py and D:\\work\\ann\\x.py", "…/x.py and …/x.py"),
+        ('File "/data/My Documents/a plan.py", line 3', 'File "…/a plan.py", line 3'),
+        ("File &#34;C:\\Users\\Ann Smith\\x.py&#34;, line 3", "File &#34;…/x.py&#34;, line 3"),
+        ("GET /media/search/v1 and /workspace/list", "GET /media/search/v1 and /workspace/list"),
+        ('<path d="M0" /> 1 / 2', '<path d="M0" /> 1 / 2'),
         ("POST https://example.org/home/ann/x: 404", "POST https://example.org/home/ann/x: 404"),
         ("POST /v1/chat/completions: 404", "POST /v1/chat/completions: 404"),
         ("Weather/forecast/home", "Weather/forecast/home"),
@@ -35,7 +41,25 @@ NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
     ],
 )
 def test_folders_are_left_out_and_names_stay(text: str, public: str) -> None:
-    assert folder_mask()(text) == public
+    mask = folder_mask()
+    assert mask(text) == mask(mask(text)) == public
+
+
+def test_a_home_that_is_the_root_is_in_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/")
+    assert folder_mask()('<path d="M0" /> 1 / 2') == '<path d="M0" /> 1 / 2'
+
+
+@for_each(
+    ("name", "public"),
+    [
+        ("llama-cpp:/home/ann/m.gguf", "llama-cpp:…/m.gguf"),
+        ("local:qwen2.5", "local:qwen2.5"),
+        ("replay:kept/a.cassette", "replay:kept/a.cassette"),
+    ],
+)
+def test_names_of_files_have_no_folders(name: str, public: str) -> None:
+    assert public_name(name) == public
 
 
 def test_the_folder_of_the_program_is_left_out_wherever_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

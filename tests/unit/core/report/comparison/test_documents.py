@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.written_documents import Write
 
 from trialbed.errors import DataError
@@ -58,6 +59,16 @@ def test_one_beside_a_result_document_differs_in_what_both_record(tmp_path: Path
     assert found.scores["api_call_score"].candidate == 1.0
     assert "sopr_score" not in found.scores  # the judges differ
     assert set(found.settings) == {"evaluator_model"}
+
+
+@for_each("repeat", [-1, 2**70, "first", 0.5])
+def test_a_repeat_is_a_number(write: Write, repeat: Any) -> None:
+    path = write("reference", {1: {"sopr_score": 1.0}})
+    document = json.loads(path.read_text())
+    document["results"][0]["repeat"] = repeat
+    path.write_text(json.dumps(document))
+    with pytest.raises(DataError, match=r"query 1: repeat is .*, not a whole number"):
+        read_documents(path)
 
 
 def test_a_document_without_intervals_is_still_damaged(write: Write) -> None:

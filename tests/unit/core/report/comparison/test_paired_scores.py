@@ -35,3 +35,13 @@ def test_queries_with_other_tools_are_counted_where_both_sides_say_which() -> No
     )
     assert CommonQueries(ours, theirs).unlike_offers == 1
     assert CommonQueries(ours, ours).unlike_offers == 0
+
+
+def test_the_numbers_of_repeats_take_no_memory() -> None:
+    late = side("a", [solved(1, 1.0, 2_026_112_700), solved(2, 1.0, 2_026_112_701)])
+    other = side("b", [solved(1, 0.0, 2_026_112_700), solved(2, 1.0, 2_026_112_701)])
+    assert CommonQueries(late, other).repeat_differences("solved") == {(-1.0,): 1, (0.0,): 1}
+
+
+def test_a_side_without_trials_has_no_differences() -> None:
+    assert CommonQueries(side("a", []), CANDIDATE).repeat_differences("solved") == {}

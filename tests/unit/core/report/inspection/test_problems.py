@@ -105,10 +105,12 @@ def test_a_call_that_is_not_the_models_is_told_as_what_it_is(
 def test_what_an_injected_fault_made_fail_is_said_to_be_its_doing() -> None:
     request = model_call().model_copy(update={"status": 500, "error": "it is down", "fault": "server_error"})
     refused = api_call("a", {}, error="try again").model_copy(update={"fault": "rate_limit"})
+    late = api_call("a", {}, error="no such town").model_copy(update={"fault": "slow"})
     own = api_call("a", {}, error="no such city")
-    assert [one.what for one in told([request], [refused, own]) if one.where != "answer"][:3] == [
+    assert [one.what for one in told([request], [refused, late, own]) if one.where != "answer"][:4] == [
         "failed, by an injected fault (server error): it is down",
         "t/a was refused, by an injected fault (rate limit): try again",
+        "t/a was refused: no such town",
         "t/a was refused: no such city",
     ]
     assert fault_words(own) == ""
