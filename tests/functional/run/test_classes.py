@@ -152,4 +152,4 @@ def test_an_agent_that_raises_is_told_to_callers_of_the_library(caplog: pytest.L
 
     document = run_benchmark(Broken(), "mini", 2, "http://localhost:0/virtual", agent_name="broken")
     assert document["summary"]["average_sopr_score"] == 0.0
-    assert "2 of 2 trials failed (agent): RuntimeError: no luck with" in caplog.text
+    assert "2 of 2 trials failed (agent); the first of them: RuntimeError: no luck with" in caplog.text
