@@ -53,7 +53,7 @@ def rank_sentence(model: str, found: Standings) -> str:
         tied = [_name(row, of_all=False) for row in found.ranked[1:] if row.name in (first.tied_with or ())]
         leads = _name(first, of_all=False)
         said.append(
-            f"{leads} leads, but not shown to be ahead of {' and '.join(tied)}" if tied else f"{leads} ranks first"
+            f"{leads} leads, but is not shown to be ahead of {' and '.join(tied)}" if tied else f"{leads} ranks first"
         )
     for rows, words in ((found.behind, "placed last"), (found.not_ranked, "not ranked")):
         why = [(_name(row, of_all=False), "; ".join(row.reasons)) for row in rows]

@@ -93,7 +93,7 @@ def documents(
 
     async def played(policy: str, workers: Executor) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
-        for asked in (QUERIES, FEWER):
+        for asked in dict.fromkeys(ASKED.values()):
             chosen = tuple(label for label in LABELS if ASKED[label] == asked)
             written = legacy_documents(await run_and_report(options(policy, chosen, asked), executor=workers))
             found |= {document["metadata"]["agent_name"]: document for document in written}
