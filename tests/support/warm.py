@@ -249,7 +249,7 @@ def warm_bench(folder: Path) -> str:
 
 
 def is_warm(process: psutil.Process) -> bool:
-    """Whether it was forked, not executed."""
+    """True for a process that was forked, not executed."""
     return __file__ in process.cmdline()
 
 

@@ -115,8 +115,8 @@ class Report:
             thresholds: by score, for names that are no keywords, such as ``pass^3``.
 
         Raises:
-            UsageError: there is no such score; lists those that exist. A threshold is no number, or more than any
-                share can be.
+            UsageError: there is no such score; lists those that exist. A threshold is not a number, or not from 0
+                to 1 for a share.
         """
         asked = {**(thresholds or {}), **more}
         check_values(asked, self.described)

@@ -41,7 +41,7 @@ def check_values(thresholds: Mapping[str, float], described: Mapping[str, ScoreD
             raise UsageError(f"{given}: {least!r:.60} is not a number to be held against the score")
         is_share = bool(REPEATS.fullmatch(name)) or (name in described and described[name].bounded)
         if is_share and not 0 <= least <= 1:
-            raise UsageError(f"{given}: {least:g} is no share; give a number from 0 to 1")
+            raise UsageError(f"{given}: {least:g} is not a share; give a number from 0 to 1")
 
 
 def check_thresholds(frameworks: Iterable[Summary], thresholds: Mapping[str, float]) -> Iterator[ThresholdCheck]:

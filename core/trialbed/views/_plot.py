@@ -40,7 +40,7 @@ class IntervalPlot(RowPlot):
         limits: the ends of the axis; None is from the least to the greatest that is drawn.
         zero: where to draw a line to compare with, such as no difference.
         marks: where to draw broken lines, such as margins.
-        whole: whether there are no values but whole numbers, so that the axis has no others.
+        whole: whether all values are whole numbers, so that the axis has whole numbers alone.
     """
 
     title: str

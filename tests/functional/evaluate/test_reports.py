@@ -72,7 +72,7 @@ def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
     with pytest.raises(UsageError, match="there is no score 'sopr'; the scores are "):
         good.below(sopr=1.0)
     for value in (1.5, math.nan, "0.8"):
-        with pytest.raises(UsageError, match=r"sopr_score: .* is no"):
+        with pytest.raises(UsageError, match=r"sopr_score: .* is not a (number|share)"):
             good.below({"sopr_score": value})  # type: ignore[dict-item] # as a slip has it
     (line,) = bad.worse_than(good.run.run_id)
     assert line.startswith(f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): solved differs by -1.0")

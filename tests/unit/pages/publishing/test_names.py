@@ -17,7 +17,7 @@ NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}", fullmatch=True)
 @for_each(
     ("text", "public"),
     [
-        ('File "/home/ann/work/desk.py", line 3', 'File "…/desk.py", line 3'),
+        ('File "/home/ann/shop/desk.py", line 3', 'File "…/desk.py", line 3'),
         ("file:///Users/ann/desk.py is missing", "file://…/desk.py is missing"),
         ("no such file: /home/ann", "no such file: …"),
         ("/home/ann/: denied", "…/: denied"),
