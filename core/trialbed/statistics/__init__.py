@@ -27,7 +27,7 @@ from trialbed.statistics._paired import (
 )
 from trialbed.statistics._repeats import pass_at_k, pass_hat_k
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
-from trialbed.statistics._score_interval import UNSEEN, lower_end, paired_interval, paired_intervals, score_quantile
+from trialbed.statistics._score_interval import UNSEEN, paired_interval, paired_intervals
 
 __all__ = [
     "LARGE",
@@ -44,7 +44,6 @@ __all__ = [
     "clustered_interval",
     "count_values",
     "holm",
-    "lower_end",
     "mcnemar",
     "mean_estimate",
     "paired_interval",
@@ -56,7 +55,6 @@ __all__ = [
     "pass_hat_k",
     "quantile",
     "queries_needed",
-    "score_quantile",
     "sign_flip",
     "wilson_interval",
 ]

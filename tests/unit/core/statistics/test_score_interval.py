@@ -118,10 +118,3 @@ def test_a_few_queries_that_lose_everything_can_be_allowed_for() -> None:
     differences = ((random.binomial(5, theirs) - random.binomial(5, chances)) / 5).round(9)
     found = [paired_interval(row, unseen=UNSEEN) for row in differences.tolist()]
     assert np.mean([low <= -0.1 <= high for low, high, _ in found]) >= 0.93 - 0.06
-
-
-def test_very_many_values_have_the_interval_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = np.random.default_rng(4).uniform(-0.3, 0.4, size=3_000).tolist()
-    found = paired_interval(values, unseen=UNSEEN)
-    monkeypatch.setattr("trialbed.statistics._score_interval.MANY", 10_000)
-    assert found == pytest.approx(paired_interval(values, unseen=UNSEEN), abs=1e-9)
