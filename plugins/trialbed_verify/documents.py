@@ -8,13 +8,12 @@ from typing import Any
 
 
 def as_document(record: Any) -> Any:
-    """Return a record as JSON values: its fields by name, unless it has an ``as_document`` of its own.
+    """Return a record as JSON values: its fields by name, unless it has an ``as_json`` of its own.
 
     Estimates become their value with the ends of their interval; tuples become lists.
     """
-    for method in ("as_document", "as_json"):
-        if hasattr(record, method):
-            return getattr(record, method)()
+    if hasattr(record, "as_json"):
+        return record.as_json()
     if is_dataclass(record):
         return fields_as_document(record)
     if isinstance(record, Mapping):

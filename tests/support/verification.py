@@ -79,7 +79,7 @@ def summarised(folder: Path, *rows: dict[str, Any], not_sent: int = 0, **changes
 
 async def verify(file: Path, *targets: Target, **options: Any) -> list[dict[str, Any]]:
     """Verify these targets; their summaries as documents."""
-    return [found.as_document() for found in await verified(file, *targets, **options)]
+    return [found.as_json() for found in await verified(file, *targets, **options)]
 
 
 async def verified(file: Path, *targets: Target, **options: Any) -> list[EndpointSummary]:

@@ -64,7 +64,7 @@ def command(*, as_json: bool, **given: Any) -> None:
         for ours, theirs in _trials(given)
         for rate in rates
     ]
-    documents = [found.as_document() for found in plans]
+    documents = [found.as_json() for found in plans]
     if as_json:
         print_json({"plans": documents, "flip_rate_of": source})
     else:

@@ -158,6 +158,6 @@ def _write(ranking: Ranking, form: str) -> None:
     if form == "table":
         print_tables(tables, sys.stdout)
     elif form == "json":
-        print_json(ranking.as_document())
+        print_json(ranking.as_json())
     else:
         click.echo(records_text(form, tables, list(ranking_records(ranking)), "Ranks"), nl=False)

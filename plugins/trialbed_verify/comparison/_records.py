@@ -311,7 +311,7 @@ class VendorComparison:
     options: CompareOptions
     notes: tuple[str, ...]
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return one JSON object, with the K2-style keys and Trialbed's own."""
         document = fields_as_document(self)
         return {**document.pop("k2"), **document}

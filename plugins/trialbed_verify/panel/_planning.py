@@ -142,7 +142,7 @@ class Plan:
     found: float | None
     enough: bool | None
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
         return {
             "flip_rate": self.options.flip_rate,

@@ -65,7 +65,7 @@ class GateResult:
     needed: int | None = None
     example: GateExample | None = None
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
         return {
             "gate": self.gate.name,
@@ -131,7 +131,7 @@ class Panel:
         """Return the same as people read them, in a line; empty where there is none."""
         return ", ".join(result.gate.label for result in self.gates if result.finding == "different")
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
         return {
             "finding": self.finding,
@@ -146,5 +146,5 @@ class Panel:
             "needed_cases": self.needed,
             "remarks": list(self.remarks),
             "trial_copies": dict(self.copies),
-            "gates": [result.as_document() for result in self.gates],
+            "gates": [result.as_json() for result in self.gates],
         }

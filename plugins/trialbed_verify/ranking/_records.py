@@ -72,7 +72,7 @@ class Placing:
         """Return whether the panel shows that the vendor differs from its baseline."""
         return self.vendor.panel is not None and self.vendor.panel.finding == "different"
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return one JSON object, with the keys of its status."""
         panel = self.vendor.panel
         document = {
@@ -131,7 +131,7 @@ class Ranking:
     overall: Standings = field(metadata={"key": "global"})
     notes: tuple[str, ...]
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
         models = [{"model": model, **fields_as_document(found)} for model, found in self.models.items()]
         return fields_as_document(self) | {"models": models}

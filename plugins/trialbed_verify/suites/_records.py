@@ -26,7 +26,7 @@ class Excess:
     difference: Estimate
     p: float
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         return {**self.difference.as_json(), "p": self.p}
 
@@ -78,7 +78,7 @@ class SuiteSummary:
     has_variant: bool = False
     beyond_fresh: Excess | None = None
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return it as JSON; the comparison stands there only where there is something to compare with."""
         document = fields_as_document(self)
         del document["has_variant"], document["beyond_fresh"]

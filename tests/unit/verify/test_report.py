@@ -31,7 +31,7 @@ def printed(summary: EndpointSummary, form: str, folder: Path, capsys: pytest.Ca
 def test_a_verification_is_printed_in_each_format(
     summary: EndpointSummary, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert json.loads(printed(summary, "json", tmp_path, capsys)) == summary.as_document()
+    assert json.loads(printed(summary, "json", tmp_path, capsys)) == summary.as_json()
     assert printed(summary, "html", tmp_path, capsys).startswith("<!DOCTYPE html>")
     assert printed(summary, "csv", tmp_path, capsys).startswith("model,vendor,")
     assert "| " in printed(summary, "markdown", tmp_path, capsys)

@@ -42,7 +42,7 @@ class RowExample:
     tool: str | None = None
     evidence: str | None = None
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         more = {"tool": self.tool, "evidence": self.evidence}
         own = {name: value for name, value in more.items() if value is not None}
@@ -97,7 +97,7 @@ class RowFigures:
     first_row_at: str | None
     last_row_at: str | None
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return them as JSON: each rate and figure under its own name."""
         document: dict[str, Any] = {}
         for name, value in fields_as_document(self).items():
@@ -155,7 +155,7 @@ class EndpointSummary:
         found: Mapping[str, Any] = self.provenance["configuration"]
         return found
 
-    def as_document(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return it as JSON: the K2-style fields, then Trialbed's own."""
         began, ended = self.began, self.ended
         return {
@@ -166,7 +166,7 @@ class EndpointSummary:
             "eval_duration_ms": round((ended - began).total_seconds() * 1000) if began and ended else None,
             "vendor": self.vendor,
             "is_baseline": self.is_baseline,
-            **self.figures.as_document(),
+            **self.figures.as_json(),
             "not_sent": self.not_sent,
             "failure": self.failure,
             "client_saturated": self.client_saturated,

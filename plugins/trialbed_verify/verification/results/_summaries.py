@@ -109,7 +109,7 @@ def write_summary(path: Path, found: EndpointSummary) -> None:
     Raises:
         OSError: the file cannot be written.
     """
-    text = json.dumps(found.as_document(), ensure_ascii=False, indent=2) + "\n"
+    text = json.dumps(found.as_json(), ensure_ascii=False, indent=2) + "\n"
     with replacing(path) as file:
         # Vendors send lone surrogates, which JSON can hold as escapes only.
         file.write(text.encode("utf-8", "backslashreplace"))

@@ -311,7 +311,7 @@ def test_without_probabilities_the_gate_does_not_apply(official: Sides) -> None:
 
 
 def test_the_document_is_json(brief: Sides) -> None:
-    found = judged(brief, played(2, 3, FEW, flips=0.02, change=thrice)).as_document()
+    found = judged(brief, played(2, 3, FEW, flips=0.02, change=thrice)).as_json()
     assert json.loads(json.dumps(found, allow_nan=False))["different"] == ["any", "calls", "bill"]
 
 

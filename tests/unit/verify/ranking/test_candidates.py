@@ -10,7 +10,7 @@ from trialbed_verify.ranking import METRICS, Gates, RankOptions, rank
 
 
 def standing(*candidates: Any, **gates: Any) -> dict[str, Any]:
-    (found,) = rank(candidates, RankOptions(gates=Gates(**gates))).as_document()["models"]
+    (found,) = rank(candidates, RankOptions(gates=Gates(**gates))).as_json()["models"]
     return dict(found)
 
 
@@ -95,7 +95,7 @@ def test_equal_vendors_tie(candidate: Any) -> None:
 
 
 def test_a_table_has_no_intervals_and_says_so(candidate: Any) -> None:
-    document = rank([candidate("a"), candidate("b")]).as_document()
+    document = rank([candidate("a"), candidate("b")]).as_json()
     assert document["resamples"] is None
     assert "need result files" in document["notes"][0]
     assert document["models"][0]["ranked"][0]["rank_low"] is None

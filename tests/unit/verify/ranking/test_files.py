@@ -42,7 +42,7 @@ def _end(die: random.Random, chance: float, failing: float) -> str:
 
 def ranked(*files: str, baseline: str = "official", **options: Any) -> dict[str, Any]:
     found = candidates(read_sources(files), FileOptions((baseline,), resamples=QUICK, **options))
-    (standing,) = rank(found, RankOptions(resamples=QUICK)).as_document()["models"]
+    (standing,) = rank(found, RankOptions(resamples=QUICK)).as_json()["models"]
     return dict(standing)
 
 

@@ -19,7 +19,7 @@ def names(rows: Any) -> list[str]:
 
 
 def test_without_times_it_says_how_to_get_them(candidate: Any) -> None:
-    found = rank([candidate("a", **UNSTREAMED), candidate("b", **UNSTREAMED)]).as_document()
+    found = rank([candidate("a", **UNSTREAMED), candidate("b", **UNSTREAMED)]).as_json()
     assert names(found["models"][0]["ranked"]) == []
     assert any("--stream" in note and "--metrics available" in note for note in found["notes"])
 
@@ -31,7 +31,7 @@ def test_the_metrics_that_all_have_can_be_asked_for(candidate: Any) -> None:
         candidate("dead", success_rate=0.0, f1=None, schema_accuracy=None, avg_token=None, **UNSTREAMED),
     ]
     ranking = rank(vendors, RankOptions(metrics=None))
-    found = ranking.as_document()
+    found = ranking.as_json()
     assert found["metrics"] == ["success_rate", "f1", "schema_accuracy", "avg_token"]
     (standing,) = found["models"]
     assert names(standing["ranked"]) == ["b", "a"]
@@ -51,21 +51,21 @@ def test_the_score_is_explained_once_and_only_where_somebody_is_ranked(candidate
 
 def test_chosen_metrics_alone_count(candidate: Any) -> None:
     fast, exact = candidate("fast", tps=99.0, f1=0.7), candidate("exact")
-    assert names(rank([fast, exact], RankOptions(metrics=("tps",))).as_document()["models"][0]["ranked"]) == [
+    assert names(rank([fast, exact], RankOptions(metrics=("tps",))).as_json()["models"][0]["ranked"]) == [
         "fast",
         "exact",
     ]
-    assert names(rank([fast, exact], RankOptions(metrics=("f1",))).as_document()["models"][0]["ranked"]) == [
+    assert names(rank([fast, exact], RankOptions(metrics=("f1",))).as_json()["models"][0]["ranked"]) == [
         "exact",
         "fast",
     ]
-    assert rank([fast, exact]).as_document()["metrics"] == list(METRICS)
+    assert rank([fast, exact]).as_json()["metrics"] == list(METRICS)
 
 
 def test_a_table_needs_only_the_columns_of_chosen_metrics(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("model,vendor,f1\nm,a,0.9\nm,b,0.8\n")
-    found = rank(read_table(path, ("f1",)), RankOptions(metrics=("f1",))).as_document()
+    found = rank(read_table(path, ("f1",)), RankOptions(metrics=("f1",))).as_json()
     assert names(found["models"][0]["ranked"]) == ["a", "b"]
     with pytest.raises(DataError, match="missing columns"):
         read_table(path)

@@ -15,7 +15,7 @@ COPIED = Path(__file__).parents[3] / "support" / "published_irf.csv"
 
 
 def scores(table: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    document = rank(read_table(table)).as_document()
+    document = rank(read_table(table)).as_json()
     return {(row["model"], row["vendor"]): row for found in document["models"] for row in found["ranked"]}
 
 
@@ -70,7 +70,7 @@ def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
 
 
 def test_all_models_are_ranked_together_too() -> None:
-    everyone = rank(read_table(COPIED)).as_document()["global"]["ranked"]
+    everyone = rank(read_table(COPIED)).as_json()["global"]["ranked"]
     assert len(everyone) == 27
     assert [row["rank"] for row in everyone] == sorted(row["rank"] for row in everyone)
 
@@ -81,7 +81,7 @@ def test_another_k_gives_other_scores(k: int) -> None:
 
     (gemini,) = [
         found
-        for found in rank(read_table(COPIED), RankOptions(k=k)).as_document()["models"]
+        for found in rank(read_table(COPIED), RankOptions(k=k)).as_json()["models"]
         if found["model"] == "gemini-2.5-flash"
     ]
     # First in success, F1, TPS and TTFT; second in schema accuracy and tokens.

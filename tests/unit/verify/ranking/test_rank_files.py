@@ -43,7 +43,7 @@ def test_what_is_written_is_read_again(candidate: Any, tmp_path: Path) -> None:
     ranking = rank([candidate("good"), candidate("slow", tps=1.0), candidate("dead", success_rate=0.0, tps=None)])
     write_rank_files(ranking, tmp_path / "rank")
     assert is_rank_folder(tmp_path / "rank")
-    assert rank(read_rank_files(tmp_path / "rank")).as_document() == ranking.as_document()
+    assert rank(read_rank_files(tmp_path / "rank")).as_json() == ranking.as_json()
     throughput, scores = (
         json.loads((tmp_path / "rank" / f"{n}.json").read_text()) for n in ("avg_throughput", "irf_score")
     )

@@ -11,7 +11,7 @@ from trialbed_verify.verification.results import write_summary
 
 
 def test_it_begins_with_the_fields_of_k2_style_tools(tmp_path: Path) -> None:
-    found = summarised(tmp_path, own_row(1), own_row(2, "tool_calls"), own_row(3, "timeout"), not_sent=1).as_document()
+    found = summarised(tmp_path, own_row(1), own_row(2, "tool_calls"), own_row(3, "timeout"), not_sent=1).as_json()
     assert list(found)[:13] == [
         "model",
         "success_count",
@@ -32,7 +32,7 @@ def test_it_begins_with_the_fields_of_k2_style_tools(tmp_path: Path) -> None:
 
 
 def test_it_says_where_it_comes_from_and_holds_no_key(tmp_path: Path) -> None:
-    about = summarised(tmp_path).as_document()["provenance"]
+    about = summarised(tmp_path).as_json()["provenance"]
     assert about["configuration"]["base_url"] == "http://127.0.0.1:1/v1"
     assert about["test_set"] == "set.jsonl"
     assert len(about["test_set_digest"]) == 64
