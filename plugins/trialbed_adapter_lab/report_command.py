@@ -26,18 +26,6 @@ def part_option(parts: Sequence[str], help_text: str) -> Callable[[Decorated], D
     return option("--part", "parts", type=click.Choice(parts), multiple=True, help=help_text)
 
 
-def format_option(command: Decorated) -> Decorated:
-    """Give a command the option ``--format``."""
-    return option(
-        "--format",
-        "form",
-        type=click.Choice(FORMATS),
-        default=FORMATS[0],
-        envvar=None,
-        help="Format of what is printed; --json is --format json.",
-    )(command)
-
-
 def output_option(help_text: str) -> Callable[[Decorated], Decorated]:
     """The option ``--output``."""
     return option("-o", "--output", envvar=None, type=FILE, help=help_text)
@@ -72,13 +60,13 @@ def print_report(
         write_table(report, sys.stdout)
 
 
-def write_file(path: Path, text: str, option_name: str = "--output") -> None:
-    """Write what an option asks for, and say so.
+def write_file(path: Path, text: str) -> None:
+    """Write what ``--output`` asks for, and say so.
 
     Raises:
         UsageError: it cannot be written.
     """
     from trialbed.files import write_text
 
-    write_text(path, text, option_name)
+    write_text(path, text, "--output")
     click.echo(f"written: {path}", err=True)

@@ -48,7 +48,6 @@ SECTIONS = {
         "init": "Write an agent with tools, tasks, tests and a CI job, to start from.",
         "tools": "Make files of tools of the definitions that an API, a server or a program has.",
         "tasks": "Check and draft files of tasks, and print their schema for editors.",
-        "adopt": "Run what was made for another benchmark, unaltered, beside what that published.",
         "score": "Score recorded conversations, or a stored run again.",
         "judge": "Calibrate judges against labelled cases.",
         "select": "Measure how many of the right Apis a selector finds, before any agent runs.",

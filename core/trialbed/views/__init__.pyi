@@ -37,5 +37,4 @@ from ._table import TableRow as TableRow
 from ._terminal import print_tables as print_tables
 from ._text import csv_text as csv_text
 from ._text import escape_markdown as escape_markdown
-from ._text import fill_between as fill_between
 from ._text import markdown as markdown

@@ -28,14 +28,6 @@ def markdown(parts: Iterable[Table | Disclosures | Folded], *, level: int = 2) -
     return "\n".join(line for part in parts for line in _part(part, "#" * level)).strip() + "\n"
 
 
-def fill_between(page: str, text: str, begin: str, end: str) -> str | None:
-    """A page with this text between its two marks, each on a line of its own; None if the page lacks the marks."""
-    place = re.compile(f"({re.escape(begin)}\n).*?({re.escape(end)})", re.DOTALL)
-    if not place.search(page):
-        return None
-    return place.sub(lambda found: f"{found[1]}\n{text}\n{found[2]}", page)
-
-
 def escape_markdown(text: str) -> str:
     """A text that Markdown shows as it is."""
     # Not every Markdown takes a backslash before the beginning of a tag.

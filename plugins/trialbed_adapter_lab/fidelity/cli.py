@@ -10,11 +10,12 @@ import click
 
 from trialbed.cli.completion import completes, drivers, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FILE, json_option, option
 from trialbed.cli.setting_options import setting_option
 from trialbed_adapter_lab.report_command import (
+    FORMATS,
     choose_parts,
-    format_option,
     output_option,
     part_option,
     print_report,
@@ -34,8 +35,8 @@ Examples:
   bench fidelity -f langgraph --part load --rounds 9 --concurrency 1 --concurrency 16
   bench fidelity -f langgraph --part many --many 129
   bench fidelity -f langgraph --part prompt --part behaviour --model-name gpt-4o --model-name my-model
-  bench fidelity -f langgraph --output fidelity.json --markdown fidelity.md
-  bench fidelity --from fidelity.json --format markdown
+  bench fidelity -f langgraph --output fidelity.json
+  bench fidelity --from fidelity.json --format markdown > fidelity.md
   bench fidelity -f langgraph --profile native --profile controlled --part errors
 """
 
@@ -82,14 +83,8 @@ Examples:
     help="Where workers run; load runs on this machine.",
     shell_complete=completes(drivers("executors")),
 )
-@format_option
+@format_option(*FORMATS)
 @output_option("Write the figures to this file, as JSON.")
-@option(
-    "--markdown",
-    envvar=None,
-    type=FILE,
-    help="Write the tables to this file; if it marks their place, replace only that part.",
-)
 @option(
     "--from",
     "source",
@@ -100,7 +95,7 @@ Examples:
 @yes_option
 @env_dir_option
 @json_option
-def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
+def command(source: Path | None, form: str | None, as_json: bool, **given: Any) -> int:
     """Measure what frameworks do to the traffic between model and tools.
 
     Each framework gets the same scripted traffic as the reference loop, which is always measured too. The
@@ -108,16 +103,13 @@ def command(source: Path | None, form: str, as_json: bool, **given: Any) -> int:
     got. It is also timed with a model that answers at once. Only observed figures are shown. Exits with 1 if a part
     could not be measured for a framework. If it is interrupted, it shows the figures so far.
     """
-    markdown, output = given.pop("markdown"), given.pop("output")
+    form, output = chosen_format(form, as_json=as_json), given.pop("output")
     report, interrupted = (_read(source, given["parts"]), False) if source else _run_measurement(given)
     if output is not None:
         write_file(output, _text(report))
+    _print(report, form)
     if interrupted:
-        _print(report, "json" if as_json else form)
         raise click.Abort
-    if markdown is not None:
-        _write_markdown(markdown, report)
-    _print(report, "json" if as_json else form)
     return _exit_code(report)
 
 
@@ -184,13 +176,6 @@ def _print(report: FidelityReport, form: str) -> None:
     from trialbed_adapter_lab.fidelity.views import markdown, write_table
 
     print_report(report, form, markdown=markdown, write_table=write_table)
-
-
-def _write_markdown(path: Path, report: FidelityReport) -> None:
-    from trialbed_adapter_lab.fidelity.views import place_report
-
-    page = path.read_text(encoding="utf-8") if path.exists() else ""
-    write_file(path, place_report(page, report), "--markdown")
 
 
 def _exit_code(report: FidelityReport) -> int:

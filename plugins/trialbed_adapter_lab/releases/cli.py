@@ -11,11 +11,12 @@ import click
 
 from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
+from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FOLDER, json_option, option
 from trialbed.cli.setting_options import setting_option
 from trialbed_adapter_lab.report_command import (
+    FORMATS,
     choose_parts,
-    format_option,
     output_option,
     part_option,
     print_report,
@@ -116,12 +117,12 @@ class ReleaseVersion(click.ParamType[str]):
     envvar=None,
     help="Exit with 1 if a release changes something that was measured now.",
 )
-@format_option
+@format_option(*FORMATS)
 @output_option("Write the report to this file, as JSON.")
 @yes_option
 @env_dir_option
 @json_option
-def command(framework: str, form: str, as_json: bool, **given: Any) -> int:
+def command(framework: str, form: str | None, as_json: bool, **given: Any) -> int:
     """Show how a framework changes over its releases.
 
     The package index is asked which releases there are within the range that the adapter allows. Each gets an
@@ -129,12 +130,12 @@ def command(framework: str, form: str, as_json: bool, **given: Any) -> int:
     with the lock of its environment; a release that this state of the kit measured is not measured again. Printed are
     the changes from each release to the next. Exits with 1 if a release could not be measured.
     """
-    output, fail = given.pop("output"), given.pop("fail_if_changed")
+    form, output, fail = chosen_format(form, as_json=as_json), given.pop("output"), given.pop("fail_if_changed")
     _check(framework)
     report, new = _report(framework, given)
     if output is not None:
         _write(output, report)
-    _print(report, "json" if as_json else form)
+    _print(report, form)
     return _exit_code(report, new if fail else None)
 
 

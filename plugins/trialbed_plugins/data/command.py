@@ -67,7 +67,8 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
     """Check a folder of data and import it.
 
     Afterwards --dataset accepts its test sets. A folder of cached answers, such as StableToolBench's
-    tool_response_cache, goes into the virtual API's response cache.
+    tool_response_cache, goes into the virtual API's response cache. Files that cannot be read are listed on standard
+    error. An import that was interrupted goes on where it was.
     """
     from trialbed.errors import UsageError
 
@@ -91,28 +92,8 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
     raise UsageError(f"{folder}: no installed dataset driver recognises this folder; see bench data list")
 
 
-@command.command("import-responses", epilog="Example: bench data import-responses tool_response_cache/")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@response_cache_option
-@json_option
-def import_responses(folder: Path, response_cache: str | None, as_json: bool) -> None:
-    """Import the answers of a StableToolBench cache folder.
-
-    They are added to the virtual API's response cache. Files that cannot be read are listed on standard error.
-    An import that was interrupted goes on where it was.
-    """
-    _import_cache(folder, response_cache, as_json=as_json)
-
-
 @command.command("export", epilog="Example: bench data export latest --output predictions")
 @click.argument("run_id", metavar="[RUN]", required=False, shell_complete=completes(runs))
-@plain_option(
-    "--format",
-    "form",
-    type=click.Choice(["stabletoolbench"]),
-    default="stabletoolbench",
-    help="Format of the answers: StableToolBench's converted one. [default: stabletoolbench]",
-)
 @plain_option(
     "--output", type=FOLDER, help="Folder of the files. [default: predictions; tool_response_cache with --responses]"
 )
@@ -133,7 +114,6 @@ def import_responses(folder: Path, response_cache: str | None, as_json: bool) ->
 @json_option
 def export(
     run_id: str | None,
-    form: str,  # noqa: ARG001 - there is one format
     output: Path | None,
     provenances: tuple[str, ...],
     response_cache: str | None,
@@ -145,7 +125,8 @@ def export(
 ) -> None:
     """Write answers or cached responses for other programs.
 
-    These are the answers of a run, for other evaluators, or the response cache, for other servers.
+    These are the answers of a run, for other evaluators, or the response cache, for other servers, as StableToolBench
+    has them.
 
     There is a folder for each framework, as StableToolBench has one for each model, with a file for the test set.
     Trials that failed are written without an ending, which evaluators count as unsolved; those that were not measured

@@ -23,13 +23,13 @@ async def test_an_imported_answer_is_found_by_both_spellings_of_its_parameters(
     (folder / "torn.json").write_text("{")
     place = ["--response-cache", str(tmp_path / "responses.db")]
 
-    assert main(["data", "import-responses", str(folder.parent.parent), *place, "--json"]) == 0
+    assert main(["data", "import", str(folder.parent.parent), *place, "--json"]) == 0
     printed = capsys.readouterr()
     report = json.loads(printed.out)
     assert (report["files"], report["new"], report["known"], len(report["problems"])) == (2, 1, 0, 2)
     assert "torn.json" in printed.err
     assert "{broken" in printed.err
-    assert main(["data", "import-responses", str(folder.parent.parent), *place]) == 0
+    assert main(["data", "import", str(folder.parent.parent), *place]) == 0
     assert "0 answers imported from 2 files, 1 were known" in capsys.readouterr().out
 
     client = await serve()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from trialbed.contracts import Reporter
     from trialbed.preparation import RunOptions
     from trialbed.records import Run
-    from trialbed.report import Report, Summary
+    from trialbed.report import Report
 
 EPILOG = """\b
 Examples:
@@ -213,13 +213,14 @@ def command(
     except asyncio.CancelledError:
         raise click.Abort from None
     if reporter is None:
-        _print_json([report])
+        _print_json(report)
     elif form == "junit" and thresholds:
         print_thresholds(thresholds, report)
     else:
         _print(report, options, reporter, form)
-    _print_problems([report], silent=form == "table")
-    if not options.allow_incomplete and _says_incomplete([report], thresholds):
+    if form != "table":
+        _print_problems(report)
+    if not options.allow_incomplete and _says_incomplete(report, thresholds):
         return 3
     is_below = below(thresholds, report)
     return 1 if regressed(sides, report, options.margin) or is_below else 0
@@ -274,16 +275,15 @@ async def _run(options: RunOptions) -> Report:
         return await run_and_report(options, progress=shown)
 
 
-def _print_json(reports: Sequence[Report]) -> None:
+def _print_json(report: Report) -> None:
     from trialbed.report import document_parts, open_documents
 
     stdout, before = sys.stdout.buffer, b"[\n  "
-    for report in reports:
-        with open_documents(report) as documents:
-            for document, entries in documents:
-                stdout.write(before)
-                stdout.writelines(_list_entry(part) for part in document_parts(document, entries))
-                before = b",\n  "
+    with open_documents(report) as documents:
+        for document, entries in documents:
+            stdout.write(before)
+            stdout.writelines(_list_entry(part) for part in document_parts(document, entries))
+            before = b",\n  "
     stdout.write(b"\n]\n")
     stdout.flush()
 
@@ -317,24 +317,20 @@ def _closer(report: Report, options: RunOptions) -> Iterator[str]:
         yield f"What went wrong in the worst trial: {command}"
 
 
-def _print_problems(reports: Sequence[Report], *, silent: bool) -> None:
-    """Say on stderr why trials failed, unless the table has just said so."""
+def _print_problems(report: Report) -> None:
+    """Say on stderr why trials failed, as the table does."""
     from trialbed.report import reason_lines
     from trialbed.views import printable
 
-    for summary in () if silent else _summaries(reports):
+    for summary in report.frameworks:
         for line in reason_lines(summary):
             click.echo(printable(f"{summary.framework}: {line}"), err=True)
 
 
-def _summaries(reports: Sequence[Report]) -> list[Summary]:
-    return [summary for report in reports for summary in report.frameworks]
-
-
-def _says_incomplete(reports: Sequence[Report], thresholds: Mapping[str, float]) -> bool:
+def _says_incomplete(report: Report, thresholds: Mapping[str, float]) -> bool:
     """Say whether trials or verdicts are missing, and return it."""
     undecided = "--fail-under is not decided. " if thresholds else ""
-    summaries = _summaries(reports)
+    summaries = report.frameworks
     if any(summary.incomplete for summary in summaries):
         missing = sum(summary.counts.not_measured for summary in summaries)
         trials = "1 trial was" if missing == 1 else f"{missing} trials were"
@@ -352,7 +348,7 @@ def _says_incomplete(reports: Sequence[Report], thresholds: Mapping[str, float])
         answers = "1 answer has" if without == 1 else f"{without} answers have"
         click.echo(
             f"Error: {answers} no verdict of the judge. {undecided}"
-            f"{_judge_again(summaries[0].run)} asks again; --allow-incomplete accepts the run as it is.",
+            f"{_judge_again(report.run)} asks again; --allow-incomplete accepts the run as it is.",
             err=True,
         )
     return without > 0

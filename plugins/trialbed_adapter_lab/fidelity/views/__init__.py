@@ -5,12 +5,7 @@ from __future__ import annotations
 from trialbed_adapter_lab.fidelity.views._behaviour import behaviour_rows
 from trialbed_adapter_lab.fidelity.views._cells import value
 from trialbed_adapter_lab.fidelity.views._errors import error_rows
-from trialbed_adapter_lab.fidelity.views._tables import (
-    markdown,
-    page_parts,
-    place_report,
-    write_table,
-)
+from trialbed_adapter_lab.fidelity.views._tables import markdown, page_parts, write_table
 from trialbed_adapter_lab.fidelity.views._wire import prompt_rows
 
 __all__ = [
@@ -18,7 +13,6 @@ __all__ = [
     "error_rows",
     "markdown",
     "page_parts",
-    "place_report",
     "prompt_rows",
     "value",
     "write_table",

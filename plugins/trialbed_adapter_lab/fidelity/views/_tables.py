@@ -21,8 +21,6 @@ from trialbed_adapter_lab.fidelity.views._wire import many_rows, prompt_rows, sc
 LOCK = 12
 """Digits shown of a lock's digest."""
 
-BEGIN, END = "<!-- measured: fidelity -->", "<!-- end of what was measured -->"
-
 
 def write_table(report: FidelityReport, stream: TextIO) -> None:
     """Write a report for a terminal."""
@@ -32,12 +30,6 @@ def write_table(report: FidelityReport, stream: TextIO) -> None:
 def markdown(report: FidelityReport) -> str:
     """Return the report as a part of a page: sections of level 2."""
     return views.markdown([*_report_tables(report), *_long_tables(report)])
-
-
-def place_report(page: str, report: FidelityReport) -> str:
-    """Return a page with the report in its place between the marks, or the report alone where the page has none."""
-    text = markdown(report)
-    return views.fill_between(page, text, BEGIN, END) or f"# Fidelity\n\n{text}"
 
 
 def _report_tables(report: FidelityReport) -> list[Table]:

@@ -32,16 +32,18 @@ SHARED = {
 }
 """Modules of what commands share, those of other packages too."""
 
+BESIDE = ("adopt",) if find_spec("trialbed_masbench") else ()
+"""Commands of other distributions of the checkout."""
+
 PRINTS_A_RESULT = (
     "adapter check",
     "adapter list",
     "adapter new",
-    *(["adopt masbench"] if find_spec("trialbed_masbench") else ()),
+    *(f"{name} masbench" for name in BESIDE),
     "compare",
     "data export",
     "data list",
     "data import",
-    "data import-responses",
     "data show",
     "doctor",
     "env add",
@@ -79,8 +81,7 @@ PRINTS_A_RESULT = (
 
 
 def test_the_help_has_each_command_in_a_section_and_the_first_ones_first() -> None:
-    elsewhere = () if find_spec("trialbed_masbench") else ("adopt",)
-    named = [name for names in SECTIONS.values() for name in names if name not in elsewhere]
+    named = [*(name for names in SECTIONS.values() for name in names), *BESIDE]
     assert sorted(named) == cli.list_commands(click.Context(cli))
     shown = CliRunner().invoke(cli, ["--help"], prog_name="bench").output
     first = [line.split()[0] for line in shown.splitlines() if re.match(r"  [a-z][a-z-]*  ", line)]
@@ -109,8 +110,7 @@ def all_commands() -> list[str]:
 
 
 def test_the_group_describes_a_command_as_the_command_does() -> None:
-    elsewhere = () if find_spec("trialbed_masbench") else ("adopt",)
-    described = {name: text for names in SECTIONS.values() for name, text in names.items() if name not in elsewhere}
+    described = {name: text for names in SECTIONS.values() for name, text in names.items()}
     assert {name: command(name).get_short_help_str(90) for name in described} == described
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from trialbed.views import Table, csv_text, fill_between, markdown
+from trialbed.views import Table, csv_text, markdown
 
 TABLE = Table.of("F1 | by vendor", ("", "a_b"), [("x|y", "0.5 [0.4, 0.6]")], ["one", "two"])
 
@@ -27,13 +27,6 @@ def test_a_single_note_is_a_paragraph_and_no_title_no_heading() -> None:
 def test_nothing_that_is_said_breaks_the_page() -> None:
     text = markdown([Table("t", notes=["`a` <b> *c* [d](e) | \\ \x1b[31m"])])
     assert text.splitlines()[2] == "\\`a\\` &lt;b> \\*c\\* [d\\](e) \\| \\\\ ?[31m"
-
-
-def test_a_text_takes_its_place_on_a_page_and_a_page_without_one_is_told() -> None:
-    page = "before\n<!-- a -->\nold \\1\n<!-- b -->\nafter\n"
-    filled = "before\n<!-- a -->\n\nnew \\1\n<!-- b -->\nafter\n"
-    assert fill_between(page, "new \\1", "<!-- a -->", "<!-- b -->") == filled
-    assert fill_between("nothing", "new", "<!-- a -->", "<!-- b -->") is None
 
 
 def test_records_are_lines_of_csv_and_none_is_empty() -> None:

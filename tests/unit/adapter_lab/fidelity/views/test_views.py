@@ -32,7 +32,7 @@ from trialbed_adapter_lab.fidelity import (
     ToolSchemas,
     TurnSize,
 )
-from trialbed_adapter_lab.fidelity.views import markdown, page_parts, place_report, write_table
+from trialbed_adapter_lab.fidelity.views import markdown, page_parts, write_table
 from trialbed_adapter_lab.fidelity.views._cells import share
 
 DASH = "-"
@@ -203,16 +203,6 @@ def test_markdown_cannot_be_broken_by_what_a_framework_says() -> None:
     evil = FrameworkFidelity(framework="x", missing=(Missing(part="", reason="| a | `b` <c> [d](e)\x1b[31m"),))
     text = markdown(report(whole(), evil))
     assert "\\| a \\| \\`b\\` &lt;c> [d\\](e)?[31m" in text
-
-
-def test_the_report_takes_its_place_on_a_page() -> None:
-    page = "# T\n\n<!-- measured: fidelity -->\nancient \\1\n<!-- end of what was measured -->\nafter\n"
-    once = place_report(page, report(whole()))
-    assert once.startswith("# T\n\n<!-- measured: fidelity -->\n\nMeasured 2026-01-02 03:04 UTC in 60 s")
-    assert once.endswith("\n<!-- end of what was measured -->\nafter\n")
-    assert "ancient" not in once
-    assert place_report(once, report(whole())) == once
-    assert place_report("", report(whole())).startswith("# Fidelity\n\nMeasured")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])

@@ -10,14 +10,9 @@ from trialbed.cli.run._command import _print_problems
 
 def test_reasons_control_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     failing = document(failures=[reason("agent", 3, message="RuntimeError: \x1b[2Jno", query_id="\x1b]0;x\x07")])
-    _print_problems([reported(failing)], silent=False)
+    _print_problems(reported(failing))
     shown = capsys.readouterr().err
     assert shown.startswith(
         "reference: 3 of 20 trials failed (agent): RuntimeError: ?[2Jno [query ?]0;x?: bench show r1 "
     )
     assert shown.rstrip("\n").isprintable()
-
-
-def test_what_the_table_has_said_is_not_said_again(capsys: pytest.CaptureFixture[str]) -> None:
-    _print_problems([reported(document(failures=[reason("agent", 3)]))], silent=True)
-    assert capsys.readouterr().err == ""
