@@ -167,7 +167,7 @@ class ServerOptions:
             _check_origin(origin)
         for name, option in (
             ("upstream", "--upstream"),
-            ("simulator_upstream", "--simulator-base-url"),
+            ("simulator_upstream", "--simulator-model"),
             ("real_url", "--real-url"),
         ):
             url = getattr(self, name)

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,9 @@ from trialbed.cli.setting_options import (
 )
 from trialbed.errors import UsageError
 
+if TYPE_CHECKING:
+    from trialbed.settings import RunSettings
+
 MEBIBYTE = 2**20
 KEY_WORDS = "KEY, TOKEN, SECRET or PASSWORD"
 KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
@@ -38,11 +41,9 @@ Examples:
 """
 
 SECTIONS = {
-    "Models": ("api_key_env", "model_retries", "endpoint_patience", "rpm", "tpm"),
+    "Models": ("api_key_env", "endpoint_key_env", "model_retries", "endpoint_patience", "rpm", "tpm"),
     "Simulators": (
         "simulator_model",
-        "simulator_base_url",
-        "simulator_api_key_env",
         "simulator_prompts",
         "simulator_timeout",
         "max_helper_requests",
@@ -71,6 +72,7 @@ SECTIONS = {
 @option("--port", type=click.IntRange(0, 65535), default=8080, help="Port to listen on, 0 for any.")
 @base_url_option
 @api_key_env_option
+@setting_option("endpoint_key_env")
 @model_retries_option
 @endpoint_patience_option
 @setting_option("rpm")
@@ -96,12 +98,6 @@ SECTIONS = {
 @setting_option("simulator_model")
 @setting_option("max_helper_requests")
 @setting_option("max_helper_tokens")
-@option("--simulator-base-url", metavar="URL", help="Endpoint of --simulator-model. [default: that of --base-url]")
-@option(
-    "--simulator-api-key-env",
-    metavar="VARIABLE",
-    help="Environment variable that holds the key of --simulator-base-url. [default: that of --api-key-env]",
-)
 @option(
     "--simulator-prompts",
     type=FOLDER,
@@ -181,7 +177,7 @@ def command(
     response_cache: str | None,
     faults: str | None,
     real_key_env: str,
-    simulator_api_key_env: str | None,
+    endpoint_key_env: tuple[str, ...],
     *,
     no_real: bool,
     **given: Any,
@@ -210,18 +206,17 @@ def command(
         make_folder(Path(cache).parent, "--response-cache")
     real_url = None if no_real else given.pop("real_url")
     given.pop("real_url", None)
-    given_url = given.pop("simulator_base_url")
-    model, own_url = split_address(given["simulator_model"] or "")
-    simulator_variable = api_key_env if given_url else None
-    if own_url is not None:
-        _check_simulator(given["simulator_model"], given_url)
-        simulator_variable = key_variable(RunSettings(base_url=base_url, api_key_env=api_key_env), own_url)
+    model, simulator_url = split_address(given["simulator_model"] or "")
+    simulator_variable = None
+    if simulator_url is not None:
+        settings = RunSettings(base_url=base_url, api_key_env=api_key_env, endpoint_key_env=endpoint_key_env)
+        _check_simulator(given["simulator_model"], settings)
+        simulator_variable = key_variable(settings, simulator_url)
     given["simulator_model"] = model or None
-    simulator_url = own_url or given_url
     keys = {
         "upstream_key": api_key_env if base_url else None,
         "real_key": real_key_env if real_url else None,
-        "simulator_key": simulator_api_key_env or simulator_variable,
+        "simulator_key": simulator_variable,
     }
     _say_keys(list(dict.fromkeys(name for name in keys.values() if name)))
     given |= {name: int(given[name] * MEBIBYTE) for name in ("max_body", "max_answer")}
@@ -239,17 +234,12 @@ def command(
     serve(options)
 
 
-def _check_simulator(named: str, given_url: str | None) -> None:
-    """Refuse a model of simulators whose endpoint is named twice, or by an address that is none or has a password."""
+def _check_simulator(named: str, settings: RunSettings) -> None:
+    """Refuse a model of simulators whose address is none, or has a password."""
     from trialbed.models import find_model
-    from trialbed.settings import RunSettings
 
-    if given_url is not None:
-        raise UsageError(
-            "--simulator-model and --simulator-base-url both name an endpoint: give NAME@URL or --simulator-base-url"
-        )
     try:
-        find_model(named).describe(RunSettings())
+        find_model(named).describe(settings)
     except UsageError as error:
         raise UsageError(f"--simulator-model: {error}") from error
 

@@ -32,6 +32,7 @@ ASKING = (
     "embedding_model",
     "base_url",
     "api_key_env",
+    "endpoint_key_env",
     "max_helper_requests",
     "max_helper_tokens",
     "helper_timeout",

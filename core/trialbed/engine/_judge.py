@@ -173,7 +173,7 @@ async def _access(helpers: HelperModels, control: ControlClient | None, model: s
     settings = helpers.settings
     own = judge_endpoint(settings)
     if own is not None or control is None:
-        url, variable = own or (settings.base_url or "", settings.judge_api_key_env or settings.api_key_env)
+        url, variable = own or (settings.base_url or "", settings.api_key_env)
         endpoint = direct_endpoint(url, model, variable, settings.seed)
         access = helpers.access("judge", endpoint)
         yield access

@@ -44,7 +44,6 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
     _check_address(settings.base_url, "--base-url")
     _check_endpoint_keys(settings)
     info = model_info(settings, own_model)
-    _check_address(settings.judge_base_url, "--judge-base-url")
     real = [("--model", settings.model)] if info.at_endpoint else []
     real += [] if own_judge else [("--judge", model) for model in _judge_models(settings)]
     real += _helper_models(settings)
@@ -70,15 +69,10 @@ def judge_endpoint(settings: RunSettings) -> tuple[str, str] | None:
     """Return the endpoint of the judge's own and the variable with its key; None where it is the run's.
 
     Raises:
-        UsageError: as ``judge_choice`` says, or two endpoints are named.
+        UsageError: as ``judge_choice`` says.
     """
     url = split_address(_judge_choice(settings)[1] or "")[1]
-    if url is None:
-        own = settings.judge_base_url
-        return (own, settings.judge_api_key_env or settings.api_key_env) if own else None
-    if settings.judge_base_url:
-        raise UsageError(f"--judge and --judge-base-url both name an endpoint: give {shown_url(url)} alone")
-    return url, settings.judge_api_key_env or key_variable(settings, url)
+    return None if url is None else (url, key_variable(settings, url))
 
 
 def _judge_choice(settings: RunSettings) -> tuple[str, str | None]:
@@ -109,10 +103,8 @@ def check_standing(settings: RunSettings) -> None:
 
 def _judge_models(settings: RunSettings) -> list[str]:
     """The judge's model, if it is to be found at the run's own endpoint."""
-    driver, model = judge_choice(settings)
+    _, model = judge_choice(settings)
     if model is None:
-        if settings.judge_base_url:
-            raise UsageError(f"--judge-base-url: the judge {driver} asks no model; give one as --judge-model")
         return []
     # It also refuses an address of the judge's that is none, or has a password in it.
     _describe(find_model(_judge_choice(settings)[1] or ""), settings, "--judge")

@@ -42,5 +42,5 @@ def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge |
     if judge.meets is Judge.meets or (name == RULE and model is None):
         raise UsageError(
             f"task {query.query_id} has criteria, and no model that reads them: name it as --judge-model (judge_model= "
-            "in Python), with its endpoint as --base-url or --judge-base-url"
+            "in Python), as NAME@URL or with its endpoint as --base-url"
         )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from trialbed.records._annotations import Annotation
 from trialbed.records._base import Json, Record
@@ -84,6 +85,9 @@ UNUSUAL: dict[str, Json] = {
     "plugin_files": {},
 }
 """Fields of a configuration that are written only where they have another value than this."""
+
+GONE = frozenset(("judge_base_url",))
+"""Settings that stored runs may have, and that are there no longer."""
 
 
 class RunConfig(Record, IdentitySettings):
@@ -166,6 +170,14 @@ class RunConfig(Record, IdentitySettings):
     def told_model(self) -> str:
         """The name of the model that frameworks are given."""
         return self.model_name or self.told_as or (COMMON_NAME if self.base_url is None else self.model)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_gone(cls, values: Any) -> Any:
+        """Read the configuration of a run that had further settings."""
+        if not isinstance(values, Mapping):
+            return values
+        return {name: value for name, value in values.items() if name not in GONE}
 
     @model_serializer(mode="wrap")
     def _without_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Json]:

@@ -154,15 +154,6 @@ class IdentitySettings:
             metavar="MODEL",
         ),
     ] = None
-    judge_base_url: Annotated[
-        str | None,
-        Setting(
-            ("--judge-base-url",),
-            "Endpoint of the judge's model. [default: that of --base-url]",
-            metavar="URL",
-            document="",
-        ),
-    ] = None
     judge_prompts: Annotated[
         str | None,
         Setting(

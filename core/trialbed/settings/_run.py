@@ -46,7 +46,6 @@ class RunSettings(IdentitySettings):
         chat_template: part of the run's identity as part of the model's, by its text.
         api_key_env: the environment variable that holds the endpoint's key.
         endpoint_key_env: the variables of further endpoints, by host or ``HOST:PORT``: no key goes to another host.
-        judge_api_key_env: the variable of the judge's own endpoint.
         max_helper_requests: of each helper, such as the judge; further ones fail.
         rpm, tpm: kept by the gateway for trials and judge together; a request counts as a token for each four bytes
             until its answer says how many it took. The gateway of a running server keeps its own.
@@ -174,14 +173,6 @@ class RunSettings(IdentitySettings):
             metavar="HOST=VARIABLE",
         ),
     ] = ()
-    judge_api_key_env: Annotated[
-        str | None,
-        Setting(
-            ("--judge-api-key-env",),
-            "Environment variable that holds the key of --judge-base-url. [default: that of --api-key-env]",
-            metavar="VARIABLE",
-        ),
-    ] = None
     max_helper_requests: Annotated[
         int | None,
         Ge(1),

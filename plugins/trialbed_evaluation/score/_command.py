@@ -83,8 +83,7 @@ command = SectionedCommand(
         "The judge and its model": (
             "judge_votes",
             "judge_model",
-            "judge_base_url",
-            "judge_api_key_env",
+            "endpoint_key_env",
             "judge_prompts",
             "max_helper_requests",
             "max_helper_tokens",

@@ -39,7 +39,7 @@ Queries = Mapping[int | str, Query]
 Give = Callable[[ScoreContext, TrialResult], Awaitable[Sequence[Score]]]
 """Gives the new scores of a trial."""
 
-JUDGE_FIELDS = ("judge", "judge_model", "judge_base_url", "judge_prompts", "judge_votes")
+JUDGE_FIELDS = ("judge", "judge_model", "judge_prompts", "judge_votes")
 
 
 def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:

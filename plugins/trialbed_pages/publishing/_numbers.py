@@ -18,9 +18,7 @@ from trialbed_pages.publishing._names import folder_mask, public_name
 DIGITS = 6
 """Of every number: machines may differ in the last ones of a sum."""
 
-APART = frozenset(
-    {"frameworks", "commands", "dataset", "model", "model_name", "base_url", "judge_base_url", "on_miss", "repeat"}
-)
+APART = frozenset({"frameworks", "commands", "dataset", "model", "model_name", "base_url", "on_miss", "repeat"})
 """Settings that are told apart, or that say where a model was."""
 
 PER_TRIAL = ("total_tokens", "model_turns")

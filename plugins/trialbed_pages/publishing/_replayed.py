@@ -22,9 +22,7 @@ ASKING = ("judge_model", "selector_model", "embedding_model", "simulator_model")
 HERE = ("commands", "judge_prompts")
 """Settings that name programs and folders of the machine on which the run was made."""
 
-LEFT_OUT = frozenset(
-    {"dataset", "model", "model_name", "base_url", "judge_base_url", "on_miss", "frameworks", *ASKING, *HERE}
-)
+LEFT_OUT = frozenset({"dataset", "model", "model_name", "base_url", "on_miss", "frameworks", *ASKING, *HERE})
 """Settings whose arguments are the replay's own, are told apart, or with which no run is made again."""
 
 FOLDERS = ("TRIALBED_DATA_DIR", "TRIALBED_ENV_DIR", "TRIALBED_INDEX_DIR", "TRIALBED_WEIGHTS_DIR")

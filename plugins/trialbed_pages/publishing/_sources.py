@@ -128,7 +128,6 @@ def public_config(config: RunConfig, dataset: str) -> RunConfig:
         "variations": variations,
         "commands": commands,
         "base_url": address,
-        "judge_base_url": None,
     }
     return config.model_copy(update={**names, **own})
 

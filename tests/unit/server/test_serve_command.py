@@ -100,15 +100,16 @@ def test_a_simulators_endpoint_that_its_model_names_has_the_key_that_a_run_would
     assert key("--simulator-model", "m@https://api.openai.com/v1") == "sk-the-real-key"
     assert key("--simulator-model", "m@http://models/v1", "--base-url", "http://models/v1") == "sk-the-real-key"
     assert key("--simulator-model", "m@http://other/v1", "--base-url", "http://models/v1") is None
+    assert (
+        key("--simulator-model", "m@http://other/v1", "--endpoint-key-env", "other=OPENAI_API_KEY") == "sk-the-real-key"
+    )
 
 
-def test_a_simulators_endpoint_is_named_once_and_without_a_password(
+def test_a_simulators_endpoint_is_named_without_a_password(
     started: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", "--simulator-model", "m@http://me:sekret@h/v1"]) == 2
     said = capsys.readouterr().err
     assert "--simulator-model: the endpoint at h is given with a password" in said
     assert "sekret" not in said
-    assert main(["serve", "--simulator-model", "m@http://h/v1", "--simulator-base-url", "http://other/v1"]) == 2
-    assert "both name an endpoint" in capsys.readouterr().err
     assert not started

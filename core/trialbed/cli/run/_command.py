@@ -100,8 +100,6 @@ SECTIONS = {
     "The judge, scorers, and the models of helpers": (
         "judge_votes",
         "judge_model",
-        "judge_base_url",
-        "judge_api_key_env",
         "judge_prompts",
         "max_helper_requests",
         "max_helper_tokens",

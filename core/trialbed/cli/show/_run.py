@@ -137,7 +137,7 @@ def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
 
     for item in fields(IdentitySettings):
         value = getattr(run.config, item.name)
-        if item.name in ("base_url", "judge_base_url") and value is not None:
+        if item.name == "base_url" and value is not None:
             value = shown_url(value)
         elif isinstance(value, str):
             value = short_address(value)

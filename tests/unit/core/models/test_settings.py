@@ -31,7 +31,6 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": "nowhere.py:Model"}, "--model: there is no file nowhere.py"),
         ({"selector_model": "scripted:gold"}, "--selector-model: scripted:gold plays agents only"),
         ({"selector_model": "m@http://me:pw@h/v1"}, "--selector-model: the endpoint at h is given with a password"),
-        ({"judge": "m@http://h/v1", "judge_base_url": LOCAL}, "--judge and --judge-base-url both name an endpoint"),
         ({"simulator_model": f"m@{OPENAI_URL}"}, "set OPENAI_API_KEY in the environment or in .env"),
         ({"model": "m@http://me:pw@h/v1"}, "--model: the endpoint at h is given with a password"),
         ({"endpoint_key_env": ("VARIABLE",)}, "--endpoint-key-env 'VARIABLE' is not HOST=VARIABLE"),
@@ -46,7 +45,6 @@ def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"model": "m", "base_url": "host:80/v1"}, "--base-url 'host:80/v1' is not an http(s) URL"),
         ({"model": "m", "base_url": "http://"}, "--base-url 'http://' is not an http(s) URL"),
         ({"model": "m", "base_url": "http://[::1/v1"}, "--base-url 'http://[::1/v1' is not an http(s) URL"),
-        ({"judge": "m", "judge_base_url": "host"}, "--judge-base-url 'host' is not an http(s) URL"),
         ({"judge": "gpt-4o"}, "put OPENAI_API_KEY into the environment or .env"),
         ({"model": "gpt-4o", "base_url": OPENAI_URL}, "set OPENAI_API_KEY in the environment or in .env"),
         ({"model": "gpt-4o", "base_url": OPENAI_URL, "api_key_env": "MY_KEY"}, "set MY_KEY"),
@@ -67,7 +65,6 @@ def test_what_cannot_work_is_refused(settings: dict[str, str], message: str) -> 
         {"model": "m", "base_url": "htp://user:sekret@host/v1"},
         {"model": "m", "base_url": "user:sekret@host/v1"},
         {"model": "m", "base_url": "http://user:sekret@[::1/v1"},
-        {"judge": "m", "judge_base_url": "//user:sekret@host"},
     ],
 )
 def test_a_password_in_an_address_is_not_said(settings: dict[str, str]) -> None:

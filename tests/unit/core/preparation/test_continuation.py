@@ -191,7 +191,6 @@ SETTINGS = {
     "judge": "m",
     "judge_votes": 3,
     "judge_model": "m",
-    "judge_base_url": "http://j/v1",
     "judge_prompts": "folder",
     "selector_model": "m",
     "embedding_model": "m",

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from support.cases import for_each
+from support.trials import run_config
 
 from trialbed.records import (
     Answer,
@@ -21,6 +22,7 @@ from trialbed.records import (
     ModelCall,
     Outcome,
     Query,
+    RunConfig,
     Score,
     Timing,
     TrialKey,
@@ -105,6 +107,11 @@ def test_a_record_cannot_be_changed() -> None:
 def test_an_unknown_key_is_an_error() -> None:
     with pytest.raises(ValidationError, match="colour"):
         ApiRef.model_validate({"category": "c", "tool_name": "t", "api_name": "a", "colour": "red"})
+
+
+def test_the_configuration_of_a_run_is_read_without_settings_that_are_gone() -> None:
+    config = run_config()
+    assert RunConfig.model_validate({**config.model_dump(), "judge_base_url": None}) == config
 
 
 def test_an_api_has_a_pair_and_a_title() -> None:

@@ -86,7 +86,7 @@ def test_a_catalog_in_a_file_elsewhere_cannot_be_made_again_though_its_folder_is
 
 def test_endpoints_and_programs_are_not_published() -> None:
     address = WITH_KEY.partition("@")[2]
-    keys = {"base_url": address, "judge_base_url": address, "commands": (f"mine=agent --key {KEY}",)}
+    keys = {"base_url": address, "commands": (f"mine=agent --key {KEY}",)}
     assert KEY not in published(run(**keys, allowed_models=(WITH_KEY,)))
 
 
