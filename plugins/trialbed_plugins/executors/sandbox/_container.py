@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from trialbed.errors import SandboxUnavailable
@@ -22,6 +23,9 @@ from trialbed_plugins.executors.sandbox._inside import (
 from trialbed_plugins.executors.sandbox._interpreters import Interpreter
 from trialbed_plugins.executors.sandbox._nobody import NOBODY, hand_over, permits
 from trialbed_plugins.executors.sandbox._server import CONTAINER, ServerAddress
+
+Mount = tuple[str, ...]
+"""The arguments that put one thing into the sandbox, its place there last."""
 
 LAUNCHER = "container.py"
 INSIDE = "/run/trialbed/container.py"
@@ -68,12 +72,14 @@ def command(worker: SandboxedWorker) -> list[str]:
         hand_over(folder, NOBODY, NOBODY)
     shown = [
         *mounts(worker.interpreter, worker.hidden),
-        *("--ro-bind", str(LAUNCHERS / LAUNCHER), INSIDE, "--bind", str(folder), str(folder)),
+        ("--ro-bind", str(LAUNCHERS / LAUNCHER), INSIDE),
+        ("--bind", str(folder), str(folder)),
     ]
     arguments = [
         *(bubblewrap, *ISOLATION, *(USERS_OF_ROOT if by_root else USERS)),
         *("--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/dev/shm"),  # noqa: S108 - its own
-        *("--bind", str(folder / "tmp"), "/tmp", *folders_above(shown), *shown),  # noqa: S108 - its own
+        *("--bind", str(folder / "tmp"), "/tmp", *folders_above(shown)),  # noqa: S108 - its own
+        *chain.from_iterable(shown),
         *("--perms", "0644", "--ro-bind-data", str(hosts), "/etc/hosts"),
         *("--remount-ro", "/proc", "--remount-ro", "/", "--chdir", str(folder), "--"),
         # The descriptors of the users and of the policy inside are known to the launcher only.
@@ -94,13 +100,13 @@ def command(worker: SandboxedWorker) -> list[str]:
     return worker.launcher(LAUNCHER, "outside", policy=policy)
 
 
-def mounts(interpreter: Interpreter, hidden: Iterable[Path]) -> Iterator[str]:
-    """The arguments that show a worker its readable files, and then cover the hidden ones among them."""
+def mounts(interpreter: Interpreter, hidden: Iterable[Path]) -> Iterator[Mount]:
+    """Yield how a worker is shown its readable files, and then how the hidden ones among them are covered."""
     secret = {*interpreter.hidden, *hidden}
     covered: set[Path] = set()
     shown: set[Path] = set()
     for path in (path for path in SYSTEM if path.is_symlink()):
-        yield from ("--symlink", os.readlink(path), str(path))
+        yield "--symlink", os.readlink(path), str(path)
     folders = (path for path in SYSTEM if not path.is_symlink())
     for path in dict.fromkeys((*folders, *SETTINGS, *interpreter.readable)):
         # The entries of a folder that is shown are there already; a link, to which nothing can be bound, may be among
@@ -112,19 +118,18 @@ def mounts(interpreter: Interpreter, hidden: Iterable[Path]) -> Iterator[str]:
             # A file that does not exist yet cannot be covered: only its neighbours are shown.
             for part in (path,) if complete else view([path], secret).whole:
                 shown.add(part)
-                yield from ("--ro-bind", str(part), str(part))
+                yield "--ro-bind", str(part), str(part)
     for path in sorted(covered):
-        yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
+        yield ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", "/dev/null", str(path))
 
 
-def folders_above(mounted: Sequence[str]) -> Iterator[str]:
+def folders_above(mounted: Sequence[Mount]) -> Iterator[str]:
     """The arguments that make the folders above everything that is mounted, which all users may enter.
 
     Bubblewrap would make them as they are outside: only their owner can enter root's home.
     """
-    places = map(Path, mounted[2::3])
-    above = {parent for place in places for parent in place.parents if parent != Path("/")}
-    inside = {Path(place) for place in mounted[2::3]}
+    inside = {Path(mount[-1]) for mount in mounted}
+    above = {parent for place in inside for parent in place.parents if parent != Path("/")}
     for folder in sorted(above):
         if inside.isdisjoint((folder, *folder.parents)):
             yield from ("--perms", "0755", "--dir", str(folder))
@@ -141,7 +146,7 @@ def _check_readable(needed: Iterable[Path]) -> None:
         raise SandboxUnavailable(
             CONTAINER,
             f"workers of root run as uid {NOBODY}, which may not read {unreadable}",
-            "let other users read Python and Trialbed (`chmod -R o+rX`), or run as another user",
+            "let other users read Python, Trialbed and the agent (`chmod -R o+rX`), or run as another user",
         )
 
 

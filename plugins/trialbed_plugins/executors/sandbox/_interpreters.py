@@ -41,7 +41,7 @@ class Interpreter:
         listed: folders of which it needs to know the names, beside those in ``readable``.
         hidden: those among them that a worker must not see: the packages of datasets, and packages of other
             interpreters.
-        needed: files without which it would not run, or would run as another interpreter.
+        needed: files without which it would not run, or would run as another interpreter, and editable packages.
     """
 
     readable: tuple[Path, ...]
@@ -104,10 +104,12 @@ def _interpreter(
     shown = [child for folder in sources for child in _visible(folder)]
     gold = _gold([*packages, *sources], modules) - set(packages)
     settings = Path(python).parent.parent / "pyvenv.cfg"
-    needed = [Path(executable), Path(library), *([settings] if settings.exists() else [])]
+    packages_elsewhere = [path for path in modules.values() if path.exists() and not _is_in(path, gold)]
+    needed = [Path(executable), Path(library), *([settings] if settings.exists() else []), *packages_elsewhere]
     return Interpreter(
         readable=tuple(dict.fromkeys(path.resolve() for path in [*base, *folders, *shown, *modules.values()])),
-        listed=tuple(dict.fromkeys(sources)),
+        # A folder is listed; an archive is read as a whole.
+        listed=tuple(folder for folder in dict.fromkeys(sources) if folder.is_dir()),
         hidden=tuple(dict.fromkeys([*others, *gold])),
         needed=tuple(needed),
     )

@@ -95,7 +95,8 @@ def launch(
     python_path = environment.get("PYTHONPATH", "")
     own = environment_lock is None
     interpreter = own_interpreter(python_path) if own else environment_interpreter(command[0], environment_lock or "")
-    interpreter = replace(interpreter, readable=(*interpreter.readable, *_with_targets(files)))
+    given = [path for path in _with_targets(files) if path.exists()]
+    interpreter = replace(interpreter, readable=(*interpreter.readable, *given), needed=(*interpreter.needed, *given))
     _check_hidden(sandbox, interpreter)
     server.check(sandbox.mode)
     with Descriptors() as descriptors:

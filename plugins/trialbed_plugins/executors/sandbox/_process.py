@@ -70,14 +70,15 @@ def _user(interpreter: Interpreter, folder: Path) -> dict[str, Any] | None:
         uid, gid = entry.pw_uid, entry.pw_gid
     except KeyError:
         uid = gid = NOBODY
-    unreadable = next((path for path in interpreter.needed if not readable_by(path, uid, gid)), None)
+    used = (*interpreter.needed, *interpreter.listed)
+    unreadable = next((path for path in used if not readable_by(path, uid, gid)), None)
     # The folder itself is handed over, and the one above it opened.
     unreadable = unreadable or next((path for path in folder.parents[1:] if not permits(path, uid, gid, 1)), None)
     if unreadable is not None and not _has_capability(CAP_DAC_READ_SEARCH):
         raise SandboxUnavailable(
             PROCESS,
             f"workers of root run as uid {uid}, which cannot read {unreadable}",
-            "install Python and Trialbed outside of root's home, or run as another user",
+            "have Python, Trialbed and the agent outside of root's home, or run as another user",
         )
     return {"uid": uid, "gid": gid, "read_any": unreadable is not None}
 

@@ -14,10 +14,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sandboxes need 
 
 
 def shown(*readable: Path, hidden: tuple[Path, ...] = ()) -> list[tuple[str, ...]]:
-    """The arguments for these files, three at a time."""
-    arguments = list(_container.mounts(Interpreter(readable=readable, listed=(), hidden=(), needed=()), hidden))
-    own = arguments[next(at for at, word in enumerate(arguments) if word.startswith(str(readable[0]))) - 1 :]
-    return list(zip(own[::3], own[1::3], own[2::3], strict=True))
+    """The arguments for these files."""
+    found = _container.mounts(Interpreter(readable=readable, listed=(), hidden=(), needed=()), hidden)
+    return [mount for mount in found if Path(mount[-1]).is_relative_to(readable[0].parent)]
 
 
 def bound(*paths: Path) -> list[tuple[str, ...]]:
@@ -41,3 +40,15 @@ def test_what_is_beside_a_hidden_file_is_shown_once(tmp_path: Path) -> None:
     (folder / "README").touch()
     found = shown(folder, folder / "src" / "agent.py", hidden=(folder / "runs.db",))
     assert found == bound(folder / "README", folder / "src")
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_the_folders_above_what_is_shown_can_be_entered_however_many_are_hidden(tmp_path: Path, number: int) -> None:
+    readable, secrets = tmp_path / "venv", tuple(tmp_path / "venv" / str(name) for name in range(number))
+    for folder in (readable, *secrets):
+        folder.mkdir()
+    mounts = [*shown(readable, hidden=secrets), ("--bind", "/home/worker/1", "/home/worker/1")]
+    assert len(mounts) == 2 + number
+    made = list(_container.folders_above(mounts))
+    above = {path for path in (tmp_path, *tmp_path.parents, Path("/home"), Path("/home/worker")) if path != Path("/")}
+    assert set(map(Path, made[3::4])) == above

@@ -58,6 +58,14 @@ def test_of_a_folder_of_sources_only_what_has_no_dot_is_seen(tmp_path):
     assert tmp_path in found.listed
 
 
+def test_an_archive_on_the_path_is_read_and_no_folder_to_list(tmp_path):
+    archive = tmp_path / "agent.zip"
+    archive.touch()
+    found = own_interpreter(str(archive))
+    assert archive in found.readable
+    assert archive not in found.listed
+
+
 def test_an_environment_sees_itself_and_its_base(environment):
     found = environment_interpreter(python(environment))
     assert {environment, Path(sys.base_prefix).resolve()} <= set(found.readable)
@@ -108,12 +116,14 @@ def test_what_the_lock_says_is_editable_is_seen(environment, tmp_path):
     checkout = tmp_path / "my checkout"
     (checkout / "src" / "agent").mkdir(parents=True)
     (checkout / "other" / "gold").mkdir(parents=True)
+    (checkout / "answers").mkdir()
     (packages(environment) / "mine.pth").write_text(f"{checkout / 'src'}\n")
     (packages(environment) / "__editable___mine_1_finder.py").write_text(
-        f"MAPPING: dict[str, str] = {{'other': '{checkout / 'other'}'}}\n"
+        f"MAPPING: dict[str, str] = {{'other': '{checkout / 'other'}', 'answers': '{checkout / 'answers'}'}}\n"
     )
-    install(packages(environment), "mine", "[trialbed.datasets]\na = other.gold.driver:D\n")
+    install(packages(environment), "mine", "[trialbed.datasets]\na = other.gold.driver:D\nb = answers.driver:D\n")
     found = environment_interpreter(python(environment), f"-e {checkout.as_uri()}\n")
     assert {checkout / "src" / "agent", checkout / "other"} <= set(found.readable)
     assert checkout / "src" in found.listed
-    assert checkout / "other" / "gold" in found.hidden
+    assert {checkout / "other" / "gold", checkout / "answers"} <= set(found.hidden)
+    assert [path for path in found.needed if path.is_relative_to(checkout)] == [checkout / "other"]

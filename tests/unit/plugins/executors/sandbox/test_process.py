@@ -24,8 +24,8 @@ def private(tmp_path: Path) -> Path:
     return folder / "python"
 
 
-def interpreter(*needed: Path) -> Interpreter:
-    return Interpreter(readable=needed, listed=(), hidden=(), needed=needed)
+def interpreter(*needed: Path, sources: tuple[Path, ...] = ()) -> Interpreter:
+    return Interpreter(readable=needed, listed=sources, hidden=(), needed=needed)
 
 
 def test_what_permissions_let_a_user_read(private):
@@ -42,10 +42,21 @@ def test_an_ordinary_users_workers_run_as_that_user(monkeypatch, private):
 def test_workers_of_root_that_could_not_read_the_interpreter_are_refused(monkeypatch, private, tmp_path):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(_process, "_has_capability", lambda number: False)
-    with pytest.raises(SandboxUnavailable, match=r"cannot read .*home/python; install Python and Trialbed outside"):
+    with pytest.raises(
+        SandboxUnavailable, match=r"cannot read .*home/python; have Python, Trialbed and the agent outside"
+    ):
         _process._user(interpreter(private), tmp_path)
     monkeypatch.setattr(_process, "_has_capability", lambda number: True)
     assert _process._user(interpreter(private), tmp_path)["read_any"]
+
+
+def test_workers_of_root_can_read_an_agent_in_a_folder_of_its_owner_alone_with_any_python(monkeypatch, private):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(_process, "_has_capability", lambda number: True)
+    everyones = Path("/usr/bin/env")
+    assert not _process._user(interpreter(everyones), Path("/tmp/worker"))["read_any"]
+    assert _process._user(interpreter(everyones, sources=(private.parent,)), Path("/tmp/worker"))["read_any"]
+    assert _process._user(interpreter(everyones, private), Path("/tmp/worker"))["read_any"]
 
 
 def test_the_files_of_a_worker(private, tmp_path):
