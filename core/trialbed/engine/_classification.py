@@ -56,20 +56,21 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
     own = outcome.failure
     if own is not None and own.kind in ("lost", "server", "tool"):
         return own
-    missing = next((call for call in wire.model_calls if cause_of(call) == "replay"), None)
+    calls = [call for call in wire.model_calls if cause_of(call) != "path"]
+    missing = next((call for call in calls if cause_of(call) == "replay"), None)
     if missing is not None:
         return _instead(own, "replay", _reason(missing))
-    refused = [call.limit or "max_steps" for call in wire.model_calls if cause_of(call) == "limit"]
+    refused = [call.limit or "max_steps" for call in calls if cause_of(call) == "limit"]
     if refused:
         return _past_limit(own, refused)
     if own is not None and own.kind in OWN_KINDS:
         return own
-    last = _last(wire)
+    last = _last(calls)
     cause = cause_of(last) if last is not None else None
     if last is not None and cause in ("budget", "endpoint", "gateway"):
         return _instead(own, "server" if cause == "gateway" else cause, _reason(last))
     if own is None:
-        return None if in_process else _failure_without_model(wire, last) or _failure_without_end(outcome, last)
+        return None if in_process else _failure_without_model(wire, calls) or _failure_without_end(outcome, last)
     if last is not None and cause == "request":
         return _instead(own, "model", _reason(last))
     if own.kind == "model" and last is None:
@@ -78,11 +79,17 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
     return own
 
 
-def _failure_without_model(wire: WireLog, last: ModelCall | None) -> Failure | None:
-    """The failure of an agent that answers without an answer of the model."""
+def _failure_without_model(wire: WireLog, calls: Sequence[ModelCall]) -> Failure | None:
+    """The failure of an agent that answers without an answer of the model.
+
+    Args:
+        calls: those requests of the log that were put to a model.
+    """
+    last = _last(calls)
     if last is None:
-        return Failure(kind="agent", message="the agent answered without a request to the model")
-    if any(cause_of(call) is None for call in wire.model_calls):
+        elsewhere = f": {_reason(wire.model_calls[-1])}" if wire.model_calls else ""
+        return Failure(kind="agent", message=f"the agent answered without a request to the model{elsewhere}")
+    if any(cause_of(call) is None for call in calls):
         return None
     if cause_of(last) == "request":
         return Failure(kind="model", message=_reason(last))
@@ -102,10 +109,9 @@ def _failure_without_end(outcome: Outcome, last: ModelCall | None) -> Failure | 
     return None
 
 
-def _last(wire: WireLog) -> ModelCall | None:
+def _last(calls: Sequence[ModelCall]) -> ModelCall | None:
     """The model request that ended last."""
-    calls = enumerate(wire.model_calls)
-    return max(calls, key=lambda item: (item[1].started + item[1].duration, item[0]), default=(0, None))[1]
+    return max(enumerate(calls), key=lambda item: (item[1].started + item[1].duration, item[0]), default=(0, None))[1]
 
 
 def _instead(own: Failure | None, kind: FailureKind, message: str) -> Failure:

@@ -92,7 +92,7 @@ class FilledArgument(Record):
     value: Json = None
 
 
-Cause = Literal["request", "endpoint", "limit", "budget", "gateway", "gone", "replay"]
+Cause = Literal["request", "endpoint", "limit", "budget", "gateway", "gone", "replay", "path"]
 
 LimitName = Literal["max_steps", "max_trial_tokens", "timeout"]
 """The settings that limit a trial."""
@@ -127,8 +127,8 @@ class ModelCall(Record):
         error: what went wrong, in words, and ``cause``, whose fault it is: ``request`` (refused, or answered with
             5xx every time, because of the request), ``endpoint`` (capacity, connection, no answer), ``limit``
             (past one of the trial's limits), ``budget`` (the run may use no more), ``gateway`` (Trialbed's own),
-            ``gone`` (the framework closed the connection), ``replay`` (a recorded model has no answer to it). None
-            where the call succeeded.
+            ``gone`` (the framework closed the connection), ``replay`` (a recorded model has no answer to it), ``path``
+            (nothing is served there, so that no model was asked). None where the call succeeded.
         limit: the setting past which it was refused; None where it was not.
         attempts: the earlier attempts of the gateway, which failed and were repeated.
         waited: seconds of ``duration`` spent in failed attempts and in waiting for the next; no framework's time.

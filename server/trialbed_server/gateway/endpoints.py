@@ -155,7 +155,7 @@ class Gateway:
         ):
             served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS, embeddings.PATH))
             message = f"{method} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
-            await writer.error(message, 404, "invalid_request_error", "request")
+            await writer.error(message, 404, "invalid_request_error", "path")
         elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
         elif asks and trial is not None and (spent := self._spent(trial)):

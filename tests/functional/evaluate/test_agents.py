@@ -164,6 +164,19 @@ def test_the_page_of_a_trial_runs_programs_and_frameworks_again_and_no_object(tm
     assert str(commands["mine"]).startswith("bench run --command 'mine=python agent.py' -d ")
 
 
+def test_an_agent_that_asks_for_what_is_not_served_and_raises_has_failed_itself() -> None:
+    def lost(query: str, base_url: str) -> str:
+        assert httpx.get(f"{base_url}/nope").status_code == 404
+        raise ValueError("the agent's own error")
+
+    report = evaluate(lost, [about("Paris")])
+    assert report["lost"].scores["sopr_score"].value == 0.0
+    (trial,) = trials()
+    assert trial.outcome.failure is not None
+    assert trial.outcome.failure.kind == "agent"
+    assert "the agent's own error" in trial.outcome.failure.message
+
+
 def test_what_is_shown_of_an_agent_without_a_model_of_the_run_blames_no_call(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

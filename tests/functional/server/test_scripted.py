@@ -121,7 +121,8 @@ async def test_models_and_other_paths(serve: Serve, sdk: Sdk) -> None:
     assert bad.status_code == 400
     assert bad.json()["error"]["message"].startswith("the request's body is not JSON: Expecting property name")
     assert bad.json()["error"]["type"] == "invalid_request_error"
-    assert [call["status"] for call in (await closed(client))["model_calls"]] == [200, 404, 400]
+    calls = (await closed(client))["model_calls"]
+    assert [(call["status"], call["cause"]) for call in calls] == [(200, None), (404, "path"), (400, "request")]
 
 
 class FastClock:

@@ -14,7 +14,7 @@ ANSWER = Answer(final_answer="Yes", finish="give_answer")
 
 
 def call(cause: Any = None, *, started: float = 0.0, duration: float = 1.0, **more: Any) -> ModelCall:
-    status = {None: 200, "gone": 0, "limit": 403, "request": 400}.get(cause, 502)
+    status = {None: 200, "gone": 0, "limit": 403, "path": 404, "request": 400}.get(cause, 502)
     error = None if cause is None else f"because of {cause}"
     fields = {"status": status, "error": error, "cause": cause, "response": "", **more}
     return ModelCall(
@@ -82,7 +82,14 @@ def kind_of(found: Outcome) -> FailureKind | None:
         ("timeout", (None, "request"), "model"),
         ("model", ("request",), "model"),
         ("agent", ("request", None), "agent"),
-        # 7. Else the agent's own failure stands.
+        # 7. A request for something that is not served asks no model.
+        ("agent", ("path",), "agent"),
+        ("agent", (None, "path"), "agent"),
+        ("agent", ("endpoint", "path"), "endpoint"),
+        ("model", ("path",), "agent"),
+        (None, ("path",), "agent"),
+        (None, (None, "path"), None),
+        # 8. Else the agent's own failure stands.
         ("model", (None,), "model"),
         ("model", (), "agent"),
         ("agent", (), "agent"),
@@ -100,6 +107,12 @@ def test_the_wire_decides(own: FailureKind | None, causes: tuple[Any, ...], expe
 @for_each("causes", [(), ("request",), ("gone",)])
 def test_an_agent_in_process_may_have_a_model_of_its_own(causes: tuple[Any, ...]) -> None:
     assert kind_of(classify(outcome(None), wire(*causes), in_process=True)) is None
+
+
+def test_an_agent_that_asked_only_for_what_is_not_served_is_told_so() -> None:
+    found = classify(outcome(None), wire("path")).failure
+    assert found is not None
+    assert found.message == "the agent answered without a request to the model: because of path"
 
 
 def test_the_request_that_ended_last_counts_not_the_one_that_began_last() -> None:
