@@ -13,15 +13,14 @@ def published_results() -> str:
 
 
 def findings() -> str:
-    """The title and the first sentences of each published result, for the first page of the repository."""
+    """The title, the outcome and how sure it is of each published result, for the first page of the repository."""
     return "\n\n".join(_finding(page) for page in sorted(RESULTS.glob("*/results.md")))
 
 
 def _finding(page: Path) -> str:
-    title, *lead = _beginning(page)
-    return "\n\n".join(
-        [f"**[{title.removeprefix('# ')}](docs/results/{page.parent.name}/results.md).** {lead[0]}", *lead[1:]]
-    )
+    title, outcome, *more = _beginning(page)
+    link = f"[{title.removeprefix('# ')}](docs/results/{page.parent.name}/results.md)"
+    return "\n\n".join([f"**{link}.** {outcome}", *more[:1]])
 
 
 def _beginning(page: Path) -> list[str]:

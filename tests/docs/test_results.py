@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,12 @@ def test_pages_and_figures_are_those_of_the_numbers(folder: Path, tmp_path: Path
     ]
     assert stale == [], "made by other code: python docs/generate.py"
     assert folder.name in (RESULTS / "index.md").read_text()
+
+
+def test_the_words_about_the_small_model_are_those_that_recording_it_again_would_publish() -> None:
+    kept = (RESULTS.parents[1] / "benchmarks" / "small_local_model" / "about.txt").read_text()
+    published = json.loads((RESULTS / "small-local-model" / "published.json").read_text())
+    assert published["about"] == [" ".join(part.split()) for part in kept.split("\n\n")]
 
 
 @pytest.mark.slow(80)

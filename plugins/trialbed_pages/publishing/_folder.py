@@ -21,6 +21,7 @@ from trialbed.settings import secret_values
 from trialbed.views import UNKNOWN, Folded, Table, csv_text, escape_markdown, html_parts, markdown, svg_file
 from trialbed_pages.publishing._board import board_tables
 from trialbed_pages.publishing._figures import figures_of
+from trialbed_pages.publishing._lead import lead_of, names_of, title_of
 from trialbed_pages.publishing._manifest import (
     NAME,
     NUMBERS,
@@ -30,7 +31,7 @@ from trialbed_pages.publishing._manifest import (
     read_manifest,
 )
 from trialbed_pages.publishing._numbers import RunNumbers
-from trialbed_pages.publishing._page import TASKS, Part, lead_of, losses_of, names_of, parts_of, title_of
+from trialbed_pages.publishing._page import TASKS, Part, losses_of, parts_of
 from trialbed_pages.rendering import render
 
 PAGE = "index.html"
@@ -45,6 +46,10 @@ RESULT = 3
 
 XZ = b"\xfd7zXZ\x00"
 """The first bytes of a recording."""
+
+REPLAYED = (
+    " bench reproduce replays the recorded answers: it needs neither the model nor a key, and makes every number again."
+)
 
 ABOUT = "What this is, and what it can show"
 
@@ -200,7 +205,13 @@ def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iter
 def _page(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     sections = html_parts("", [_fold(section.part) for section in _sections(manifest, runs)])
     commands = "\n".join(_commands(manifest.runs))
-    shown = {"title": title_of(runs), "lead": _lead(runs), "sections": sections, "commands": commands}
+    shown = {
+        "title": title_of(runs),
+        "lead": _lead(runs),
+        "sections": sections,
+        "how": _how(manifest.runs),
+        "commands": commands,
+    }
     return render("published.html", "", **shown, names=[*manifest.kept, NUMBERS, LOSSES, TEXT, NAME])
 
 
@@ -217,7 +228,7 @@ def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     for part, file in _sections(manifest, runs):
         lines.append(f"![{escape_markdown(part.title)}]({file})\n" if not isinstance(part, Table) else markdown([part]))
     commands = "\n".join(_commands(manifest.runs, folded=True))
-    lines += ["## To make it again\n", f"```console\n{commands}\n```\n"]
+    lines += ["## To make it again\n", f"{escape_markdown(_how(manifest.runs))}\n", f"```console\n{commands}\n```\n"]
     return "\n".join(lines)
 
 
@@ -265,6 +276,14 @@ def _files(manifest: PublicationManifest) -> Table:
         "Trialbed, with the times of that run. This page and its figures are made by today's.",
     ]
     return Table.of(EVIDENCE, ("file", "SHA-256"), list(manifest.kept.items()), notes)
+
+
+def _how(runs: Sequence[RunSource]) -> str:
+    """Return where the commands work, and how far they differ."""
+    again = "" if any(run.cannot for run in runs) else REPLAYED
+    return (
+        f"In this folder, where Trialbed is installed.{again} bench run asks the model anew; it may answer otherwise."
+    )
 
 
 def _commands(runs: Sequence[RunSource], *, folded: bool = False) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The page of published results: conclusions first, then figures, comparisons, losses, costs, noise and tasks."""
+"""The sections of a page of published results: conclusions, figures, costs, comparisons, losses, noise and tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TypeAlias
 
-from trialbed.report import fault_note, percent, points
+from trialbed.report import percent, points
 from trialbed.report.attribution import STAGES, USED
 from trialbed.scoring import JUDGED
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
@@ -18,108 +18,6 @@ Part: TypeAlias = Table | Plot
 
 KINDS = {"reference": "against {}", "profile": "native against controlled"}
 
-REFERENCE = "reference"
-"""Trialbed's own loop, which is no framework."""
-
-ORDER = ("better", "worse", "equivalent", "identical", "too few")
-VERDICTS = {
-    "better": "shown to solve more",
-    "worse": "shown to solve fewer",
-    "equivalent": "shown to differ by less than {margin:g} points",
-    "identical": "the same on every task",
-    "too few": "too few tasks to tell",
-}
-
-
-def title_of(runs: Sequence[RunNumbers]) -> str:
-    """Return a title that names the compared frameworks and models."""
-    models = _in_words(list(dict.fromkeys(run.model for run in runs)))
-    names = dict.fromkeys(one.label.split(":")[0].split("==")[0] for run in runs for one in run.frameworks)
-    own = [name for name in names if name != REFERENCE]
-    compared = f"{len(own)} agent frameworks" if len(own) > 1 else next(iter(own), "the reference loop")
-    compared += " and the reference loop" if own and REFERENCE in names else ""
-    tasks = {run.dataset_digest: len(run.queries) for run in runs}
-    sets = ", ".join(dict.fromkeys(run.dataset for run in runs))
-    faults = ", with injected faults" if any(map(_faults, runs)) else ""
-    return f"{compared} with {models} on {sum(tasks.values())} tasks ({sets}){faults}"
-
-
-def _in_words(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _faults(run: RunNumbers) -> str:
-    plan = run.settings.get("faults")
-    return fault_note(plan) if isinstance(plan, str) else ""
-
-
-def names_of(runs: Sequence[RunNumbers]) -> list[str]:
-    """Return names by which runs of a page can be told apart: none for one alone, the model's where that is enough."""
-    models = [run.model for run in runs]
-    if len(runs) == 1:
-        return [""]
-    return models if len({*models}) == len(models) else [f"{run.model}, {run.name}" for run in runs]
-
-
-def lead_of(run: RunNumbers) -> list[str]:
-    """Return the result of a run in a few sentences: the range of what is solved, and what is shown of differences."""
-    known = [(mean.value, one.label) for one in run.frameworks if (mean := mean_of(one, JUDGED)).value is not None]
-    if not known:
-        return ["No trial has a verdict."]
-    least, most = min(known), max(known)
-    tasks = f"{len(run.queries)} tasks" + (f", asked {run.repeat} times each" if run.repeat > 1 else "")
-    faults = [f"{note}."] if (note := _faults(run)) else []
-    if len(known) == 1:
-        return [f"{most[1]} solves {percent(most[0])} of {tasks}.", *faults]
-    spread = " to ".join(f"{percent(end)} ({', '.join(_at(end, known))})" for end in (least[0], most[0]))
-    share = f"each solve {percent(least[0])}" if least[0] == most[0] else f"solve from {spread}"
-    return [
-        f"The {len(known)} set-ups {share} of {tasks}{_no_difference(run)}.{_tokens_sentence(run)}",
-        *faults,
-        *_verdict_sentences(run),
-        *_noise_sentence(run),
-    ]
-
-
-def _at(value: float, means: Sequence[tuple[float, str]]) -> list[str]:
-    return [label for mean, label in means if mean == value]
-
-
-def _tokens_sentence(run: RunNumbers) -> str:
-    known = [(mean.value, one.label) for one in run.frameworks if (mean := mean_of(one, TOKENS)).value is not None]
-    if not known:
-        return ""
-    least, most = min(known), max(known)
-    if compact(least[0]) == compact(most[0]):
-        return f" A trial takes {compact(most[0])} tokens on average."
-    return f" On average, a trial takes from {compact(least[0])} tokens ({least[1]}) to {compact(most[0])} ({most[1]})."
-
-
-def _no_difference(run: RunNumbers) -> str:
-    against = [one for one in run.findings if one.kind == "reference" and one.score == JUDGED]
-    if not against or any(_verdict(one) in ("better", "worse") for one in against):
-        return ""
-    return f"; none is shown to solve more or fewer than {against[0].against}"
-
-
-def _verdict_sentences(run: RunNumbers) -> Iterator[str]:
-    for kind in KINDS:
-        found = [one for one in run.findings if one.kind == kind and one.score == JUDGED]
-        by_verdict: dict[str, list[str]] = {}
-        for one in found:
-            name = one.framework.replace(":native", "") if kind == "profile" else one.framework
-            by_verdict.setdefault(_verdict(one), []).append(name)
-        words = {name: text.format(margin=100 * run.margin) for name, text in VERDICTS.items()}
-        parts = [f"{words[name]}: {', '.join(by_verdict[name])}" for name in ORDER if name in by_verdict]
-        if parts:
-            against = "Native against controlled" if kind == "profile" else f"Against {found[0].against}"
-            yield f"{against}, {'; '.join(parts)}."
-
-
-def _verdict(found: PublishedFinding) -> str:
-    return next((name for name in ORDER if found.verdict.startswith(name)), found.verdict)
-
 
 def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") -> list[Part]:
     """Return the sections of a run's page: the first three are its result.
@@ -130,7 +28,7 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
     """
     prefix = f"{name}: " if name else ""
     found: list[Part] = [
-        Table(f"{prefix}The result of each set-up", notes=_conclusions(run.frameworks)),
+        Table(f"{prefix}The result of each set-up", notes=[*_conclusions(run.frameworks), BRACKETS]),
         figures["solved"],
         _costs(run, prefix),
         figures["tokens"],
@@ -144,11 +42,15 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
     return found
 
 
+BRACKETS = "In brackets: the 95 % interval. A lost call is one that the task expects, of whose result nothing was used."
+
+
 def _conclusions(frameworks: Sequence[PublishedFramework]) -> list[str]:
     """Return the conclusions, those that say the same of several set-ups as one."""
     labels: dict[str, list[str]] = {}
     for one in frameworks:
-        labels.setdefault(one.conclusion.removeprefix(one.label), []).append(one.label)
+        text = one.conclusion.removeprefix(one.label).replace(" queries", " tasks").replace(" query", " task")
+        labels.setdefault(text, []).append(one.label)
     return [
         "".join(names) + text if len(names) == 1 else ", ".join(names) + _of_several(text)
         for text, names in labels.items()
@@ -289,21 +191,10 @@ def by_repeat(framework: PublishedFramework, repeat: int) -> list[float | None]:
     return found
 
 
-def _spread(framework: PublishedFramework, repeat: int) -> float:
+def spread(framework: PublishedFramework, repeat: int) -> float:
+    """Return by how much the shares of a set-up's repeats differ."""
     shares = [share for share in by_repeat(framework, repeat) if share is not None]
     return max(shares) - min(shares) if shares else 0.0
-
-
-def _noise_sentence(run: RunNumbers) -> Iterator[str]:
-    if run.repeat > 1 and run.frameworks:
-        widest = max(_spread(one, run.repeat) for one in run.frameworks)
-        if points(widest) == points(0):
-            yield "The model's noise moves none of these shares: the repeats of each set-up agree."
-            return
-        yield (
-            f"The model alone moves these shares: between the repeats of one set-up, where only the seed differs, they "
-            f"differ by up to {points(widest)}."
-        )
 
 
 def _noise(run: RunNumbers, prefix: str) -> Iterator[Table]:
@@ -312,7 +203,7 @@ def _noise(run: RunNumbers, prefix: str) -> Iterator[Table]:
     rows = []
     for one in run.frameworks:
         shares = [UNKNOWN if share is None else percent(share, 1) for share in by_repeat(one, run.repeat)]
-        rows.append((one.label, *shares, points(_spread(one, run.repeat)), f"{flips(one)} of {len(one.solved)}"))
+        rows.append((one.label, *shares, points(spread(one, run.repeat)), f"{flips(one)} of {len(one.solved)}"))
     columns = ("", *(f"repeat {place + 1}" for place in range(run.repeat)), "apart", "tasks that changed")
     yield Table.of(
         f"{prefix}The noise of the model by itself",

@@ -232,3 +232,4 @@ def test_the_text_shows_the_figures_by_relative_paths(folder: Path) -> None:
     assert len(shown) == 3
     assert all((folder / path).is_file() for path in shown)
     assert "bench reproduce ." in text
+    assert "In this folder, where Trialbed is installed. bench reproduce replays" in text
