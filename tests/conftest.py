@@ -12,7 +12,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from support.parts import parse_part, take_part
+from support.parts import is_left_out, parse_part
 from support.rewritten import rewrite_in_turn
 from support.trust import read_no_certificates
 
@@ -56,7 +56,7 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add what is for runs that divide the work among them."""
-    help_text = "of the tests of each file, take the K-th of N parts, at least one test"
+    help_text = "of the files below each folder of tests/unit, take the K-th of N parts, at least one"
     parser.addoption("--part", metavar="K/N", type=parse_part, default=(1, 1), help=help_text)
 
 
@@ -85,6 +85,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return SuitesAlone(config, log)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read no file that is in other parts of the tests."""
+    number, parts = config.getoption("--part")
+    if parts == 1 or not collection_path.match("test_*.py"):
+        return None
+    room = ROOT.joinpath(*collection_path.relative_to(ROOT).parts[:3])
+    return is_left_out(collection_path, room, number, parts) or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Share out the work of compiling the tests."""
@@ -92,9 +101,8 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the cheapest first, but of slow ones the longest, and mark as slow what another marker says is slow."""
-    take_part(config, items)
     ranks = {path: _rank(path) for path in {item.path for item in items}}
     places = {}
     for item in items:

@@ -1,14 +1,9 @@
-"""A part of each file's tests, for runs that divide the work among them."""
+"""A part of each room's files of tests, for runs that divide the work among them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
-
-import pytest
-
-T = TypeVar("T")
 
 
 def parse_part(text: str) -> tuple[int, int]:
@@ -17,20 +12,14 @@ def parse_part(text: str) -> tuple[int, int]:
     return int(number), int(parts)
 
 
-def take_part(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out, and say so, what is in the other parts of this run's tests."""
-    number, parts = config.getoption("--part")
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    others = [item for tests in files.values() for item in in_other_parts(tests, number, parts)]
-    if others:
-        config.hook.pytest_deselected(items=others)
-        left_out = set(others)
-        items[:] = [item for item in items if item not in left_out]
+def is_left_out(file: Path, room: Path, number: int, parts: int) -> bool:
+    """Whether a file of tests is in other parts; of a room's few files each is in several, so that none is without."""
+    files = _files(room)
+    parts = min(parts, len(files))
+    return files[file] % parts != (number - 1) % parts
 
 
-def in_other_parts(tests: Sequence[T], number: int, parts: int) -> list[T]:
-    """Of one file, those in other parts; of few tests each is in several parts, so that none is without."""
-    parts = min(parts, len(tests))
-    return [item for place, item in enumerate(tests) if place % parts != (number - 1) % parts]
+@cache
+def _files(room: Path) -> dict[Path, int]:
+    """Return the files of tests below a folder, and the place of each among them."""
+    return {file: place for place, file in enumerate(sorted(room.rglob("test_*.py")))}

@@ -19,7 +19,7 @@ from support.warm import warm_programs
 from trialbed.catalogs import open_dataset
 from trialbed.contracts import Executor
 from trialbed.preparation import RunOptions
-from trialbed.records import FrameworkInfo, Outcome, Query, TrialSpec, framework_name
+from trialbed.records import SETTINGS, FrameworkInfo, Outcome, Query, TrialSpec, framework_name
 from trialbed.report import legacy_documents
 from trialbed.run_report import run_and_report
 from trialbed_plugins.executors.local import LocalExecutor
@@ -29,20 +29,15 @@ pytestmark = pytest.mark.slow(70)
 
 QUERIES = (4, 11, 12, 13)
 """They have one to four gold calls, two of one Api, and all kinds of arguments, given and left to be made up."""
-FEWER = (11,)
-"""Of these, the one that frameworks are asked: four calls, with arguments to be made up."""
-OF_ONE_API = 13
-"""The one with two calls of an Api. Native profiles are asked it, too: the kit's checks of that bind others."""
+FEWER = (11, 13)
+"""Of these, those that frameworks are asked: four calls, with arguments to be made up; two calls of an Api."""
 
 AT_A_TIME = 4
 
 LABELS = labels()
 MOST_IDLE = AT_A_TIME * len(LABELS)
 """All are kept: every profile has its own."""
-ASKED = {
-    label: QUERIES if label.startswith(REFERENCE) else FEWER if label.endswith(":controlled") else (*FEWER, OF_ONE_API)
-    for label in LABELS
-}
+ASKED = {label: QUERIES if label.startswith(REFERENCE) else FEWER for label in LABELS}
 
 Documents = dict[str, dict[str, dict[str, Any]]]
 """Policy -> label -> result document."""
@@ -88,28 +83,31 @@ def documents(
     folder = tmp_path_factory.mktemp("runs")
 
     async def run_all() -> Documents:
+        found: Documents = {policy: {} for policy in POLICIES}
         async with KeptWorkers(environments=environments, most_idle=MOST_IDLE) as workers:
-            return {policy: await played(policy, WorkersOfMany(workers)) for policy in POLICIES}
-
-    async def played(policy: str, workers: Executor) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
-        for asked in dict.fromkeys(ASKED.values()):
-            chosen = tuple(label for label in LABELS if ASKED[label] == asked)
-            written = legacy_documents(await run_and_report(options(policy, chosen, asked), executor=workers))
-            found |= {document["metadata"]["agent_name"]: document for document in written}
+            for asked in dict.fromkeys(ASKED.values()):
+                # A slow model is waited for: more of its trials fit beside one another.
+                for policies in (tuple(policy for policy in POLICIES if policy != "slow"), ("slow",)):
+                    report = await run_and_report(options(policies, asked), executor=WorkersOfMany(workers))
+                    for document in legacy_documents(report):
+                        label, _, model = document["metadata"]["agent_name"].partition(SETTINGS)
+                        policy = model.removeprefix("scripted:") if model else policies[0]
+                        found[policy][label] = document
         return found
 
-    def options(policy: str, chosen: tuple[str, ...], asked: tuple[int, ...]) -> RunOptions:
+    def options(policies: tuple[str, ...], asked: tuple[int, ...]) -> RunOptions:
+        chosen = tuple(label for label in LABELS if ASKED[label] == asked)
+        models = tuple(f"scripted:{policy}" for policy in policies)
         return RunOptions(
             frameworks=chosen,
             environments={label: environments[label] for label in chosen if label in environments},
-            model=f"scripted:{policy}",
+            model=models[0],
+            models=models,
             query_ids=tuple(map(str, asked)),
             max_steps=MAX_STEPS,
-            # A slow model is waited for: more of its trials fit beside one another.
-            concurrency=len(chosen) if policy == "slow" else AT_A_TIME,
+            concurrency=len(chosen) if "slow" in policies else AT_A_TIME,
             store=str(folder / "trialbed.db"),
-            output=folder / policy,
+            output=folder / policies[0],
             response_cache=folder / "responses.db",
         )
 
