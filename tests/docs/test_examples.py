@@ -183,9 +183,9 @@ def programs(page: Path) -> list[str]:
 @pytest.mark.slow(25)
 def test_the_programs_of_the_guides_run(tmp_path: Path) -> None:
     """Each as it stands, in a process of its own; what needs ``await`` as a notebook runs it."""
-    pages = [DOCS / "how-to" / f"{name}.md" for name in ("evaluate-in-python", "benchmark-your-own-agent")]
-    found = [program for page in pages for program in programs(page)]
-    assert len(found) == 6
+    guides = [DOCS / "how-to" / f"{name}.md" for name in ("evaluate-in-python", "benchmark-your-own-agent")]
+    found = [program for page in (ROOT / "README.md", *guides) for program in programs(page)]
+    assert len(found) == 7
     (tmp_path / "cell.py").write_text(CELL)
     for text in found:
         (tmp_path / "example.py").write_text(text)
