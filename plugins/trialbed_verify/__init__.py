@@ -8,7 +8,7 @@
     ranking        ranks vendors by Inverse Rank Fusion
     history        a vendor's verifications over time
     publication    pages to publish
-    views, viewing tables, and the parts of web pages
+    views, pages   tables, and the parts of web pages
     documents      records as the JSON objects that users read
     cli            the commands; ``comparer`` adds vendors to ``bench compare``
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,9 @@ def paired_intervals(
     import numpy as np
 
     values, queries = np.where(counts > 0, values, 0.0), counts.sum(1)
-    bound, z = np.maximum(_largest_changes(values, counts), unseen), _quantiles(values, queries)
+    # The inverse of a smaller number is none.
+    bound = np.maximum(_largest_changes(values, counts), max(unseen, sys.float_info.min))
+    z = _quantiles(values, queries)
     mean = (values * counts).sum(1) / queries
     # The upper end is the lower one of the differences the other way round.
     both = _lower_ends(*map(np.concatenate, ((values, -values), (counts, counts), (bound, bound), (z, z))))

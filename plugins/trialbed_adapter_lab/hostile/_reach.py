@@ -22,14 +22,11 @@ KEYS = ("OPENAI_API_KEY", "API_KEY2", "MYSQL_PWD", "ACME_TOKEN")
 """Variables with secrets."""
 
 
-def run_probes(
-    sandbox: str = "none", probes: Sequence[str] = PROBES, *, options: Sequence[str] = ()
-) -> tuple[ReachResult, ...]:
+def run_probes(sandbox: str = "none", *, options: Sequence[str] = ()) -> tuple[ReachResult, ...]:
     """Run the snooping adapter.
 
     Args:
         sandbox, options: as ``run_attacks`` takes them.
-        probes: the attempts.
 
     Raises:
         NothingMeasured: the run did not get to its end.
@@ -37,7 +34,7 @@ def run_probes(
     mark = secrets.token_hex(6)
     with temporary_folder() as folder, socket.create_server(("127.0.0.1", 0)) as listener:
         install_hostile_adapter(folder / "site", entry_points=ENTRY_POINTS)
-        queries = [{"query_id": name, "text": name, "apis": [API]} for name in probes]
+        queries = [{"query_id": name, "text": name, "apis": [API]} for name in PROBES]
         (folder / "probes.json").write_text(json.dumps({"name": "probes", "queries": queries}))
         (folder / ".env").write_text(f"OPENAI_API_KEY=sk-KEY-{mark}\n")
         command = [sys.executable, "-P", "-m", "trialbed", "run", "-f", "snooping", "--dataset", "probes.json"]
@@ -52,7 +49,7 @@ def run_probes(
             raise NothingMeasured(
                 f"the run of the snooping agent ended with exit code {done.returncode}: {error}"
             ) from error
-        return tuple(_result(name, trials.get(name), sandbox) for name in probes)
+        return tuple(_result(name, trials.get(name), sandbox) for name in PROBES)
 
 
 def _result(probe: str, trial: StoredTrial | None, sandbox: str) -> ReachResult:

@@ -24,23 +24,21 @@ CONVERSATIONS = ("messages", "input", "instructions", "system")
 """Fields of a request that are its conversation, in one dialect or another."""
 
 
-async def measure_requests(
-    labels: Sequence[str], environments: Mapping[str, Environment], trials: int = TRIALS
-) -> tuple[SentRequests, ...]:
+async def measure_requests(labels: Sequence[str], environments: Mapping[str, Environment]) -> tuple[SentRequests, ...]:
     """Run the same trial with each label, and keep its requests.
 
     Raises:
         NothingMeasured: the server does not start.
     """
     async with open_worker_harness(environments, "local") as (harness, workers), workers:
-        return tuple([await _measure(replace(harness, framework=label), trials) for label in labels])
+        return tuple([await _measure(replace(harness, framework=label)) for label in labels])
 
 
-async def _measure(harness: WorkerHarness, trials: int) -> SentRequests:
+async def _measure(harness: WorkerHarness) -> SentRequests:
     label = harness.framework
     try:
         seen = (await harness.run(stations(TOOLS, CALLS))).require_success()
-        again = [await harness.run(stations(TOOLS, CALLS)) for _ in range(trials)]
+        again = [await harness.run(stations(TOOLS, CALLS)) for _ in range(TRIALS)]
         return SentRequests(framework=label, bodies=request_bodies(seen), cpu_ms=_cpu(again))
     except (NotMeasured, TrialbedError) as error:
         return SentRequests(framework=label, reason=str(error))

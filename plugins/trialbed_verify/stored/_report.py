@@ -46,7 +46,7 @@ def show_run(run: StoredRun, form: str) -> None:
 
 def page_parts(run: StoredRun) -> Sequence[Any]:
     """Return the parts of a verification's page: tables, plots and examples."""
-    from trialbed_verify.viewing import verification_parts
+    from trialbed_verify.pages import verification_parts
 
     with temporary_folder() as folder:
         return verification_parts(result_files(run, folder, run.config.frameworks))

@@ -36,9 +36,9 @@ class VirtualAnswer(NamedTuple):
     failure: Failure | None = None
 
 
-def error_reply(message: str, response: str = "") -> VirtualAnswer:
+def error_reply(message: str) -> VirtualAnswer:
     """An API error."""
-    return VirtualAnswer(error_body(message, response), "")
+    return VirtualAnswer(error_body(message), "")
 
 
 def error_body(message: str, response: str = "") -> bytes:

@@ -41,20 +41,20 @@ def is_run_name(value: str) -> bool:
     return RUN_NAME.fullmatch(value) is not None
 
 
-def read_sides(value: str, store: str | None, meanwhile: Meanwhile = nullcontext) -> list[Side]:
+def read_sides(value: str, store: str | None) -> list[Side]:
     """Return the sides of a file of result documents, or of a run in the store: one per framework.
-
-    Args:
-        meanwhile: gives a context in which thousands of trials are read, of which the store has no columns yet.
 
     Raises:
         DataError: the file is not a result document, or the run is not in the store.
     """
-    return read_groups([value], store, meanwhile)[0]
+    return read_groups([value], store)[0]
 
 
 def read_groups(values: Sequence[str], store: str | None, meanwhile: Meanwhile = nullcontext) -> list[list[Side]]:
     """Return the sides of each value, as ``read_sides`` does; a run that several name is read once.
+
+    Args:
+        meanwhile: gives a context in which thousands of trials are read, of which the store has no columns yet.
 
     Raises:
         DataError: as ``read_sides`` says.

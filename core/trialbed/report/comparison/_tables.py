@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -90,15 +90,11 @@ def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
     return "<0.001" if p < 0.001 else f"{p:.3f}", f"{finding.verdict}{needed}"
 
 
-def finding_notes(findings: Sequence[ScoreFinding], named: Callable[[str], str] = shown_name) -> Iterator[str]:
-    """Yield the notes that stand below p-values and verdicts: over how many p is adjusted, and what seems to differ.
-
-    Args:
-        named: names a score.
-    """
+def finding_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
+    """Yield the notes that stand below p-values and verdicts: over how many p is adjusted, and what seems to differ."""
     if number := _comparisons(findings):
         yield f"p is adjusted over the {number} made at once."
-    yield from explanations(findings, named)
+    yield from explanations(findings)
 
 
 def _comparisons(findings: Sequence[ScoreFinding]) -> str:

@@ -29,7 +29,7 @@ Examples:
 """
 
 SECTIONS = {
-    "What is sent": ("test_file_path", "list_suites", "suite_seed", "write_test_set", "trials", "list_models"),
+    "What is sent": ("list_suites", "suite_seed", "write_test_set", "trials", "list_models"),
     "What is asked for": ("model_type", "temperature", "max_tokens", "stream", "extra_body"),
     "How it is sent": ("concurrency", "vendor_concurrency", "load", "timeout", "retries"),
     "Raw completions": ("use_raw_completions", "tokenizer_model", "trust_tokenizer_code"),
@@ -58,7 +58,6 @@ def _suites() -> Iterable[str]:
 
 @click.command("verify", cls=SectionedCommand, sections=SECTIONS, epilog=EPILOG)
 @click.argument("file", type=READABLE, required=False)
-@plain_option("--test-file-path", type=READABLE, metavar="FILE", help="The same as FILE, by another tool's name.")
 @plain_option(
     "--suite",
     "suites",
@@ -79,13 +78,7 @@ def _suites() -> Iterable[str]:
 @option("-m", "--model", help="Name of the model.")
 @option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, up to but without /chat/completions.")
 @plain_option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="Key for the endpoint; better kept in .env.")
-@option(
-    "-c",
-    "--config",
-    "--config-file-path",
-    type=READABLE,
-    help="Models and vendors.",
-)
+@option("-c", "--config", type=READABLE, help="Models and vendors.")
 @option("--model-type", metavar="NAME", help="Model adapter. [default: the one that recognises the model]")
 @option("--temperature", type=Finite(), help="Overrides each request's own value.")
 @option("--max-tokens", type=click.IntRange(min=1), help="Overrides each request's own value.")
@@ -126,12 +119,7 @@ def _suites() -> Iterable[str]:
 @setting_option("tags")
 @setting_option("note")
 @setting_option("store")
-@plain_option(
-    "--use-raw-completions",
-    "--use_raw_completions",
-    is_flag=True,
-    help="Use /completions; needs --tokenizer-model.",
-)
+@plain_option("--use-raw-completions", is_flag=True, help="Use /completions; needs --tokenizer-model.")
 @option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template renders the prompts.")
 @plain_option("--trust-tokenizer-code", is_flag=True, help="Run the code that comes with the tokenizer.")
 @plain_option("--page", type=FILE, metavar="FILE", help="Write a page to publish: HTML, or Markdown for .md.")
@@ -156,7 +144,7 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
         return _lists.print_list(models=given["list_models"], as_json=form == "json")
     if given["write_test_set"]:
         return write_chosen(given["suites"], given["write_test_set"], given["suite_seed"])
-    with chosen_test_set(file, given["test_file_path"], given["suites"], given["suite_seed"]) as path:
+    with chosen_test_set(file, given["suites"], given["suite_seed"]) as path:
         options = chosen_options(given)
         targets = chosen_targets(given, options)
         cases = TestSet(path)

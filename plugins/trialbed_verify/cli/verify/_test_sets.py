@@ -10,9 +10,7 @@ import click
 
 
 @contextmanager
-def chosen_test_set(
-    file: Path | None, named: Path | None, suites: Sequence[str], seed: int | None = None
-) -> Iterator[Path]:
+def chosen_test_set(file: Path | None, suites: Sequence[str], seed: int | None = None) -> Iterator[Path]:
     """The test set's file, which is temporary for suites.
 
     Args:
@@ -21,15 +19,14 @@ def chosen_test_set(
     Raises:
         UsageError: it is missing, or given in several ways.
     """
-    given = [how for how, value in (("FILE", file), ("--test-file-path", named), ("--suite", suites)) if value]
-    if len(given) > 1:
-        raise click.UsageError(f"{' and '.join(given)} both name the test set; leave one out")
-    if not given:
+    if file and suites:
+        raise click.UsageError("FILE and --suite both name the test set; leave one out")
+    if not (file or suites):
         raise click.UsageError("name the test set: bench verify FILE, or --suite NAME (--list-suites)")
     if seed is not None and not suites:
         raise click.UsageError("--suite-seed makes variants of --suite NAME; name one (--list-suites)")
-    if not suites:
-        yield file or named or Path()
+    if file:
+        yield file
         return
     from trialbed.files import temporary_folder
     from trialbed_verify.suites import suite, write_test_set

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from trialbed.views import UNKNOWN, Disclosures, Folded, IntervalPlot, PlotPoint, Table, TableRow
 from trialbed_verify.comparison import Results, VendorComparison
+from trialbed_verify.pages._vendors import read_vendors, vendor_parts
 from trialbed_verify.panel import breaking_in_thousand
 from trialbed_verify.publication import comparison_parts
 from trialbed_verify.ranking import (
@@ -19,7 +20,6 @@ from trialbed_verify.ranking import (
     compare_and_rank,
     marked_baselines,
 )
-from trialbed_verify.viewing._vendors import read_vendors, vendor_parts
 from trialbed_verify.views import conclusion, rank_sentence, ranking_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded

@@ -30,7 +30,7 @@ class VendorViewer(FileViewer):
 
     def views(self, files: Sequence[Path]) -> Sequence[FileView]:
         """Return the answers of each vendor; for several files their comparison and ranks too."""
-        from trialbed_verify.viewing._judged import answers, comparisons, ranks
+        from trialbed_verify.pages._judged import answers, comparisons, ranks
 
         names = _names(files)
         found = [FileView("verification", f"Answers of {names}", files, partial(answers, files))]

@@ -10,7 +10,7 @@ from support.played_vendors import write_played
 from support.vendor_rows import k2_row, write_rows
 
 from trialbed.views import Disclosures, DistributionPlot, Folded, IntervalPlot, Table
-from trialbed_verify.viewing import VendorViewer
+from trialbed_verify.pages import VendorViewer
 
 Shown = dict[str, list[Table | IntervalPlot | DistributionPlot | Disclosures | Folded]]
 
