@@ -68,7 +68,8 @@ def test_means_and_why_a_call_went_wrong(run: Run) -> None:
     result = run(write("calls.jsonl", RIGHT, WRONG))
     assert result.return_value == 0
     assert "calls.jsonl, 2 samples" in result.output
-    assert "tool_call_accuracy  0.5000" in result.output
+    (row,) = (line for line in result.output.splitlines() if line.startswith("tool_call_accuracy  "))
+    assert row.split() == ["tool_call_accuracy", "0.5000", "0.0945-0.9055", "2", "0"]
     assert "wrong? (calls.jsonl:2)" in result.output
     assert "x: 3 instead of 2 (number) 0.00" in result.output
     assert "reference 2  g(): missing 0.00" in result.output
@@ -303,9 +304,24 @@ def test_documents_of_new_verdicts_say_where_calls_were_lost(
     assert result.exception is None, repr(result.exception)
     documents = [json.loads(path.read_text()) for path in sorted((tmp_path / "rejudged").glob("*_mini.json"))]
     assert len(documents) == 2
+    lines = result.output.splitlines()
+    (head,) = (place for place, line in enumerate(lines) if line.startswith("framework "))
+    assert lines[head].split(maxsplit=3) == ["framework", "sopr_score", "sopr_score@rule", "same status  no verdict"]
+    assert [line.split() for line in lines[head + 2 : head + 4]] == [
+        ["reference", "1.0000", "0.0000", "0", "of", "2", "0"],
+        ["langgraph:native", "0.0000", "0.0000", "1", "of", "1", "0"],
+    ]
     for document in documents:
         assert document["summary"]["attribution"]["gold_calls"] > 0
         assert sum(document["summary"]["attribution"]["shares"].values()) == pytest.approx(1)
+
+
+def test_a_run_that_lacks_no_score_is_said_to_lack_none(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
+    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+    first, second = bench("score", "latest").output, bench("score", "latest").output
+    assert "Scores that the trials lacked; the others are as they were." in first
+    assert second.splitlines() == ["run 20260202T120000-bbbbbb", "No score was missing."]
 
 
 def test_answers_without_a_verdict_are_no_success(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -49,7 +50,11 @@ def test_selectors_are_measured_side_by_side() -> None:
 def test_the_table_has_a_row_for_each_selector() -> None:
     text = select("--selector", "gold", "--selector", "query", "--k", "5", "--limit", "3").output
     assert text.count("mini (3)") == 2
-    assert "coverage@5" in text
+    assert text.splitlines()[2].split() == ["test", "set", "selector", "recall@5", "nDCG@5", "coverage@5", "ms"]
+    (gold,) = (line.split() for line in text.splitlines() if " gold " in line)
+    assert gold[2:-1] == ["gold", *["1.000", "[0.439,", "1.000]"] * 3]
+    assert "Means over queries with 95 % intervals; ms: median time of a query." in text
+    assert re.search(r"^Catalog [0-9a-f]{16} of 110 Apis\.$", text, re.MULTILINE)
 
 
 def test_an_explanation_names_what_was_chosen_and_what_is_missing() -> None:
@@ -60,6 +65,23 @@ def test_an_explanation_names_what_was_chosen_and_what_is_missing() -> None:
     assert len(item["missed"]) >= 1 - choice["gold"]
     text = select("--explain", "--limit", "1", "--k", "1", "--selector", "query").output
     assert "QuerySelector" in text
+
+
+def test_the_table_of_an_explanation_marks_what_is_expected_and_lists_what_is_not_offered() -> None:
+    arguments = ("--explain", "--query-id", "11", "--k", "3", "--selector", "bm25")
+    (item,) = json.loads(select(*arguments, "--json").output)["explanations"]["bm25"]
+    lines = select(*arguments).output.splitlines()
+    assert lines[0] == "query 11, bm25"
+    rows = [line for line in lines if line[:1].isdigit()]
+    assert [row.split()[0] for row in rows] == ["1", "2", "3"]
+    assert [" expected " in row for row in rows] == [choice["gold"] for choice in item["choices"]]
+    for row, choice in zip(rows, item["choices"], strict=True):
+        assert row.endswith(f"{choice['category']} / {choice['tool_name']} / {choice['api_name']}")
+        assert f" {choice['score']:.4g} " in row
+    assert [line for line in lines if line.startswith("Not offered: ")] == [
+        f"Not offered: {' / '.join(ref)}" for ref in item["missed"]
+    ]
+    assert item["missed"]
 
 
 @for_each("value", ["", "0", "5,", "-1", "a", "1.5"])

@@ -33,6 +33,9 @@ def test_csv_has_a_line_per_framework_and_score() -> None:
     ]
     assert lines[0] | {"mean": "0.8", "low": "0.584", "high": "0.919", "n": "20", "errors": "0"} == lines[0]
     assert (lines[1]["score"], lines[1]["low"], lines[1]["median"]) == ("total_tokens", "", "1.0")
+    missing = document(status="incomplete", answered_count=17, failed_count=2, not_measured_count=1)
+    first, *_ = csv.DictReader(io.StringIO(shown(CsvReporter(), missing)))
+    assert (first["trials"], first["errors"]) == ("20", "3")
 
 
 def test_a_page_has_the_table_and_a_plot_of_each_score_with_intervals() -> None:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from support.played_vendors import message_of, rows
 
-from trialbed.errors import UsageError
+from trialbed.errors import DataError, UsageError
 from trialbed.store import Store
 from trialbed_verify.cli.history import command
 from trialbed_verify.history import Point, follow, points_of_files
@@ -67,6 +67,13 @@ def test_files_can_be_named_instead(files: list[Path], tmp_path: Path) -> None:
 def test_a_file_that_is_named_twice_is_refused(files: list[Path], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="named twice"):
         points_of_files([tmp_path / "day1.jsonl", tmp_path / "day1.jsonl"])
+
+
+def test_a_file_whose_rows_have_no_time_is_refused(files: list[Path]) -> None:
+    lines = map(json.loads, files[0].read_text().splitlines())
+    files[0].write_text("".join(json.dumps(line | {"last_run_at": None}) + "\n" for line in lines))
+    with pytest.raises(DataError, match=r"day1\.jsonl: its rows do not tell when they were complete"):
+        points_of_files(files)
 
 
 def test_files_of_another_configuration_are_left_out(files: list[Path], tmp_path: Path) -> None:

@@ -11,6 +11,18 @@ from trialbed.errors import UsageError
 from trialbed_verify.suites import EXPECTATIONS, SUITES, suite, write_test_set
 from trialbed_verify.verification import TestSet
 
+DIGESTS = {
+    "triggering": "077bc988a0b36e8f",
+    "constraints": "87bb89602fa02301",
+    "refusals": "493fb4c7914b2385",
+    "leaks": "e5a33436eabf1660",
+    "schema-torture": "42f5c98df0554959",
+    "multi-turn": "3cba4325b3013edd",
+    "long-context": "006fc360bc878fb5",
+    "parameters": "70704d4893421d3d",
+}
+"""The beginnings of the SHA-256 of the test sets: results of another test set are not compared."""
+
 
 @for_each("name", list(SUITES))
 def test_a_suite_is_always_the_same_and_names_its_cases(name: str) -> None:
@@ -26,6 +38,14 @@ def test_a_suite_is_always_the_same_and_names_its_cases(name: str) -> None:
         assert len(set(tools)) == len(tools) <= 128
         for call in line["suite"]["answer"].get("calls", ()):
             assert call["name"] in tools
+
+
+def test_a_suite_has_the_same_bytes_on_every_machine_until_it_is_changed_on_purpose(tmp_path: Path) -> None:
+    found = {}
+    for name in SUITES:
+        write_test_set([name], tmp_path / name)
+        found[name] = hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:16]
+    assert found == DIGESTS
 
 
 def test_no_schema_of_a_suite_is_unusable(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 import pytest
-from support.stored_runs import BEGUN, add_begun_run
+from support.stored_runs import BEGUN, add_begun_run, trial
 
 from trialbed.errors import DataError, TrialbedError, UsageError
+from trialbed.records import Failure, Score, TrialKey
 from trialbed.store import Store
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
@@ -111,6 +112,17 @@ def test_a_run_in_which_nothing_went_wrong_has_no_worst_queries(bench: Any) -> N
     assert "worst queries" not in bench("show", OLD).output
 
 
+def test_a_trial_without_a_verdict_is_not_judged(bench: Any, stored: Path) -> None:
+    silent = Score(name="sopr_score", value=None, failure=Failure(kind="judge", message="no verdict after 3 votes"))
+    with Store.open(str(stored)) as store:
+        (judged,) = (one for one in store.attempts(NEW) if one.key == TrialKey(framework="reference", query_id="a/b"))
+        store.add_scores(NEW, judged, [silent])
+    shown = bench("show", NEW).output
+    (row,) = (line for line in shown.splitlines() if line.startswith("a/b "))
+    assert row.split() == ["a/b", "not", "judged", "failed", "(agent)"]
+    assert "solved could not be determined for 1 trial (judge): no verdict after 3 votes" in shown
+
+
 def test_a_run_has_every_form(bench: Any) -> None:
     assert bench("show", "latest", "--format", "csv").output.startswith("agent_name,")
     found = json.loads(bench("show", "latest", "--json").output)
@@ -130,6 +142,29 @@ def test_a_trial_shows_which_call_went_wrong_and_why(bench: Any, name: str) -> N
     assert "+0.200 s  call 1: Weather/now" in shown
     assert "(1 message as before)" in shown
     assert "solved          0 Unsolved: it lacks 21 (judge rule)" in shown
+
+
+def test_an_attempt_that_failed_is_shown_with_its_number_and_the_details_of_its_failure(
+    bench: Any, stored: Path
+) -> None:
+    made = trial("langgraph:native", "a/b", wrong=True)
+    failure = Failure(kind="crash", message="it died", detail="Traceback: at the end")
+    outcome = made.outcome.model_copy(update={"failure": failure})
+    called = made.wire.api_calls[0].model_copy(update={"status": 429, "provenance": "real", "offered": False})
+    wire = made.wire.model_copy(update={"api_calls": (called,)})
+    with Store.open(str(stored)) as store:
+        store.update_run(NEW, config=store.run(NEW).config.model_copy(update={"repeat": 2}))
+        store.add_trial(NEW, made.model_copy(update={"attempt": 1, "outcome": outcome, "wire": wire}))
+    shown = bench("show", NEW, "langgraph/a/b", "--attempt", 1).output
+    assert shown.startswith("langgraph:native on query a/b, repeat 0, attempt 1: failed (crash)\n")
+    for words in (
+        "What went wrong\n  1. trial: failed (crash): it died\n",
+        "  call 1: Weather/now (not offered) in 0.100 s, status 429, real\n",
+        "What the agent claims\n  The agent gave no answer.\n",
+        "Scores\n  None, as the trial failed or was not measured.\n",
+        "Details of the failure\n  Traceback: at the end\n",
+    ):
+        assert words in shown
 
 
 def test_what_others_wrote_cannot_control_the_terminal(bench: Any) -> None:

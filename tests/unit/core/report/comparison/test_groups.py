@@ -51,6 +51,10 @@ def test_means_and_paired_differences_are_over_common_queries(write) -> None:
     assert 0.1 < score["difference"]["low"] < 0.5 < score["difference"]["high"] < 0.65
     assert found.document[0]["findings"]["sopr_score"]["verdict"] == "better"
     assert (score["better"], score["worse"]) == (10, 0)
+    record = next(one for one in found.records if one["score"] == "sopr_score")
+    assert (record["n"], record["baseline_mean"], record["candidate_mean"], record["difference"]) == (10, 0.5, 1.0, 0.5)
+    assert (record["low"], record["high"]) == (score["difference"]["low"], score["difference"]["high"])
+    assert (record["verdict"], record["p_adjusted"]) == ("better", pytest.approx(0.002, abs=0.0005))
     tokens = found.document[0]["scores"]["total_tokens"]["difference"]
     assert tokens["value"] == 0.5
     assert 0 < tokens["low"] < 0.5 < tokens["high"] < 1
