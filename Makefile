@@ -15,7 +15,7 @@ QUICKLY := $(PYTEST) -n $(JOBS) --dist worksteal
 # A worker runs whole files of slow tests, since they share what takes long to make; the longest files are begun first.
 SLOWLY := $(PYTEST) -n $(SLOW_JOBS) --dist loadfile --no-loadscope-reorder
 # Where slow tests are: each worker would take seconds to import the thousands of others.
-SLOW := adapters/langgraph tests/browser tests/docs tests/functional tests/golden tests/packaging tests/suites tests/unit/core/store tests/unit/adapter_lab/cli tests/unit/verify/panel
+SLOW := adapters/langgraph tests/browser tests/docs tests/functional tests/packaging tests/suites tests/unit/core/store tests/unit/adapter_lab/cli tests/unit/verify/panel
 # The distributions beside Trialbed's own that tests need.
 BESIDE := adapters/langgraph adapters/vendors compatibility/masbench compatibility/verifiers
 SOURCES := setup.py setup.cfg pyproject.toml $(BESIDE:=/pyproject.toml)

@@ -1,199 +1,119 @@
-"""Regression texts of the outputs: what users see is what is kept in ``texts``.
+"""Outputs of which the whole layout matters: how they read together, beside the figures that other tests hold.
 
 ``GOLDEN=update pytest tests/golden`` writes the texts anew.
 """
 
 from __future__ import annotations
 
+import io
 import json
-import re
+import os
+import platform
 import shlex
-import shutil
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import httpx
 import pytest
-from golden.cases import CHANGING, LIVE, ON_STORED_RUNS, ON_VENDOR_FILES, RUNS
-from golden.loading import load_runs, write_files
-from golden.texts import RUN_ID, check, without_measurements, without_places
-from support.bench import bench_in, own_environment
-from support.served_pages import served_pages
+from golden.loading import load_runs, write_vendors
+from support.verification import summarised
 
-from trialbed.store import Store
+from trialbed.catalogs import known_queries
+from trialbed.cli import main
+from trialbed.report import document_text, legacy_document, read_report
+from trialbed.store import open_store
+from trialbed_pages import create_app
+from trialbed_verify.views import VerificationReporter
 
-pytestmark = pytest.mark.slow(30)
+TEXTS = Path(__file__).parent / "texts"
 
-PLUGIN = """
-from trialbed import Score, ScoreDescription, hookimpl
-
-@hookimpl
-def describe_scores():
-    return [
-        ScoreDescription("politeness", meaning="how often it said please"),
-        ScoreDescription("boot_time", unit="ms", meaning="until the program was ready", bounded=False),
-    ]
-
-@hookimpl
-def score_trial(context):
-    return [
-        Score(name="politeness", value=0.75, detail={"reason": "it said please"}),
-        Score(name="boot_time", value=120.0, bounded=False),
-    ]
-
-@hookimpl
-def aggregate_scores(run, results):
-    return {"own_figure": len(results)}
-"""
-PAGES = {
-    "listing": "/",
-    "listing-filtered": "/?framework=alpha&status=finished",
-    **{f"run-{name}": f"/runs/{{{name}}}" for name in ("mixed", "kinds", "own_scores", "unmeasured", "faults")},
-    "run-score": "/runs/{mixed}?score=api_call_score",
-    "differences": "/runs/{mixed}/differences",
-    "queries": "/runs/{mixed}/queries",
-    "queries-worst": "/runs/{kinds}/queries?show=failed&sort=worst",
-    "trial": "/runs/{wrong_args}/trial?framework=reference&query=3",
-    "trial-failed": "/runs/{kinds}/trial?framework=omega&query=2",
-    "trial-attempt": "/runs/{interrupted}/trial?framework=alpha:native&query=1&attempt=1",
-    "pair": "/runs/{mixed}/pair?left=reference&right=alpha:native&query=9&repeat=0",
-    "pair-repeats": "/runs/{mixed}/pair?left=beta:controlled&right=beta:controlled&query=9&repeat=0&other=1",
-    "body": "/runs/{gold}/body?framework=reference&query=2&kind=request&place=1",
-    "no-run": "/runs/1999",
-    "no-page": "/nothing",
-    "files": "/files",
-    "style": "/static/pages.css",
+COMMANDS = {
+    "run": "show {mixed}",
+    "run-legend": "show {mixed} --legend",
+    "run-junit": "show {kinds} --format junit",
+    "trial": "show {wrong-args} reference/3",
+    "comparison": "compare {gold}/reference {partial} --force --legend",
+    "plan": "plan {own-scores} --queries 60 --repeat 1 --repeat 3",
+    "vendors": "compare official.jsonl acme.jsonl --legend",
+    "ranking": "rank official.jsonl acme.jsonl shy.jsonl lossy.jsonl --baseline official",
+    "vendor-plan": "plan-verify --flip-rate 0.1 --trials 5 --cases 400 --gate-margin decision=0.03",
+    "calibration": "judge calibrate --judge rule",
 }
+RUNS = ("mixed", "kinds", "wrong-args", "gold", "partial", "own-scores")
 
 
-def variables(folder: Path, **more: str) -> dict[str, str]:
-    found = own_environment(
-        TRIALBED_DATA_DIR=str(folder / "data"), XDG_CACHE_HOME=str(folder / "cache"), TZ="UTC", **more
-    )
-    return {name: value for name, value in found.items() if "KEY" not in name and name != "COLUMNS"}
+def check(name: str, text: str) -> None:
+    """Compare a text with the kept one, or keep it if texts are being updated."""
+    path = TEXTS / f"{name}.txt"
+    if os.environ.get("GOLDEN") == "update":
+        path.write_text(text, encoding="utf-8")
+    assert text.splitlines() == path.read_text(encoding="utf-8").splitlines()
 
 
-class Commands:
-    """Runs command lines in a folder; each adds what it gave to the text of its case."""
-
-    def __init__(self, folder: Path, *, measured: bool = False, **more: str) -> None:
-        self.folder = folder
-        self._bench = bench_in(folder, variables(folder, **more), timeout=120)
-        self._measured = measured
-        self._places = {
-            str(folder): "/folder",
-            str(ROOT): "/checkout",
-            more.get("TRIALBED_STORE", "no store"): "STORE",
-        }
-
-    def run(self, line: str, **places: str) -> str:
-        """The command line, its exit code, what it printed and the files it wrote."""
-        before = self._files()
-        done = self._bench(*shlex.split(line.format(**RUNS, **places)), code=None)
-        assert "Traceback (most recent call last)" not in done.err
-        written = {name: text for name, text in self._files().items() if before.get(name) != text}
-        # The order of the scores of a comparison is that of a set.
-        is_comparison = line.startswith("compare") and done.out.startswith(("{", "["))
-        out = json.dumps(json.loads(done.out), indent=2, sort_keys=True) if is_comparison else done.out
-        parts = {"stdout": out, "stderr": done.err, **{f"file {name}": written[name] for name in sorted(written)}}
-        texts = "".join(f"--- {name}\n{self._steady(text)}" for name, text in parts.items() if text)
-        return f"$ bench {line}\nexit code {done.code}\n{texts}\n"
-
-    def _steady(self, text: str) -> str:
-        text = without_places(text, self._places)
-        return without_measurements(text) if self._measured else text + "\n" * (not text.endswith("\n"))
-
-    def _files(self) -> dict[str, str]:
-        """The texts below the folder but those of the state and copies of result documents."""
-        found = (path for path in self.folder.rglob("*") if path.is_file())
-        names = {path.relative_to(self.folder).as_posix(): path for path in found}
-        left_out = re.compile(rf"\.trialbed/|cache/|data/|.*{RUN_ID.pattern[2:]}")
-        kept = {name: path for name, path in names.items() if not left_out.match(name)}
-        return {name: path.read_text(encoding="utf-8") for name, path in kept.items()}
+@pytest.fixture(scope="module")
+def ids(folder: Path) -> dict[str, str]:
+    """The stored runs, by name."""
+    (folder / ".trialbed").mkdir()
+    return load_runs(str(folder / ".trialbed" / "trialbed.db"), RUNS)
 
 
-@pytest.fixture(scope="session")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a store of all runs, which nobody changes."""
-    store = tmp_path_factory.mktemp("stored") / ".trialbed" / "trialbed.db"
-    store.parent.mkdir()
-    load_runs(str(store))
-    return store
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the result files of vendors."""
+    found = tmp_path_factory.mktemp("golden")
+    write_vendors(found)
+    return found
 
 
-@pytest.fixture
-def beside_store(stored: Path, tmp_path: Path) -> Path:
-    """A folder with a copy of the store, and all files."""
-    shutil.copytree(stored.parent, tmp_path / ".trialbed")
-    write_files(tmp_path)
-    return tmp_path
+@pytest.fixture(autouse=True)
+def _there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    for name in ("COLUMNS", "TRIALBED_STORE", "TRIALBED_STATE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TRIALBED_DATA_DIR", str(folder / "data"))
 
 
-@pytest.mark.parametrize("name", ON_STORED_RUNS)
-def test_commands_on_stored_runs(name: str, stored: Path, tmp_path: Path) -> None:
-    write_files(tmp_path)
-    commands = Commands(tmp_path, measured=name.startswith("select"), TRIALBED_STORE=str(stored))
-    check(f"stored/{name}", commands.run(ON_STORED_RUNS[name]))
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands(name: str, ids: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(shlex.split(COMMANDS[name].format(**ids)))
+    out, err = capsys.readouterr()
+    check(name, f"$ bench {COMMANDS[name]}\nexit code {code}\n{out}{err}")
 
 
-@pytest.mark.parametrize("name", ON_VENDOR_FILES)
-def test_commands_on_files(name: str, tmp_path: Path) -> None:
-    write_files(tmp_path)
-    check(f"files/{name}", Commands(tmp_path).run(ON_VENDOR_FILES[name]))
+def test_the_document_of_a_framework(ids: dict[str, str], folder: Path) -> None:
+    with open_store(str(folder / ".trialbed" / "trialbed.db")) as reader:
+        run = reader.run(ids["kinds"])
+        document = legacy_document(read_report(run, known_queries(run.config, folder / "data")), "omega")
+    failed, *_, answered = document["results"]
+    check("document", document_text({**document, "results": [failed, answered]}))
 
 
-@pytest.mark.parametrize("name", CHANGING)
-def test_commands_that_change_the_store(name: str, beside_store: Path) -> None:
-    commands = Commands(beside_store)
-    check(f"changing/{name}", "\n".join(map(commands.run, CHANGING[name])))
+def test_the_predictions_of_a_framework(ids: dict[str, str], folder: Path) -> None:
+    assert main(["data", "export", ids["wrong-args"], "--output", "predictions"]) == 0
+    check("predictions", (folder / "predictions" / "reference" / "mini.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", LIVE)
-def test_runs(name: str, tmp_path: Path) -> None:
-    write_files(tmp_path)
-    more = {"PYTHONPATH": str(_site(tmp_path))} if name == "own-score" else {}
-    commands = Commands(tmp_path, measured=True, **more)
-    check(f"live/{name}", "\n".join(map(commands.run, LIVE[name])))
+async def test_the_page_of_a_run(ids: dict[str, str], folder: Path) -> None:
+    app = create_app(str(folder / ".trialbed" / "trialbed.db"), folder / "data")
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://pages") as client,
+    ):
+        answer = await client.get(f"/runs/{ids['mixed']}")
+    assert answer.status_code == 200
+    check("page", answer.text)
 
 
-def test_parquet(beside_store: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    commands = Commands(beside_store)
-    commands._bench("export", RUNS["own_scores"], "--format", "parquet", "--output", ".trialbed/own.parquet")
-    table = parquet.read_table(beside_store / ".trialbed" / "own.parquet")
-    rows = "\n".join(json.dumps(row, default=str, ensure_ascii=False) for row in table.to_pylist())
-    check("stored/export-parquet", f"{table.schema.to_string(show_schema_metadata=False)}\n{rows}\n")
-
-
-def test_pages(stored: Path, tmp_path: Path) -> None:
-    write_files(tmp_path)
-    files = [tmp_path / f"{name}.jsonl" for name in ("official", "acme", "shy", "k2-a")]
-    with Store.open(str(stored)) as store:
-        ids = {name: run.run_id for name, begin in RUNS.items() for run in store.runs() if run.run_id.startswith(begin)}
-    found = {}
-    with served_pages(stored, tmp_path / "data", files) as url, httpx.Client(base_url=url, timeout=60) as client:
-        for name, path in PAGES.items():
-            found[name] = _page(client, path.format(**ids), tmp_path, stored)
-        for number, path in enumerate(re.findall(r'href="(/files/[^"]+)"', found["files"])):
-            found[f"file-{number}"] = _page(client, path, tmp_path, stored)
-    for name, text in found.items():
-        check(f"pages/{name}", text)
-
-
-def _page(client: httpx.Client, path: str, folder: Path, store: Path) -> str:
-    answer = client.get(path)
-    head = f"GET {path}\nstatus {answer.status_code}\n{answer.headers['content-type']}\n\n"
-    return without_places(head + answer.text, {str(folder): "/folder", str(store): "STORE"})
-
-
-ROOT = Path(__file__).parents[2]
-
-
-def _site(folder: Path) -> Path:
-    """A folder for ``PYTHONPATH`` with an installed plugin that scores trials."""
-    site = folder / "cache" / "site"
-    metadata = site / "acme_scores-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (site / "acme_scores.py").write_text(PLUGIN)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-scores\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[trialbed.plugins]\nacme = acme_scores\n")
-    return site
+def test_the_table_of_a_verification(folder: Path, tmp_path: Path) -> None:
+    found = []
+    for name in ("official", "acme"):
+        rows = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+        found.append(replace(summarised(tmp_path, *rows, is_baseline=name == "official"), vendor=name))
+    stream = io.StringIO()
+    VerificationReporter().report(found, stream)
+    here = {version("trialbed"): "VERSION", platform.python_version(): "PYTHON", platform.platform(): "SYSTEM"}
+    text = stream.getvalue()
+    for value, name in here.items():
+        text = text.replace(value, name)
+    check("verification", text)
