@@ -66,3 +66,42 @@ def test_it_makes_a_page_and_tests(tmp_path: Path) -> None:
     assert "breaking" in outcomes
     assert "any" not in outcomes
     assert {test.classname for test in found.tests} == {"acme against base"}
+
+
+def test_a_page_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+    files = own_file(tmp_path / "base.jsonl", ENDS), own_file(tmp_path / "acme.jsonl", ENDS)
+    compared(*files, page=tmp_path / "page.md")
+    assert (tmp_path / "page.md").read_text().startswith("# m: acme compared with base: ")
+    with pytest.raises(UsageError, match="--reply is shown on a page"):
+        compared(*files, reply=tmp_path / "reply.txt")
+
+
+def test_a_gate_has_the_margin_that_is_given(tmp_path: Path) -> None:
+    files = own_file(tmp_path / "base.jsonl", ENDS), own_file(tmp_path / "acme.jsonl", ENDS)
+
+    def decision(**given: Any) -> tuple[str, ...]:
+        rows = [row for table in compared(*files, **given).tables for row in table.lines]
+        return next(row for row in rows if "decision" in row[0].split(", "))
+
+    assert "0.02" in decision()
+    assert "0.4" in decision(gate_margin=("decision=0.4",))
+    for given, said in (("beauty=0.1", "unknown gate 'beauty'"), ("decision=1", "must lie between 0 and 1")):
+        with pytest.raises(UsageError, match=said):
+            compared(*files, gate_margin=(given,))
+
+
+def test_a_verdict_that_is_asked_for_fails_with_its_reason(tmp_path: Path) -> None:
+    same = own_file(tmp_path / "base.jsonl", ENDS), own_file(tmp_path / "acme.jsonl", ENDS)
+    other = own_file(tmp_path / "other.jsonl", [["stop", "stop"]] * 40)
+    (line,) = compared(same[0], other, fail_if="different").failed
+    assert line.startswith("other: the verdict is different: ")
+    assert list(compared(*same, fail_if="different").failed) == []
+    (line,) = compared(*same, fail_if="not-equivalent").failed
+    assert line.startswith("acme: the verdict is inconclusive: ")
+
+
+def test_a_baseline_of_one_trial_is_said_to_be_that(tmp_path: Path) -> None:
+    one = [["tool_calls"], ["stop"]] * 20
+    found = compared(own_file(tmp_path / "base.jsonl", one), own_file(tmp_path / "acme.jsonl", one))
+    notes = [note for table in found.tables for note in table.notes]
+    assert "The baseline has one trial per case, so its self-consistency is unknown." in notes

@@ -79,6 +79,13 @@ def test_every_format_is_written(run, tmp_path: Path) -> None:
     assert run("a1", "--apples", "2", "--format", "csv").output.split() == ["n", "2"]
 
 
+def test_a_kind_with_a_page_of_its_own_prints_it(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Comparison({}, [Table("apples", notes=["so"])], [], page=lambda: "<p>own</p>")
+    assert run("a1", "--apples", "2", "--format", "html").output.startswith("<!DOCTYPE html>")
+    monkeypatch.setattr(Fruit, "compare", lambda *_: found)
+    assert run("a1", "--format", "html").output == "<p>own</p>\n"
+
+
 def test_json_controls_no_terminal_and_has_null_for_a_number_that_json_lacks(
     run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

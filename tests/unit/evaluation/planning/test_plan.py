@@ -149,6 +149,21 @@ def test_five_queries_that_all_differ_by_the_same_are_planned_in_ranges(
 
 
 @pytest.mark.usefixtures("few_drawings")
+def test_a_pilot_whose_repeats_agree_is_said_to_gain_nothing_by_repeats(
+    write: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [{query: [{"sopr_score": (query % 3 > 0) * won}] * 2 for query in range(8)} for won in (0, 1)]
+    values = [str(write(name, each, repeat=2)) for name, each in zip("ab", found, strict=True)]
+    command.main(["--queries", "50", *values], standalone_mode=False)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.startswith(
+        "smallest difference of solved that is found with a chance of 80 %: b against a, by a pilot of 8 queries "
+        "queries 1 repeat 3 repeats"
+    )
+    assert "No query's difference changed from one repeat of the pilot to the next, so repeats gain nothing." in printed
+
+
+@pytest.mark.usefixtures("few_drawings")
 def test_a_pilot_of_several_models_is_planned_as_a_run_of_it_compares(write: Any) -> None:
     """Frameworks under one model with each other, and models under the baseline."""
     labels = [f"{framework}@{model}" for framework in ("reference", "langgraph") for model in ("a", "b")]

@@ -161,3 +161,12 @@ def test_findings_of_integrity_are_noted_by_framework(show: Show) -> None:
         "integrity: 9 requests demand a call, in 3 trials; "
         "3 tools on offer that are not the trial's, in 3 trials (final_answer)"
     ) in " ".join(show(report).split())
+
+
+def test_faults_that_were_put_in_are_noted_in_the_short_table_too(show: Show) -> None:
+    report = reported(document())
+    (only,) = report.frameworks
+    config = only.run.config.model_copy(update={"faults": '{"tools": {"rate": 0.25, "faults": ["error"]}}'})
+    faulty = replace(report, frameworks=(replace(only, run=only.run.model_copy(update={"config": config})),))
+    for brief in (True, False):
+        assert "Faults were put in on purpose: 25 % of the calls of tools (error)." in show(faulty, 200, brief=brief)

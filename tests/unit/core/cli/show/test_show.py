@@ -167,6 +167,16 @@ def test_an_attempt_that_failed_is_shown_with_its_number_and_the_details_of_its_
         assert words in shown
 
 
+def test_a_trial_in_which_nothing_went_wrong_says_so(bench: Any, stored: Path) -> None:
+    made = trial("reference", 1, wrong=False)
+    called = made.wire.api_calls[0].model_copy(update={"arguments": {}})
+    wire = made.wire.model_copy(update={"api_calls": (called,)})
+    with Store.open(str(stored)) as store:
+        store.add_trial(NEW, made.model_copy(update={"attempt": 1, "wire": wire}))
+    shown = bench("show", NEW, "reference/1", "--attempt", 1).output
+    assert "What went wrong\n  Nothing that the wire or a score shows.\n" in shown
+
+
 def test_what_others_wrote_cannot_control_the_terminal(bench: Any) -> None:
     for name in ("reference/1", "langgraph/a/b"):
         shown = bench("show", "latest", name, "--full").output

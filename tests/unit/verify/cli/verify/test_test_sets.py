@@ -46,6 +46,9 @@ def test_a_wrong_suite_is_refused_before_anything_is_written() -> None:
 
 
 def test_suites_and_models_are_listed() -> None:
+    shown = CliRunner().invoke(command, ["--list-suites"]).stdout.splitlines()
+    assert [line.split() for line in shown[:5:2]] == [["Suites"], ["suite", "cases"], ["triggering", "200"]]
+    assert f"leaks: {SUITES['leaks'].about}." in shown
     listed = json.loads(CliRunner().invoke(command, ["--list-suites", "--json"]).stdout)
     assert {name: about["cases"] for name, about in listed.items()} == {name: one.size for name, one in SUITES.items()}
     assert isinstance(json.loads(CliRunner().invoke(command, ["--list-models", "--json"]).stdout), dict)
