@@ -12,6 +12,11 @@ from support.vendor_rows import own_file
 from trialbed_verify.cli.plan_verify import command
 
 
+@pytest.fixture(autouse=True)
+def _as_wide_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 def planned(*arguments: str) -> Result:
     return CliRunner().invoke(command, arguments)
 

@@ -45,7 +45,8 @@ def test_a_wrong_suite_is_refused_before_anything_is_written() -> None:
         pass
 
 
-def test_suites_and_models_are_listed() -> None:
+def test_suites_and_models_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     shown = CliRunner().invoke(command, ["--list-suites"]).stdout.splitlines()
     assert [line.split() for line in shown[:5:2]] == [["Suites"], ["suite", "cases"], ["triggering", "200"]]
     assert f"leaks: {SUITES['leaks'].about}." in shown
