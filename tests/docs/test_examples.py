@@ -12,14 +12,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import httpx
 import pytest
-import yaml
 from support.bench import bench_in
 from support.warm import run_warm, warm_bench, warm_command
+from support.workflows import scripts, workflow
 
 from trialbed.cli import cli, main
 
@@ -353,19 +352,17 @@ def test_the_plan_of_the_guide_is_that_of_its_pilot(tmp_path: Path) -> None:
     assert run_id.sub("RUN", printed).split() == run_id.sub("RUN", planned).split()
 
 
-def workflow() -> dict[str, Any]:
-    """The job of the guide on continuous integration."""
-    (text,) = blocks(DOCS / "how-to" / "use-in-ci.md", "yaml")
-    # The word "on" is a boolean in YAML 1.1, which GitHub does not follow there.
-    found: dict[str, Any] = yaml.safe_load(text.replace("\non:", '\n"on":'))
-    return found
-
-
-def test_the_workflow_of_the_guide_has_the_form_of_one() -> None:
-    found = workflow()
-    assert found.keys() == {"name", "on", "jobs"}
+@pytest.mark.parametrize(
+    ("guide", "more", "job_more"),
+    [("use-in-ci.md", (), ()), ("follow-a-framework.md", ("permissions",), ("strategy", "env"))],
+)
+def test_the_workflow_of_a_guide_has_the_form_of_one(
+    guide: str, more: tuple[str, ...], job_more: tuple[str, ...]
+) -> None:
+    found = workflow(guide)
+    assert found.keys() == {"name", "on", "jobs", *more}
     (job,) = found["jobs"].values()
-    assert job.keys() == {"runs-on", "steps"}
+    assert job.keys() == {"runs-on", "steps", *job_more}
     for step in job["steps"]:
         assert ("uses" in step) != ("run" in step), step
         assert step.keys() <= {"name", "uses", "with", "run", "if"}
@@ -375,9 +372,11 @@ def test_the_workflow_of_the_guide_has_the_form_of_one() -> None:
 @pytest.mark.slow
 def test_the_workflow_of_the_guide_runs(tmp_path: Path) -> None:
     """Its commands, with the reference loop, two queries and two of its models."""
-    steps = [step["run"] for step in workflow()["jobs"]["bench"]["steps"] if "run" in step]
-    assert steps[0].startswith("pip install")
-    script = "\n".join(steps[1:]).replace("-f acme", "-f reference --limit 2").replace(" parallel bad-json", "")
+    script = (
+        "\n".join(scripts("use-in-ci.md"))
+        .replace("-f acme", "-f reference --limit 2")
+        .replace(" parallel bad-json", "")
+    )
     summary = tmp_path / "summary.md"
     path = os.pathsep.join((warm_bench(tmp_path / "bin"), os.environ["PATH"]))
     own = {"GITHUB_STEP_SUMMARY": str(summary), "PATH": path}

@@ -26,5 +26,6 @@ from ._requirements import read_requirement as read_requirement
 from ._requirements import requirement_folder as requirement_folder
 from ._store import BuildRequest as BuildRequest
 from ._store import EnvironmentStore as EnvironmentStore
+from ._store import hold_file as hold_file
 from ._uv import Uv as Uv
 from ._uv import find_uv as find_uv

@@ -47,6 +47,7 @@ class Wanted:
         every: a number: each so manieth, counted back from the newest; ``minor``: the newest of each minor release.
         most: at most so many, the oldest and the newest among them; 0 for all.
         prereleases, yanked: whether such are wanted too.
+        newer: the first was measured before, and is there to be compared with newer ones, of which there may be none.
     """
 
     first: str = ""
@@ -55,6 +56,7 @@ class Wanted:
     most: int = 0
     prereleases: bool = False
     yanked: bool = False
+    newer: bool = False
 
     def includes(self, release: str) -> bool:
         """Return whether a version is between the two."""
@@ -71,10 +73,12 @@ def choose(published: Sequence[PublishedRelease], allowed: SpecifierSet, wanted:
     within = [
         one for one in published if allowed.contains(one.version, prereleases=True) and wanted.includes(one.version)
     ]
-    early = tuple(one for one in within if one.is_prerelease and not wanted.prereleases)
-    yanked = tuple(one for one in within if one.yanked and not wanted.yanked and one not in early)
+    # That which newer ones are compared with is usable whatever has become of it, such as withdrawn.
+    open_to_choice = [one for one in within if not (wanted.newer and one.version == wanted.first)]
+    early = tuple(one for one in open_to_choice if one.is_prerelease and not wanted.prereleases)
+    yanked = tuple(one for one in open_to_choice if one.yanked and not wanted.yanked and one not in early)
     usable = [one for one in within if one not in early and one not in yanked]
-    if not usable:
+    if not usable and not wanted.newer:
         raise UsageError(
             f"no release is between {wanted.first or 'the oldest'} and {wanted.last or 'the newest'} that the adapter "
             f"allows ({allowed or 'any'}); the index has {len(published)} releases"
@@ -84,6 +88,8 @@ def choose(published: Sequence[PublishedRelease], allowed: SpecifierSet, wanted:
 
 
 def _thin(usable: list[PublishedRelease], every: str) -> list[PublishedRelease]:
+    if not usable:
+        return []
     if every == MINOR:
         newest = {Version(one.version).release[:2]: one for one in usable}
         kept = [one for one in usable if one in newest.values()]
@@ -104,7 +110,8 @@ async def known_releases(request: BuildRequest, store: EnvironmentStore) -> Know
 
     Raises:
         EnvironmentFailed: the adapter cannot be looked at.
-        DataError: the index cannot be asked, or does not have the package.
+        DataError: no index has the package, or its page cannot be read.
+        NothingMeasured: an index cannot be asked.
     """
     package = canonicalize_name(request.framework.packages[0])
     needed = [one for one in _read(await _requirements(request, store)) if canonicalize_name(one.name) == package]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from trialbed.records import Json, framework_profile
+from trialbed.records import Json, framework_profile, framework_release
 from trialbed.texts import one_line
 from trialbed.views import UNKNOWN, TableRow
 from trialbed_adapter_lab.differences import Difference, differences
@@ -30,8 +30,11 @@ NOT_MEASURED = "not measured"
 """The part of facts that say why another part has none."""
 
 _SECONDS = re.compile(r" after [\d.]{1,20} s$")
-_PLACES = re.compile(r"(?<=127\.0\.0\.1:)\d{1,5}(/t/[\w-]{1,80})?|0x[0-9a-f]{6,16}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b")
-"""Parts of texts that differ from trial to trial: addresses of trials and of objects, and UUIDs."""
+_PLACES = re.compile(
+    r"(?<=127\.0\.0\.1:)\d{1,5}(/t/[\w-]{1,80})?|0x[0-9a-f]{6,16}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b"
+    r"|(?<=File \")/[^\"\n]{1,400}(?=/[^/\"\n]{1,100}\")"
+)
+"""Parts of texts that differ from trial to trial: addresses of trials and of objects, UUIDs, and folders of code."""
 
 
 class FactKey(NamedTuple):
@@ -103,7 +106,10 @@ def _of_figures(one: FrameworkFidelity) -> Iterator[Named]:
             yield ("schemas", schema.name, "offered as"), _offer(schema)
             yield ("schemas", schema.name, "called with"), _call(schema)
     for gap in one.missing:
-        yield (NOT_MEASURED, gap.part or "everything", ""), _plain(_without_places(gap.reason))
+        reason = _without_places(gap.reason)
+        # A reason that names the release would be another with each.
+        exact = reason.replace(framework_release(one.framework) or reason, "…")
+        yield (NOT_MEASURED, gap.part or "everything", ""), Fact(one_line(reason, LONGEST), exact)
 
 
 def _of_rows(part: str, rows: Sequence[TableRow]) -> Iterator[Named]:

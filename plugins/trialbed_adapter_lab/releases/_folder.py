@@ -13,10 +13,13 @@ from trialbed.errors import DataError
 from trialbed.files import read_bytes, replace_file
 from trialbed.records import Record
 from trialbed_adapter_lab.releases._choice import Wanted
-from trialbed_adapter_lab.releases._records import KnownReleases, MeasuredRelease
+from trialbed_adapter_lab.releases._records import KnownReleases, MeasuredRelease, WatchState
 
 INDEX = "index.json"
 """Has the index's last list of releases."""
+
+WATCH = "watch.json"
+"""Has the release up to which a watch has shown them."""
 
 Kept = TypeVar("Kept", bound=Record)
 
@@ -34,9 +37,21 @@ class ReleaseFolder:
         return iter([self._read(path) for path in sorted(paths, key=lambda path: _version(path) or Version("0"))])
 
     def only_newer(self, wanted: Wanted) -> Wanted:
-        """Return the wish for the newest release that was measured and all newer ones; the newest alone if none was."""
-        newest = next((one.release for one in reversed(list(self)) if not one.failure), "")
-        return replace(wanted, first=newest) if newest else replace(wanted, most=1)
+        """Return the wish for the newest release that a watch has shown and all newer ones.
+
+        Where none has, it is the newest that was measured; where none was, the newest of all alone is wished for.
+        """
+        path = self.folder / WATCH
+        shown = self._parse(WatchState, path).release if path.exists() else ""
+        since = shown if shown and self.find(shown, None) else self._newest()
+        return replace(wanted, first=since, newer=True) if since else replace(wanted, most=1)
+
+    def keep_watched(self, release: str) -> None:
+        """Write down that a watch has shown the releases up to this one."""
+        replace_file(self.folder / WATCH, WatchState(release=release).model_dump_json().encode())
+
+    def _newest(self) -> str:
+        return next((one.release for one in reversed(list(self)) if not one.failure), "")
 
     def index(self) -> KnownReleases | None:
         """Return the index's last list of releases; None if it was never asked."""

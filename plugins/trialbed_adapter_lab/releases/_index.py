@@ -20,7 +20,7 @@ from packaging.utils import (
 )
 from packaging.version import InvalidVersion, Version
 
-from trialbed.errors import DataError
+from trialbed.errors import DataError, NothingMeasured
 from trialbed.records import Record
 
 PYPI = "https://pypi.org/simple"
@@ -68,7 +68,8 @@ def published_releases(package: str) -> list[PublishedRelease]:
     """Return the releases of a package, the oldest first, from the first index that has it.
 
     Raises:
-        DataError: no index has it, or one cannot be reached.
+        DataError: no index has it, or its page cannot be read.
+        NothingMeasured: an index cannot be reached, or refuses.
     """
     with httpx.Client(timeout=SECONDS, follow_redirects=True, headers={"Accept": ACCEPT}) as client:
         for index in indexes():
@@ -94,9 +95,11 @@ def _page(client: httpx.Client, index: str, package: str) -> bytes | None:
                     raise DataError(f"{host}: its page of {package} is longer than {LARGEST:,} bytes")
             return content
     except httpx.HTTPStatusError as error:
-        raise DataError(f"{host} answers {error.response.status_code} for its page of {package}") from error
+        raise NothingMeasured(f"{host} answers {error.response.status_code} for its page of {package}") from error
     except httpx.HTTPError as error:
-        raise DataError(f"{host} cannot be asked for the releases of {package}: {type(error).__name__}") from error
+        raise NothingMeasured(
+            f"{host} cannot be asked for the releases of {package}: {type(error).__name__}"
+        ) from error
 
 
 def releases_on(page: bytes, package: str) -> list[PublishedRelease]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -17,6 +18,7 @@ from trialbed.environments import (
     FrameworkSpec,
     InstalledEnvironment,
     expand_profiles,
+    hold_file,
     profiles_of,
     provide,
 )
@@ -28,6 +30,9 @@ from trialbed_adapter_lab.releases._folder import ReleaseFolder
 from trialbed_adapter_lab.releases._index import PublishedRelease
 from trialbed_adapter_lab.releases._records import MeasuredRelease
 from trialbed_adapter_lab.releases._requests import measure_requests
+
+TEMPORARY = ".releases"
+"""The folder within that of all environments for those that are removed again, so that nobody else can use one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,29 +54,41 @@ class ReleaseMeasurement:
     keep_environments: bool = False
     adapter: str = ""
 
+    @property
+    def temporary(self) -> EnvironmentStore:
+        """The environments that are removed again."""
+        return EnvironmentStore(self.store.folder / TEMPORARY / self.framework)
+
 
 async def measure_release(
     how: ReleaseMeasurement, published: PublishedRelease, steps: BuildSteps, on_step: OnStep
 ) -> tuple[MeasuredRelease, str]:
     """Build the release's environment and measure it; return the record and the lock.
 
-    An environment that cannot be built, and an adapter that cannot be loaded in it, are findings with a reason.
+    An environment that cannot be built, and an adapter that cannot be loaded in it, are findings with a reason. The
+    caller sees to it that one release of a framework is measured at a time.
     """
     asked = f"{how.framework}{PIN}{published.version}"
-    request = BuildRequest(FrameworkSpec.parse(asked), how.adapter)
-    was_there = how.store.find(request) is not None
+    request = how.store.with_last_choices(BuildRequest(FrameworkSpec.parse(asked), how.adapter))
+    stays = how.keep_environments or how.store.find(request) is not None
+    store = how.store if stays else how.temporary
+    _remove(how.temporary)  # one that was killed has left its own
     try:
-        installed = (await provide(how.store, [request], steps))[request.framework.text]
+        installed = (await provide(store, [request], steps))[request.framework.text]
     except EnvironmentFailed as failure:
         return _record(how, published, failure=str(failure).splitlines()[0]), ""
     try:
         found = await _measure(how, asked, installed, on_step)
     finally:
-        if not (was_there or how.keep_environments):
-            how.store.remove(installed, force=True)
+        _remove(how.temporary)
     about = installed.metadata
     measured = _record(how, published, packages=about.packages, size=about.size, lock_digest=about.lock_digest, **found)
     return measured, installed.lock
+
+
+def _remove(store: EnvironmentStore) -> None:
+    for installed in [*store]:
+        store.remove(installed, force=True)
 
 
 async def _measure(
@@ -140,14 +157,18 @@ def releases_to_measure(
 async def measure_releases(
     how: ReleaseMeasurement, releases: list[PublishedRelease], folder: ReleaseFolder, progress: Progress
 ) -> list[MeasuredRelease]:
-    """Measure releases and keep each; return the records."""
-    found = []
+    """Measure releases and keep each; return the records, also of those that another command measured meanwhile."""
+    began, found = datetime.now(UTC), []
     for number, published in enumerate(releases, 1):
         name = f"{how.framework} {published.version} ({number} of {len(releases)})"
-        progress.line(f"{name}: its environment, then {', '.join(how.parts)} and requests")
-        with progress.building() as steps:
-            measured, lock = await measure_release(how, published, steps, progress.step)
-        folder.keep(measured, lock)
+        mutex, wait = how.store.mutex_path(f"releases-{how.framework}"), f"{name}: waits for another command"
+        async with hold_file(mutex, partial(progress.line, wait)):
+            measured = folder.find(published.version, how.kit)
+            if measured is None or measured.measured_at < began:
+                progress.line(f"{name}: its environment, then {', '.join(how.parts)} and requests")
+                with progress.building() as steps:
+                    measured, lock = await measure_release(how, published, steps, progress.step)
+                folder.keep(measured, lock)
         progress.line(f"{name}: {measured.failure or _brief(measured)}")
         found.append(measured)
     return found

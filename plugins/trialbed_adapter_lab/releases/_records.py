@@ -22,6 +22,16 @@ class KnownReleases(Record):
     published: tuple[PublishedRelease, ...]
 
 
+class WatchState(Record):
+    """The place that a watch has reached.
+
+    Attributes:
+        release: the newest that a finished watch has shown. Those after it, measured or not, are still to be shown.
+    """
+
+    release: str
+
+
 class SentRequests(Record):
     """The requests of one trial as they went over the wire, and the processor time that it took.
 

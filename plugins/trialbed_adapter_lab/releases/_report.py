@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import takewhile
 
 from packaging.specifiers import SpecifierSet
 from pydantic import Field
@@ -83,6 +84,8 @@ class ReleasesReport(Record):
         package: that the index was asked for. ``allowed``: the versions that the adapter allows.
         releases: that were measured or tried, the oldest first.
         left: releases within the range that were not measured. ``prereleases``, ``yanked``: the same for those.
+        beyond: newer releases than all that the adapter allows.
+        since: the release that newer ones are shown beside; empty where not only newer ones were asked for.
     """
 
     framework: str
@@ -93,6 +96,8 @@ class ReleasesReport(Record):
     left: tuple[str, ...] = ()
     prereleases: tuple[str, ...] = ()
     yanked: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
+    since: str = ""
 
     @property
     def measured(self) -> list[str]:
@@ -183,14 +188,14 @@ def _other_versions(before: dict[str, str], now: dict[str, str], own: set[str]) 
             yield f"{name} {old} → {new}"
 
 
-def report_on(folder: ReleaseFolder, first: str = "", last: str = "") -> ReleasesReport:
+def report_on(folder: ReleaseFolder, wanted: Wanted | None = None) -> ReleasesReport:
     """Return the report on the releases of a folder.
 
     Args:
-        first, last: versions between which they are; empty for all.
+        wanted: has the versions between which they are; None for all.
     """
     known = folder.index() or KnownReleases(package="", allowed="", published=())
-    limits = Wanted(first=first, last=last)
+    limits = wanted or Wanted()
     measured = [one for one in folder if limits.includes(one.release)]
     there = {one.release for one in measured}
     allowed = SpecifierSet(known.allowed)
@@ -209,7 +214,15 @@ def report_on(folder: ReleaseFolder, first: str = "", last: str = "") -> Release
         left=tuple(one.version for one in others if not (one.is_prerelease or one.yanked)),
         prereleases=tuple(one.version for one in others if one.is_prerelease),
         yanked=tuple(map(_with_reason, (one for one in others if one.yanked and not one.is_prerelease))),
+        beyond=tuple(one.version for one in _beyond(known.published, allowed) if limits.includes(one.version)),
+        since=limits.first if limits.newer else "",
     )
+
+
+def _beyond(published: Sequence[PublishedRelease], allowed: SpecifierSet) -> Iterator[PublishedRelease]:
+    """Return the releases, which are in order, that come after the last one that is allowed."""
+    usable = [one for one in published if not (one.is_prerelease or one.yanked)]
+    return reversed([*takewhile(lambda one: not allowed.contains(one.version), reversed(usable))])
 
 
 def _with_reason(release: PublishedRelease) -> str:

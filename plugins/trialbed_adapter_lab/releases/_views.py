@@ -48,12 +48,7 @@ def sentence(report: ReleasesReport, changes: Sequence[ReleaseChange]) -> str:
     """Return the result in one sentence."""
     measured = report.measured
     if len(measured) < 2:
-        there = (
-            f"{report.framework} {measured[0]} is the only one here"
-            if measured
-            else f"No release of {report.framework}"
-        )
-        return f"{there}; there is nothing to compare it with." if measured else f"{there} could be measured."
+        return _without_neighbours(report)
     changed = [release for release in measured if any(change.release == release for change in changes)]
     first, last, count = measured[0], measured[-1], len(measured) - 1
     if not changed:
@@ -62,6 +57,17 @@ def sentence(report: ReleasesReport, changes: Sequence[ReleaseChange]) -> str:
         f"{report.framework} {first} to {last}: {len(changed)} of {count} {_steps(count)} between neighbours "
         f"changed something: {', '.join(changed)}."
     )
+
+
+def _without_neighbours(report: ReleasesReport) -> str:
+    framework, measured = report.framework, report.measured
+    if not measured:
+        return f"No release of {framework} could be measured."
+    if measured != [report.since]:
+        return f"{framework} {measured[0]} is the only one here; there is nothing to compare it with."
+    if len(report.releases) > 1 or report.left:
+        return f"No newer release of {framework} than {report.since} was measured."
+    return f"Nothing changed: {framework} has no newer release than {report.since}."
 
 
 def _steps(count: int) -> str:
@@ -99,7 +105,12 @@ def _notes(report: ReleasesReport) -> Iterator[str]:
         if report.left
         else f"{allowed}."
     )
-    for what, names in (("pre-releases", report.prereleases), ("withdrawn (yanked)", report.yanked)):
+    others = {
+        "pre-releases": report.prereleases,
+        "withdrawn (yanked)": report.yanked,
+        "newer than the adapter allows": report.beyond,
+    }
+    for what, names in others.items():
         if names:
             yield f"Not measured, {what}: {_some(names)}."
     for row in report.releases:

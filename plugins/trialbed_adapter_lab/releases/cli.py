@@ -99,7 +99,7 @@ class ReleaseVersion(click.ParamType[str]):
     "--newer",
     is_flag=True,
     envvar=None,
-    help="Measure and show only those newer than the newest that was measured, beside it.",
+    help="Measure and show only those newer than the newest that --newer has shown, or else was measured, beside it.",
 )
 @option("--kept", is_flag=True, envvar=None, help="Measure nothing; show the releases of the folder.")
 @option("--again", is_flag=True, envvar=None, help="Measure releases again that were measured.")
@@ -115,7 +115,7 @@ class ReleaseVersion(click.ParamType[str]):
     "--fail-if-changed",
     is_flag=True,
     envvar=None,
-    help="Exit with 1 if a release changes something that was measured now.",
+    help="Exit with 1 if a release changes something that was measured now, or that --newer shows.",
 )
 @format_option(*FORMATS)
 @output_option("Write the report to this file, as JSON.")
@@ -130,13 +130,19 @@ def command(framework: str, form: str | None, as_json: bool, **given: Any) -> in
     with the lock of its environment; a release that this state of the kit measured is not measured again. Printed are
     the changes from each release to the next. Exits with 1 if a release could not be measured.
     """
+    from trialbed_adapter_lab.releases import ReleaseFolder
+
     form, output, fail = chosen_format(form, as_json=as_json), given.pop("output"), given.pop("fail_if_changed")
     _check(framework)
-    report, new = _report(framework, given)
+    folder = ReleaseFolder(given["folder"], framework)
+    report, new = _report(folder, given)
     if output is not None:
         _write(output, report)
     _print(report, form)
-    return _exit_code(report, new if fail else None)
+    if given["newer"] and not given["kept"] and report.measured:
+        # Only now: a command that was stopped before leaves to the next one to show them.
+        folder.keep_watched(report.measured[-1])
+    return _exit_code(report, new if fail else ())
 
 
 def _check(framework: str) -> None:
@@ -154,23 +160,25 @@ def _check(framework: str) -> None:
     check_name(spec)
 
 
-def _report(framework: str, given: dict[str, Any]) -> tuple[ReleasesReport, list[str]]:
-    """Measure those that are still open; return the report, and the releases that were measured now.
+def _report(folder: ReleaseFolder, given: dict[str, Any]) -> tuple[ReleasesReport, list[str]]:
+    """Measure those that are still open; return the report, and the releases that are new in it.
 
     Raises:
         click.Abort: it was interrupted; the releases measured until then are kept.
     """
     import asyncio
 
-    from trialbed_adapter_lab.releases import ReleaseFolder, report_on
+    from trialbed_adapter_lab.releases import report_on
 
-    folder = ReleaseFolder(given["folder"], framework)
     wanted = _read_choice(folder, given)
+    if wanted.newer and not given["kept"]:
+        folder.keep_watched(wanted.first)
     try:
-        new = [] if given["kept"] else asyncio.run(_measure(framework, folder, wanted, given))
+        new = [] if given["kept"] else asyncio.run(_measure(folder, wanted, given))
     except (asyncio.CancelledError, KeyboardInterrupt):
         raise click.Abort from None
-    return report_on(folder, wanted.first, wanted.last), new
+    report = report_on(folder, wanted)
+    return report, report.measured if wanted.newer else new
 
 
 def _read_choice(folder: ReleaseFolder, given: dict[str, Any]) -> Wanted:
@@ -187,12 +195,13 @@ def _read_choice(folder: ReleaseFolder, given: dict[str, Any]) -> Wanted:
     return folder.only_newer(wanted) if given["newer"] else wanted
 
 
-async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any]) -> list[str]:
+async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any]) -> list[str]:
     from packaging.specifiers import SpecifierSet
 
     from trialbed.cli._build_progress import build_progress
     from trialbed.cli.environments import environment_store
     from trialbed.cli.signals import cancel_on_terminate
+    from trialbed.settings import make_folder
     from trialbed_adapter_lab.releases import (
         Progress,
         ReleaseMeasurement,
@@ -204,7 +213,7 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
         report_on,
     )
 
-    parts = choose_parts(PARTS, given["parts"])
+    framework, parts = folder.framework, choose_parts(PARTS, given["parts"])
     how = ReleaseMeasurement(
         framework=framework,
         profiles=tuple(dict.fromkeys(given["profiles"])) or ("native", "controlled"),
@@ -214,6 +223,7 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
         keep_environments=given["keep_environments"],
         adapter=given["adapter"],
     )
+    make_folder(how.store.folder, "--env-dir", shared=True)
     with cancel_on_terminate(), show_steps() as on_step:
         known = await _ask_index(how, folder)
         choice = choose(known.published, SpecifierSet(known.allowed), wanted)
@@ -224,7 +234,7 @@ async def _measure(framework: str, folder: ReleaseFolder, wanted: Wanted, given:
             _ask_consent(how, [one.version for one in releases], yes=given["yes"], narrow=given["narrow"])
         progress = Progress(line=lambda text: click.echo(text, err=True), step=on_step, building=build_progress)
         measured = await measure_releases(how, releases, folder, progress)
-        while given["narrow"] and (release := release_between(report_on(folder, wanted.first, wanted.last))):
+        while given["narrow"] and (release := release_between(report_on(folder, wanted))):
             between = [one for one in known.published if one.version == release]
             if not measured:  # and so nobody was asked yet
                 _ask_consent(how, [release], yes=given["yes"], narrow=True)
@@ -270,7 +280,7 @@ def _print(report: ReleasesReport, form: str) -> None:
     print_report(report, form, markdown=markdown, write_table=write_table)
 
 
-def _exit_code(report: ReleasesReport, new: Sequence[str] | None) -> int:
+def _exit_code(report: ReleasesReport, new: Sequence[str]) -> int:
     """Return 1 if a release could not be measured, or one of the new ones changes something.
 
     Raises:
@@ -281,5 +291,5 @@ def _exit_code(report: ReleasesReport, new: Sequence[str] | None) -> int:
 
     if not report.measured:
         raise NothingMeasured(f"no release of {report.framework} was measured; see the reasons above")
-    changed = bool(new) and bool(changes_of(report, new or ()))
+    changed = bool(new) and bool(changes_of(report, new))
     return 1 if changed or any(row.failure for row in report.releases) else 0

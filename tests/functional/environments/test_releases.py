@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from support.index import Index
 from support.machines import Machine, publish_acme_agent
+from support.workflows import scripts
 
-pytestmark = [pytest.mark.slow(40), pytest.mark.packaging]
+pytestmark = [pytest.mark.slow(100), pytest.mark.packaging]
 
 PROMPT = '"content": self.system_prompt}'
 BRIEF = '"content": self.system_prompt + " Be brief." * (self.framework_version() > "1.0")}'
@@ -60,6 +66,7 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     ]
     assert "acme==2.0" in (kept / "2.0.lock").read_text()
     assert changing.listed() == []
+    assert list(changing.env_dir.glob(".releases/acme/acme-*")) == []
 
     # Again: the index is asked for releases, and nothing is measured.
     again = changing.bench("releases", "acme", "--part", "prompt", "--to", "2.0", "--fail-if-changed")
@@ -75,3 +82,57 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     newest = report(changing, "--newer", "--fail-if-changed", "--yes", code=1)
     assert [row["release"] for row in newest["releases"]] == ["2.0", "2.1"]
     assert [point["release"] for point in values(newest, "requests")[0]] == ["2.0", "2.1"]
+    done = changing.bench("releases", "acme", "--part", "prompt", "--newer", "--fail-if-changed", "--yes")
+    assert "Nothing changed: acme has no newer release than 2.1." in done.out
+
+
+def test_the_workflow_of_the_guide_reports_a_new_release_once(changing: Machine, index: Index, tmp_path: Path) -> None:
+    """Each week on a fresh machine, with the releases that the repository keeps."""
+    _make_repository(changing, tmp_path / "remote.git")
+    for release in ("2.0", "3.0"):
+        (index.folder / f"acme-{release}-py3-none-any.whl").unlink()
+
+    codes, said = _week(changing)
+    assert codes == [0, 0, 0, 0]
+    assert "acme 1.0 is the only one here" in said
+
+    index.publish("acme", "2.0", modules={"acme": "VERSION = '2.0'\n"})
+    codes, said = _week(changing)
+    assert codes == [1, 0, 1, 0], "it changes something, and leaves the recording elsewhere"
+    assert "acme 1.0 to 2.0: 1 of 1 step between neighbours changed something: 2.0." in said
+    assert "\n    acme 2.0: 0 of 3 trials follow the recording to the end\n" in said
+
+    codes, said = _week(changing, steps=1)
+    assert codes == [0]
+    assert "Nothing changed: acme has no newer release than 2.0." in said
+    kept = _git(changing, "ls-tree", "--name-only", "origin/main:releases/acme").split()
+    assert kept == [*("1.0.json", "1.0.lock", "2.0.json", "2.0.lock"), *("index.json", "recorded.json", "watch.json")]
+
+
+def _make_repository(machine: Machine, remote: Path) -> None:
+    _git(machine, "init", "--quiet", "--bare", str(remote))
+    _git(machine, "init", "--quiet", "--initial-branch", "main")
+    _git(machine, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "Begin")
+    _git(machine, "remote", "add", "origin", str(remote))
+    _git(machine, "push", "--quiet", "-u", "origin", "main")
+
+
+def _git(machine: Machine, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=machine.folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def _week(machine: Machine, steps: int | None = None) -> tuple[list[int], str]:
+    """Run the workflow's first steps, with the part that takes a moment; return their exit codes, and the summary."""
+    for folder in (machine.folder / ".trialbed", machine.folder / "results", machine.env_dir):
+        shutil.rmtree(folder, ignore_errors=True)
+    summary = machine.folder / "summary.md"
+    summary.write_text("")
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    own = machine.variables | {"FRAMEWORK": "acme", "GITHUB_STEP_SUMMARY": str(summary), "PATH": path}
+    codes = []
+    for script in scripts("follow-a-framework.md")[:steps]:
+        command = ["bash", "-e", "-c", script.replace("--newer", "--newer --part prompt")]
+        done = subprocess.run(command, cwd=machine.folder, env=own, capture_output=True, check=False)
+        codes.append(done.returncode)
+    return codes, summary.read_text()

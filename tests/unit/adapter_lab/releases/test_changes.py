@@ -149,6 +149,19 @@ def test_a_part_that_could_not_be_measured_is_one_change_and_not_one_of_each_fac
     ]
 
 
+def test_a_reason_that_names_the_release_is_the_same_reason_with_the_next(tmp_path: Path) -> None:
+    gaps = [
+        measured(
+            one, missing=(Missing(part="prompt", reason=f'needs 1.3, and {one} is installed (File "/{one}/a/b.py")'),)
+        )
+        for one in ("1.0", "1.1", "1.2")
+    ]
+    assert changes_of(kept(tmp_path, *gaps)) == []
+    (change,) = changes_of(kept(tmp_path, measured("1.3")))
+    assert (change.release, change.after, change.now) == ("1.3", "1.2", "(none)")
+    assert change.before == 'needs 1.3, and 1.0 is installed (File "…/b.py")'
+
+
 def test_a_profile_that_cannot_be_loaded_is_one_change_and_not_one_of_each_fact(tmp_path: Path) -> None:
     gap = measured("1.1", missing=(Missing(part="", reason="no module"),))
     figures = gap.figures[0].model_copy(update={"errors": None})
@@ -217,7 +230,25 @@ def test_newer_is_from_the_newest_that_was_measured(tmp_path: Path) -> None:
     assert folder.only_newer(Wanted()) == Wanted(most=1)
     for one in (measured("1.9"), measured("1.10"), failed("2.0")):
         folder.keep(one, "")
-    assert folder.only_newer(Wanted()) == Wanted(first="1.10")
+    assert folder.only_newer(Wanted()) == Wanted(first="1.10", newer=True)
+    folder.keep_watched("1.9")
+    assert folder.only_newer(Wanted()) == Wanted(first="1.9", newer=True), "1.10 was not shown yet"
+    (tmp_path / "acme" / "1.9.json").unlink()
+    assert folder.only_newer(Wanted()) == Wanted(first="1.10", newer=True), "nothing can be compared with 1.9"
+
+
+def test_a_watch_says_whether_there_is_anything_newer(tmp_path: Path) -> None:
+    folder, since = ReleaseFolder(tmp_path, "acme"), Wanted(first="1.1", newer=True)
+    published = [PublishedRelease(version=version) for version in ("1.0", "1.1", "1.2rc1", "2.0", "2.1")]
+    folder.keep_known(KnownReleases(package="acme", allowed="<2", published=tuple(published)))
+    folder.keep(measured("1.1"), "")
+    page = markdown(report_on(folder, since))
+    assert "Nothing changed: acme has no newer release than 1.1." in page
+    assert "Not measured, newer than the adapter allows: 2.0, 2.1." in page
+    folder.keep(failed("1.2"), "")
+    assert "No newer release of acme than 1.1 was measured." in markdown(report_on(folder, since))
+    folder.keep(measured("1.3"), "")
+    assert "acme 1.1 to 1.3: no change in 1 step between neighbours." in markdown(report_on(folder, since))
 
 
 def test_what_was_not_measured_is_named(tmp_path: Path) -> None:

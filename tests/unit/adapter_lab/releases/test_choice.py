@@ -54,3 +54,24 @@ def test_the_newest_of_each_minor_release_is_its_last() -> None:
 def test_an_empty_range_is_refused() -> None:
     with pytest.raises(UsageError, match="no release is between 5 and the newest"):
         chosen(first="5")
+
+
+@for_each(
+    "last, expected",
+    [
+        ("1.9", []),  # nothing has come after it
+        ("1.10", ["1.10"]),
+    ],
+)
+def test_there_may_be_nothing_newer(last: str, expected: list[str]) -> None:
+    """The release that newer ones are compared with may be gone from the index, or withdrawn."""
+    published = [PublishedRelease(version="1.8"), PublishedRelease(version="1.10")]
+    choice = choose(published, SpecifierSet(), Wanted(first="1.9", last=last, newer=True))
+    assert [one.version for one in choice.chosen] == expected
+
+
+def test_a_withdrawn_release_is_measured_again_where_newer_ones_are_compared_with_it() -> None:
+    published = [PublishedRelease(version=version, yanked=True) for version in ("1.9", "1.10")]
+    choice = choose(published, SpecifierSet(), Wanted(first="1.9", newer=True))
+    assert [one.version for one in choice.chosen] == ["1.9"]
+    assert [one.version for one in choice.yanked] == ["1.10"]

@@ -95,8 +95,34 @@ def test_consent_covers_the_releases_that_narrow_adds(kept: tuple[str, ...], ver
         assert len(asked) == 1, "once for all"
 
 
-def _without_building(patch: pytest.MonkeyPatch) -> list[str]:
-    """Let releases be measured without environments; return those that were."""
+def test_a_watch_that_was_stopped_leaves_all_that_is_new_to_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ReleaseFolder(tmp_path, "langgraph").keep(measured("1.0.0", content="1.0.0"), "")
+    places = ("--folder", tmp_path, "--env-dir", tmp_path / "environments")
+    watch = ("langgraph", "--newer", "--fail-if-changed", "--any-kit", "--yes", *places)
+    built = _without_building(monkeypatch, stop_after="1.0.1")
+    with pytest.raises(click.Abort):
+        run(*watch)
+    assert built == ["1.0.1"]
+
+    built = _without_building(monkeypatch)
+    capsys.readouterr()
+    assert run(*watch) == 1
+    assert built == ["1.0.2"]
+    changes = "langgraph 1.0.0 to 1.0.2: 2 of 2 steps between neighbours changed something: 1.0.1, 1.0.2."
+    assert changes in capsys.readouterr().out
+
+    assert run(*watch) == 0, "each change is reported once"
+    assert "Nothing changed: langgraph has no newer release than 1.0.2." in capsys.readouterr().out
+
+
+def _without_building(patch: pytest.MonkeyPatch, stop_after: str = "") -> list[str]:
+    """Let releases be measured without environments; return those that were.
+
+    Args:
+        stop_after: the release after which the user presses Ctrl-C; empty for none.
+    """
     built: list[str] = []
 
     async def known(*_: object) -> KnownReleases:
@@ -106,10 +132,13 @@ def _without_building(patch: pytest.MonkeyPatch) -> list[str]:
     async def measure(
         how: object, wanted: list[PublishedRelease], folder: ReleaseFolder, progress: object
     ) -> list[MeasuredRelease]:
-        built.extend(one.version for one in wanted)
-        found = [measured(one.version, content=one.version) for one in wanted]
-        for one in found:
-            folder.keep(one, "")
+        found = []
+        for one in wanted:
+            built.append(one.version)
+            found.append(measured(one.version, content=one.version))
+            folder.keep(found[-1], "")
+            if one.version == stop_after:
+                raise KeyboardInterrupt
         return found
 
     patch.setattr(releases, "known_releases", known)

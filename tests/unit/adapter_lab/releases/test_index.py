@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from trialbed.errors import DataError
-from trialbed_adapter_lab.releases._index import indexes, releases_on
+from trialbed.errors import DataError, NothingMeasured
+from trialbed_adapter_lab.releases._index import indexes, published_releases, releases_on
 
 FILES = [
     {"filename": "acme-1.10-py3-none-any.whl", "upload-time": "2026-01-03T00:00:00Z", "yanked": False},
@@ -56,3 +56,13 @@ def test_indexes_are_those_of_uv(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_INDEX", "own=https://one/simple https://two/simple?a=b")
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://three/simple")
     assert indexes() == ["https://one/simple", "https://two/simple?a=b", "https://three/simple"]
+
+
+def test_an_index_that_cannot_be_reached_is_no_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends with another exit code than a release that changes something."""
+    for variable in ("UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    with pytest.raises(NothingMeasured, match=r"127\.0\.0\.1 cannot be asked for the releases of acme: ConnectError"):
+        published_releases("acme")
+    assert NothingMeasured.exit_code == 3
