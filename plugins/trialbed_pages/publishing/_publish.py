@@ -100,7 +100,8 @@ def _add_run(
     for info in run.frameworks:
         if info.name in source.environments:
             found.add(source.environments[info.name], mask("\n".join([*info.packages, ""])).encode())
-    shown = replace(run, record=run.record.model_copy(update={"config": public_config(run.config, dataset.name)}))
+    public = {"config": public_config(run.config, dataset.name), "annotations": ()}
+    shown = replace(run, record=run.record.model_copy(update=public))
     page = run_report(shown, data_dir=data_dir, queries=dataset.queries)
     found.add(f"runs/{run.run_id}.html", mask(page).encode("utf-8", "backslashreplace"))
     report = read_report(run, dataset.queries)

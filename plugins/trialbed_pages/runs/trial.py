@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from trialbed.records import IN_PROCESS, ModelCall, Query, TrialResult
+from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, TrialResult
 from trialbed.report import trial_name
 from trialbed.report.inspection import (
     Exchange,
@@ -106,6 +106,12 @@ class TrialPage:
         # The value is the mean of the votes; the label is that of most of them, and all tables count it.
         found = "It is unsure whether the task is solved" if score.label == "Unsure" else "The task is not solved"
         return f"{found}{f': {reason}' if reason else ''}."
+
+    @property
+    def annotation(self) -> Annotation | None:
+        """A person's words on it."""
+        key = self.trial.key
+        return self.run.annotations.get((key.framework, key.query_id, key.repeat))
 
     @cached_property
     def problems(self) -> Sequence[TrialProblem]:

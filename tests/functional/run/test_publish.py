@@ -60,6 +60,7 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
         5,
     )
     bench("run", *chosen, "--model", "scripted:wrong-args")
+    bench("runs", "annotate", "latest", "reference/lamp/0", "--note", "for us alone")
     (tmp_path / "__pycache__").mkdir(exist_ok=True)  # as Python leaves it where it writes bytecode
     (tmp_path / "about.txt").write_text("A shop.\n\nOf two\nthings.\n")
     written = bench("publish", "latest", "-o", "out", "--dataset", "shop.py", "--about", "about.txt").out
@@ -67,6 +68,7 @@ def test_published_numbers_are_made_again_elsewhere_and_a_forged_one_is_found(be
     page = next((tmp_path / "out/runs").iterdir()).read_text()
     assert "datasets/shop.py (shop)" in page
     assert "What does a lamp cost?" in page
+    assert "for us alone" not in page, "notes on trials are not published"
     assert not [path for path in (tmp_path / "out").rglob("*.*") if bytes(tmp_path) in path.read_bytes()]
 
     elsewhere = tmp_path / "elsewhere"

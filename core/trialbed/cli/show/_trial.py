@@ -13,7 +13,7 @@ from trialbed.cli.show._text import Line, is_cut, printed_lines
 from trialbed.report.inspection import TrialProblem, as_text, end_text, problems
 
 if TYPE_CHECKING:
-    from trialbed.records import Query, Run, ToolSpec, TrialResult
+    from trialbed.records import Annotation, Query, Run, ToolSpec, TrialResult
     from trialbed.store import StoredRun, StoredTrial
 
 
@@ -33,7 +33,7 @@ def show_trial(run: StoredRun, trial: StoredTrial, query: Query | None, *, full:
     if as_json:
         print_json(_document(run, result, found, query, tools))
         return
-    lines = list(_lines(run, result, found, query))
+    lines = [*_lines(run, result, found, query), *_notes(_annotation(run, result))]
     for text in printed_lines(lines, full=full):
         click.echo(text)
     if not full and is_cut(lines):
@@ -94,6 +94,17 @@ def _title(title: str, lines: Sequence[Line]) -> Iterator[Line]:
     yield from (Line(""), Line(title), *lines)
 
 
+def _annotation(run: StoredRun, result: TrialResult) -> Annotation | None:
+    key = result.key
+    return run.annotations.get((key.framework, key.query_id, key.repeat))
+
+
+def _notes(said: Annotation | None) -> Iterator[Line]:
+    if said is not None:
+        parts = {"rating": said.rating, "note": said.note, "right answer": said.correction}
+        yield from _title("Noted since the run", [Line(f"{name}: {text}", 1) for name, text in parts.items() if text])
+
+
 def _gold(query: Query) -> Iterator[Line]:
     for call in query.gold_calls:
         arguments = "" if call.arguments is None else f" {as_text(call.arguments)}"
@@ -118,12 +129,14 @@ def _document(
     tools: Sequence[ToolSpec],
 ) -> dict[str, Any]:
     """A trial as JSON: all that the store holds of it, its task, and what went wrong."""
+    said = _annotation(run, result)
     return {
         "run_id": run.run_id,
         "model": run.config.of(result.key.framework).model,
         "query": query.model_dump(mode="json", exclude={"apis"}) if query else None,
         "status": result.status,
         "problems": [problem.as_json() for problem in found],
+        "annotation": said.model_dump(mode="json", include={"rating", "note", "correction"}) if said else None,
         "tools": [tool.model_dump(mode="json") for tool in tools],
         "trial": result.model_dump(mode="json"),
     }

@@ -184,6 +184,9 @@ def test_what_is_said_of_a_trial_stays_until_it_is_taken_back(bench: Any, stored
     assert done.output == f"{NEW} reference/1: wrong no source\n"
     said = json.loads(bench("runs", "annotate", NEW, "reference/1", "--correction", "7", "--json").output)
     assert (said["rating"], said["note"], said["correction"]) == ("wrong", "no source", "7")
+    shown = bench("show", NEW, "reference/1").output
+    assert "Noted since the run\n  rating: wrong\n  note: no source\n  right answer: 7\n" in shown
+    assert json.loads(bench("show", NEW, "reference/1", "--json").output)["annotation"]["correction"] == "7"
     assert "give --rating" in str(bench("runs", "annotate", NEW, "reference/1").exception)
     assert "nothing is said" in bench("runs", "annotate", NEW, "reference/1", "--clear").output
     with Store.open(str(stored)) as store:
