@@ -70,7 +70,9 @@ class RunComparer(Comparer):
             regression_lines,
             void_notes,
         )
+        from trialbed.scoring import score_words
         from trialbed.settings import MARGIN
+        from trialbed.views import html_page
 
         groups = read_groups(values, options["store"], names_reading)
         # The frameworks of one run are compared as the run itself compares them.
@@ -83,11 +85,13 @@ class RunComparer(Comparer):
             allow_incomplete=bool(options.get("allow_incomplete")),
         )
         found = compare_groups(groups, how)
+        title, said, described = _title(found), _conclusions(found), described_scores()[0]
         return Comparison(
             document=[one.as_json() for one in found],
-            tables=[_conclusions(found), *comparison_tables(found, described_scores()[0])],
+            tables=[said, *comparison_tables(found, described)],
             records=comparison_records(found),
-            title=_title(found),
+            page=lambda: html_page(title, [said, *comparison_tables(found, described, score_words)]),
+            title=title,
             failed=[*void_notes(side for group in groups for side in group), *regression_lines(found)]
             if options["fail_on_regression"]
             else (),
@@ -95,9 +99,19 @@ class RunComparer(Comparer):
 
 
 def _title(comparisons: Sequence[RunComparison]) -> str:
-    """Return the names of the candidates and of the baseline."""
-    baselines = ", ".join(dict.fromkeys(one.baseline.name for one in comparisons))
-    return f"{', '.join(dict.fromkeys(one.candidate.name for one in comparisons))} compared with {baselines}"
+    """Return the names of the candidates and of the baselines; of the same frameworks in two runs, once."""
+    pairs = [(one.baseline, one.candidate) for one in comparisons]
+    settings = {tuple(side.name.removeprefix(side.about.framework) for side in pair) for pair in pairs}
+    if (
+        len(pairs) > 1
+        and len(settings) == 1
+        and all(one.about.framework == other.about.framework for one, other in pairs)
+    ):
+        ((ours, theirs),) = settings
+        names = ", ".join(dict.fromkeys(one.about.framework for one, _ in pairs))
+        return f"{names}: {theirs.strip(' ()')} compared with {ours.strip(' ()')}"
+    baselines = ", ".join(dict.fromkeys(one.name for one, _ in pairs))
+    return f"{', '.join(dict.fromkeys(one.name for _, one in pairs))} compared with {baselines}"
 
 
 def _conclusions(comparisons: Sequence[RunComparison]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
@@ -12,15 +13,37 @@ from urllib.parse import urlencode
 from trialbed.records import Rating, Score, shown_name
 from trialbed.report import run_title
 from trialbed.report.inspection import api_name, as_text, end_text, expectation_lines, fault_words, reason_text
+from trialbed.scoring import score_heading, score_words
 from trialbed.views import compact, number, printable, screen_drawing, style_sheet
 from trialbed.wire.redaction import redact
 from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
 from trialbed_pages.runs.plots import mean_text
-from trialbed_pages.score_words import score_heading, score_words
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
+FAILURES = {
+    "adapter": "adapter not loaded",
+    "agent": "error in the agent",
+    "answer": "malformed answer",
+    "budget": "budget used up",
+    "crash": "worker died",
+    "endpoint": "no answer of the endpoint",
+    "judge": "no verdict",
+    "limit": "too many requests",
+    "lost": "node lost",
+    "memory": "too much memory",
+    "model": "no usable answer of the model",
+    "protocol": "worker broke its protocol",
+    "replay": "no recorded answer",
+    "server": "Trialbed's server failed",
+    "tool": "error in a tool",
+}
+"""Kind of a failure -> the same in words, where that is another."""
+
+FINISHES = {"give_answer": "finished with an answer", "give_up_and_restart": "gave up"}
+"""End of an agent -> the same in words."""
 
 SIGNS = {"right": "✓", "part": "◐", "wrong": "✗", "none": "\N{EN DASH}"}
 """The sign in a cell of the grid, beside its colour."""
@@ -69,6 +92,18 @@ def command_words(text: object) -> Markup:
     )
 
 
+def failure_words(kind: str) -> str:
+    """Return the kind of a failure in words."""
+    return FAILURES.get(kind, kind)
+
+
+def failures_line(failures: Sequence[tuple[str, int]]) -> str:
+    """Return the kinds of a framework's failures in words, with how often there was each if there are several."""
+    if len(failures) == 1:
+        return failure_words(failures[0][0])
+    return ", ".join(f"{count:,} times {failure_words(kind)}" for kind, count in failures)
+
+
 def score_grade(score: Score) -> str:
     """Return the class of a score of quality, for its colour; none for other figures."""
     return grade_of(score.value) if score.bounded and score.quality else ""
@@ -114,6 +149,8 @@ def _environment() -> Environment:
         "reason_text": reason_text,
         "score_heading": score_heading,
         "run_title": run_title,
+        "failure_words": failure_words,
+        "failures_line": failures_line,
         "grade": score_grade,
     }
     environment.globals |= {
@@ -122,6 +159,7 @@ def _environment() -> Environment:
         "style": style,
         "are_same": are_same,
         "SIGNS": SIGNS,
+        "FINISHES": FINISHES,
         "GRID_FILTERS": GRID_FILTERS,
         "GRID_ORDERS": GRID_ORDERS,
         "RATINGS": get_args(Rating),

@@ -2,7 +2,7 @@
 
 from trialbed.integrity import Integrity, IntegrityTally, framework_integrity
 from trialbed.report._build import build_report, read_report
-from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, percent, points
+from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, join_alike, percent, points
 from trialbed.report._document import (
     legacy_document,
     legacy_documents,
@@ -118,6 +118,7 @@ __all__ = [
     "fault_note",
     "framework_integrity",
     "how_to_complete",
+    "join_alike",
     "kept_path",
     "legacy_document",
     "legacy_documents",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trialbed.records import shown_name
@@ -25,6 +25,10 @@ LOSSES = {
 
 LEAST, WHOLE = 0.05, 9.5
 """Points below which a difference has no figure, and from which on it has no digit after the point."""
+
+
+SEVERAL = {" solves ": " each solve ", " reaches ": " each reach "}
+"""The beginning of what is said of one framework, and the same of several."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,26 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
 def conclusion_text(report: Report) -> str:
     """Return the conclusions as text, a line for each framework."""
     return "\n".join(str(one) for one in conclusions(report))
+
+
+def join_alike(said: Iterable[tuple[str, str]]) -> list[str]:
+    """Return sentences that begin with a name, those that say the same of several as one sentence about all of these.
+
+    Args:
+        said: each name with its sentence.
+    """
+    names: dict[str, list[str]] = {}
+    for name, sentence in said:
+        names.setdefault(sentence.removeprefix(name), []).append(name)
+    return [sentence for rest, own in names.items() for sentence in _join_names(own, rest)]
+
+
+def _join_names(names: Sequence[str], rest: str) -> list[str]:
+    verb = next((verb for verb in SEVERAL if rest.startswith(verb)), None)
+    if len(names) == 1 or verb is None:
+        return [f"{name}{rest}" for name in names]
+    told = rest.replace(verb, SEVERAL[verb], 1).replace(" of its ", " of each one's ", 1)
+    return [f"{_listed(names)}{told}"]
 
 
 def percent(share: float, digits: int = 0) -> str:

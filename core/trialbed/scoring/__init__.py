@@ -37,6 +37,7 @@ from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score, op
 from trialbed.scoring._loops import judge_apart, judge_here
 from trialbed.scoring._quality import ALWAYS, quality_scores
 from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
+from trialbed.scoring._words import score_heading, score_words
 
 __all__ = [
     "ALWAYS",
@@ -84,6 +85,8 @@ __all__ = [
     "quality_scores",
     "run_checks",
     "run_criteria",
+    "score_heading",
+    "score_words",
     "scorer",
     "zero_scores",
 ]

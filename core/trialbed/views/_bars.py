@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from trialbed.views._drawing import EDGE, NARROW, Drawing
+from trialbed.views._drawing import EDGE, LETTER, NARROW, WIDE, Drawing
 from trialbed.views._figures import compact
-from trialbed.views._rows import AXIS, LABELS, RowPlot
+from trialbed.views._rows import AXIS, RowPlot
 from trialbed.views._scale import Scale
 
 ROW, HEAD = 28, 30
-LANES, NARROW_LANES = 110, 84
+LANES = 84
 """Pixels for the names of lanes."""
-LEGEND_COLUMN, LEGEND_ROW = 110, 18
-SHORT, WIDE_COLUMN = 12, 138
-"""Characters of a name that has room in the legend, and the width of its columns where one is longer."""
+LEGEND_MARK, LEGEND_GAP, LEGEND_ROW = 17, 12, 18
+"""Pixels of a mark of the legend, of the space behind its name, and of a line."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,11 @@ class Bar:
         """The sum of its parts."""
         return sum(self.parts.values())
 
+    @property
+    def figures(self) -> str:
+        """What stands beside the bar."""
+        return compact(self.total) if self.text is None else self.text
+
 
 @dataclass(frozen=True)
 class BarPlot(RowPlot):
@@ -55,7 +59,12 @@ class BarPlot(RowPlot):
     order: Sequence[str] = ()
 
     template = "bars"
-    area, figures, row = 420, 140, ROW
+    row = narrow_row = ROW
+
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """The label and the figures of each row."""
+        return [(bar.label, bar.figures) for bar in self.bars]
 
     @property
     def bottom(self) -> int:
@@ -70,13 +79,15 @@ class BarPlot(RowPlot):
     @property
     def legend(self) -> list[tuple[str, int, int]]:
         """The name of each part with the position of its mark."""
-        column = LEGEND_COLUMN if all(len(name) <= SHORT for name in self.names) else WIDE_COLUMN
-        start = self.layout.start
-        columns = (self.width - start) // column
-        return [
-            (name, start + column * (place % columns), 6 + LEGEND_ROW * (place // columns))
-            for place, name in enumerate(self.names)
-        ]
+        start, found = self.layout.start, []
+        x, y = start, 6
+        for name in self.names:
+            width = LEGEND_MARK + round(LETTER * len(name))
+            if x > start and x + width > self.width:
+                x, y = start, y + LEGEND_ROW
+            found.append((name, x, y))
+            x += width + LEGEND_GAP
+        return found
 
     def fill(self, name: str, colours: int) -> str:
         """Return the class of a part, which gives its colour out of so many."""
@@ -160,12 +171,7 @@ class Timeline(Drawing):
     @property
     def width(self) -> int:
         """The width of the drawing."""
-        return NARROW if self.narrow else LABELS + BarPlot.area + BarPlot.figures
-
-    @property
-    def left(self) -> int:
-        """The position of the beginning."""
-        return NARROW_LANES if self.narrow else LANES
+        return NARROW if self.narrow else WIDE
 
     @property
     def height(self) -> int:
@@ -185,7 +191,7 @@ class Timeline(Drawing):
     @property
     def scale(self) -> Scale:
         """Seconds from the beginning."""
-        return Scale(0.0, self.length or 1.0, self.left, self.width - 2 * EDGE)
+        return Scale(0.0, self.length or 1.0, LANES, self.width - 2 * EDGE)
 
     @property
     def rectangles(self) -> list[tuple[BarSpan, float, float, int, int]]:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trialbed.statistics import quantile
-from trialbed.views._drawing import BOTTOM, EDGE, LEGEND_ROW, AxesPlot
+from trialbed.views._drawing import BOTTOM, EDGE, LEGEND_ROW, LETTER, LONGEST, NARROW, AxesPlot, room_for
 from trialbed.views._figures import compact
 from trialbed.views._scale import Scale
 
-RIGHT, SHORT, LONG_RIGHT = 176, 18, 250
-"""The room for labels, the characters up to which one fits there, and the room where one is longer."""
+BESIDE, SAMPLE = 10, 34
+"""Pixels between the axes and the legend, and of the piece of a curve before its label."""
 STEPS = 200
 """Steps that a curve is drawn with at most."""
 DASHES = ("", "7 4", "2 3", "10 3 2 3", "4 2")
@@ -53,12 +53,17 @@ class DistributionPlot(AxesPlot):
     @property
     def beside(self) -> int:
         """Pixels for the labels of the curves."""
-        return RIGHT if all(len(curve.label) <= SHORT for curve in self.curves) else LONG_RIGHT
+        return BESIDE + SAMPLE + room_for(curve.label for curve in self.curves)
+
+    @property
+    def letters(self) -> int:
+        """The letters that a label has room for."""
+        return int((NARROW - EDGE - SAMPLE) / LETTER) if self.narrow else LONGEST
 
     @property
     def legend(self) -> tuple[int, int]:
         """The position of the names of the curves: beside the axes, or below them."""
-        return (EDGE, self.bottom + BOTTOM + 10) if self.narrow else (self.right + 10, LEGEND_ROW)
+        return (EDGE, self.bottom + BOTTOM + 10) if self.narrow else (self.right + BESIDE, LEGEND_ROW)
 
     @property
     def height(self) -> int:

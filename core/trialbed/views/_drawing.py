@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-NARROW = 400
-"""The width of a drawing for a telephone."""
+WIDE, NARROW = 680, 400
+"""The width of a drawing on a screen, at which its texts are as large as small ones of a page, and on a telephone."""
 EDGE = 8
+LETTER, DIGIT, LONGEST = 7.5, 7.0, 36
+"""Pixels that letters and figures take on average, and the letters of a name that a wide drawing has room for."""
 LEFT, NARROW_LEFT = 64, 44
 TOP, BOTTOM = 24, 44
-AREA_WIDTH = 480
 LEGEND_ROW = 20
+
+
+def room_for(texts: Iterable[str], each: float = LETTER) -> int:
+    """Return the pixels that the longest of these texts takes, if a character takes so many."""
+    return round(each * min(LONGEST, max(map(len, texts), default=0)))
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,12 @@ class AxesPlot(Drawing, ABC):
     @property
     def right(self) -> int:
         """The position of the end of the horizontal axis."""
-        return NARROW - 2 * EDGE if self.narrow else LEFT + AREA_WIDTH
+        return NARROW - 2 * EDGE if self.narrow else WIDE - self.beside
 
     @property
     def width(self) -> int:
         """The width of the drawing, with room for names on the right of a wide one."""
-        return NARROW if self.narrow else self.right + self.beside
+        return NARROW if self.narrow else WIDE
 
     @property
     @abstractmethod

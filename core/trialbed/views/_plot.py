@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from trialbed.views._figures import compact
-from trialbed.views._rows import RowLayout, RowPlot
+from trialbed.views._rows import RowPlot
 from trialbed.views._scale import Scale
 
 HEAD = 8
@@ -51,13 +51,13 @@ class IntervalPlot(RowPlot):
     whole: bool = False
 
     template = "intervals"
-    area, figures, row = 380, 180, 26
-    slim = 14
+    # An interval needs less height below its texts than beside them.
+    row, narrow_row = 26, 14
 
     @property
-    def layout(self) -> RowLayout:
-        """The places of its rows: an interval needs less height below its texts than beside them."""
-        return RowLayout.of(self.area, self.figures, self.slim if self.narrow else self.row, narrow=self.narrow)
+    def texts(self) -> list[tuple[str, str]]:
+        """The label and the figures of each row."""
+        return [(point.label, point.text) for point in self.points]
 
     @property
     def bottom(self) -> int:

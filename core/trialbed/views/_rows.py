@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
-from trialbed.views._drawing import EDGE, NARROW, Drawing
+from trialbed.views._drawing import DIGIT, EDGE, LETTER, LONGEST, NARROW, WIDE, Drawing, room_for
 
-LABELS = 200
-"""Pixels for the labels, on the left of a wide drawing."""
+BESIDE = 10
+"""Pixels between the drawing and the texts beside it."""
 
 AXIS = 26
 TEXT = 20
@@ -32,6 +34,7 @@ class RowLayout(NamedTuple):
         start, end: of the part that is drawn on.
         row: the height of a row, with its texts.
         texts: the height of the line of texts above a row; 0 where they stand beside it.
+        letters: of a label, for which there is room.
     """
 
     width: int
@@ -39,24 +42,31 @@ class RowLayout(NamedTuple):
     end: int
     row: int
     texts: int
+    letters: int
 
     @classmethod
-    def of(cls, area: int, figures: int, row: int, *, narrow: bool) -> RowLayout:
-        """Return the layout of rows with this much room for the drawing and for the figures beside it."""
+    def of(cls, labels: Sequence[str], figures: Sequence[str], row: int, *, narrow: bool) -> RowLayout:
+        """Return the layout of rows with these texts; what these leave of the width is for the drawing."""
+        beside = BESIDE + room_for(figures, DIGIT)
         if narrow:
-            return cls(NARROW, EDGE, NARROW - EDGE, row + TEXT, TEXT)
-        return cls(LABELS + area + figures, LABELS, LABELS + area, row, 0)
+            letters = int((NARROW - 2 * EDGE - beside) / LETTER)
+            return cls(NARROW, EDGE, NARROW - EDGE, row + TEXT, TEXT, letters)
+        return cls(WIDE, BESIDE + room_for(labels), WIDE - beside, row, 0, LONGEST)
 
     def label(self, top: float) -> TextPlace:
         """Return where the label of the row that begins here stands."""
         return (
-            TextPlace(EDGE, top + 15, "start") if self.texts else TextPlace(self.start - 10, self._beside(top), "end")
+            TextPlace(EDGE, top + 15, "start")
+            if self.texts
+            else TextPlace(self.start - BESIDE, self._beside(top), "end")
         )
 
     def figure(self, top: float) -> TextPlace:
         """Return where the figures in words of the row that begins here stand."""
         return (
-            TextPlace(self.end, top + 15, "end") if self.texts else TextPlace(self.end + 10, self._beside(top), "start")
+            TextPlace(self.end, top + 15, "end")
+            if self.texts
+            else TextPlace(self.end + BESIDE, self._beside(top), "start")
         )
 
     def middle(self, top: float) -> float:
@@ -72,18 +82,22 @@ class RowPlot(Drawing, ABC):
     """A plot of rows on one axis, each with its label and its figures.
 
     Attributes:
-        area, figures: pixels for what is drawn, and for the figures beside it.
-        row: the height of a row without its texts.
+        row, narrow_row: the height of a row without its texts, on a wide drawing and on a narrow one.
     """
 
-    area: ClassVar[int]
-    figures: ClassVar[int]
     row: ClassVar[int]
+    narrow_row: ClassVar[int]
 
     @property
+    @abstractmethod
+    def texts(self) -> Sequence[tuple[str, str]]:
+        """The label and the figures of each row."""
+
+    @cached_property
     def layout(self) -> RowLayout:
         """The places of its rows."""
-        return RowLayout.of(self.area, self.figures, self.row, narrow=self.narrow)
+        labels, figures = ([texts[place] for texts in self.texts] for place in (0, 1))
+        return RowLayout.of(labels, figures, self.narrow_row if self.narrow else self.row, narrow=self.narrow)
 
     @property
     def width(self) -> int:

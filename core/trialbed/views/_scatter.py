@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trialbed.views._drawing import BOTTOM, EDGE, LEGEND_ROW, AxesPlot
+from trialbed.views._drawing import BOTTOM, EDGE, LEGEND_ROW, LETTER, LONGEST, NARROW, AxesPlot, room_for
 from trialbed.views._figures import compact
 from trialbed.views._labels import PlacedLabel, place_labels
 from trialbed.views._scale import Scale
 
+BESIDE = 12
+"""Pixels between the axes and the legend."""
 NEAR = 6
 """Pixels up to which marks lie in one place."""
 NAMED = 44
@@ -57,7 +59,16 @@ class ScatterPlot(AxesPlot):
 
     template = "scatter"
     area_height = 260
-    beside = 230
+
+    @property
+    def beside(self) -> int:
+        """Pixels for the names of marks: those near the right end, or all in the legend."""
+        return BESIDE + room_for(_legend_text(place + 1, mark) for place, mark in enumerate(self.marks))
+
+    @property
+    def letters(self) -> int:
+        """The letters that a line of the legend has room for."""
+        return int((NARROW - 2 * EDGE) / LETTER) if self.narrow else LONGEST
 
     @property
     def height(self) -> int:
@@ -70,7 +81,7 @@ class ScatterPlot(AxesPlot):
         """The names of numbered marks with their places; none if all have their names beside them."""
         if self._names is not None:
             return []
-        x, y = (EDGE, self.bottom + BOTTOM + 14) if self.narrow else (self.right + 12, 24)
+        x, y = (EDGE, self.bottom + BOTTOM + 14) if self.narrow else (self.right + BESIDE, 24)
         return [(_legend_text(place + 1, mark), x, y + LEGEND_ROW * place) for place, mark in enumerate(self.marks)]
 
     @property

@@ -13,6 +13,9 @@ from trialbed.views._figures import UNKNOWN
 NUMBER = re.compile(r"[\s\[(<~≥≤±+-]*\d")
 """The beginning of a number, and of an interval of numbers."""
 
+VERSION = re.compile(r"\d+\.\d+\.\d|\d{4}-\d\d-\d\d\b")
+"""The beginning of a version and of a date, which are words: they are not compared by their digits."""
+
 CHARACTER, GAP = 9, 23
 """Pixels of a character and between columns on a page."""
 
@@ -25,7 +28,17 @@ WORDS, LONG = 16, 30
 
 def is_text(text: str) -> bool:
     """Return whether a cell says something in words: neither nothing nor a number."""
-    return text.strip(f"{UNKNOWN} ") not in ("", "none") and NUMBER.match(text) is None
+    return _says(text) and NUMBER.match(text) is None
+
+
+def _is_text_column(texts: Sequence[str]) -> bool:
+    """Return whether any cell says something in words, or all are versions or dates."""
+    known = [text for text in texts if _says(text)]
+    return any(map(is_text, known)) or (bool(known) and all(map(VERSION.match, known)))
+
+
+def _says(text: str) -> bool:
+    return text.strip(f"{UNKNOWN} ") not in ("", "none")
 
 
 @dataclass(frozen=True)
@@ -131,7 +144,7 @@ class Table:
     def of_text(self) -> frozenset[int]:
         """The columns of words, which begin at their left edge; those of numbers end at their right one."""
         columns = enumerate(zip(*self.lines, strict=True)) if self.rows else ()
-        return frozenset(place for place, texts in columns if not place or any(map(is_text, texts)))
+        return frozenset(place for place, texts in columns if not place or _is_text_column(texts))
 
     @property
     def pixels(self) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from trialbed.scoring import JUDGED
 from trialbed.views import Table, compact
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
+from trialbed_pages.publishing._lead import names_of
 from trialbed_pages.publishing._numbers import RunNumbers
 
 SEEDS = "seed"
@@ -50,15 +51,19 @@ def board_tables(runs: Sequence[RunNumbers]) -> Iterator[Table]:
     if len(runs) < 2:
         return
     groups = boards(runs)
+    names = {run.name: name for run, name in zip(runs, names_of(runs), strict=True)}
     for place, group in enumerate(groups):
         title = "Leaderboard" if place == 0 else f"Leaderboard {place + 1}"
-        apart = [f"{title} has not run {other[0].name}: {why_apart(group[0], other[0])}." for other in groups[:place]]
+        apart = [
+            f"{title} has not the run of {names[other[0].name]}: {why_apart(group[0], other[0])}."
+            for other in groups[:place]
+        ]
         yield _board(title, group, apart)
 
 
 def _board(title: str, runs: Sequence[RunNumbers], apart: Sequence[str]) -> Table:
     rows = [
-        (mean_of(one, JUDGED), (one.label, run.model, run.name, *_cells(run, place)))
+        (mean_of(one, JUDGED), (one.label, *_run(run, runs), *_cells(run, place)))
         for run in runs
         for place, one in enumerate(run.frameworks)
     ]
@@ -67,8 +72,13 @@ def _board(title: str, runs: Sequence[RunNumbers], apart: Sequence[str]) -> Tabl
         "In the order of the means. Whether two of one run differ is said below; of two runs, bench compare says it.",
         *apart,
     ]
-    columns = ("", "model", "run", "solved", "tokens a trial")
+    columns = ("", *("model", "run")[: len(_run(runs[0], runs))], "solved", "tokens a trial")
     return Table.of(title, columns, [cells for _, cells in rows], notes)
+
+
+def _run(run: RunNumbers, runs: Sequence[RunNumbers]) -> tuple[str, ...]:
+    """Return the model of a run; and the run's id, where several are of one model."""
+    return (run.model,) if len({one.model for one in runs}) == len(runs) else (run.model, run.name)
 
 
 def _cells(run: RunNumbers, place: int) -> tuple[str, str]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from trialbed.records import shown_name
 from trialbed.report.attribution import STAGES, USED
-from trialbed.scoring import JUDGED
+from trialbed.scoring import JUDGED, score_heading
 from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, Plot, PlotPoint, ScatterPlot, compact, number
 from trialbed_pages.publishing._numbers import PublishedFramework, PublishedMean, RunNumbers
-from trialbed_pages.score_words import score_heading
 
 TOKENS = "total_tokens"
 NOTHING = PublishedMean(value=None)

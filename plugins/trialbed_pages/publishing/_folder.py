@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_bytes
 from trialbed.settings import secret_values
-from trialbed.views import UNKNOWN, Folded, Table, csv_text, escape_markdown, html_parts, markdown, svg_file
+from trialbed.views import UNKNOWN, Folded, Plot, Table, csv_text, escape_markdown, html_parts, markdown, svg_file
 from trialbed_pages.publishing._board import board_tables
 from trialbed_pages.publishing._figures import figures_of
 from trialbed_pages.publishing._lead import lead_of, names_of, title_of
@@ -39,7 +39,7 @@ TEXT = "results.md"
 LOSSES = "losses.csv"
 FIGURES = "figures"
 WIDTH = 60
-"""Characters of a line of a command in Markdown, before the value of its last option."""
+"""Characters of a line of a command, before the value of its last option."""
 
 RESULT = 3
 """Sections of a run that stand before the words about it."""
@@ -192,7 +192,7 @@ class Section(NamedTuple):
 def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iterator[Section]:
     yield from map(Section, board_tables(runs))
     for run, name in zip(runs, names_of(runs), strict=True):
-        figures = figures_of(run)
+        figures = {kind: _name_figure(plot, name) for kind, plot in figures_of(run).items()}
         files = {id(plot): f"{FIGURES}/{run.name}-{kind}.svg" for kind, plot in figures.items()}
         for place, part in enumerate(parts_of(run, figures, name=name)):
             if place == RESULT and run is runs[0] and manifest.about:
@@ -200,6 +200,11 @@ def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iter
             yield Section(part, files.get(id(part), ""))
     yield Section(_provenance(manifest.runs))
     yield Section(_files(manifest))
+
+
+def _name_figure(plot: Plot, name: str) -> Plot:
+    """Return a figure with the name of its run before its title, where there is one."""
+    return replace(plot, title=f"{name}: {plot.title[:1].lower()}{plot.title[1:]}") if name else plot
 
 
 def _page(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
@@ -227,7 +232,7 @@ def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     lines = [f"# {escape_markdown(title_of(runs))}\n", *(f"{escape_markdown(line)}\n" for line in _lead(runs))]
     for part, file in _sections(manifest, runs):
         lines.append(f"![{escape_markdown(part.title)}]({file})\n" if not isinstance(part, Table) else markdown([part]))
-    commands = "\n".join(_commands(manifest.runs, folded=True))
+    commands = "\n".join(_commands(manifest.runs))
     lines += ["## To make it again\n", f"{escape_markdown(_how(manifest.runs))}\n", f"```console\n{commands}\n```\n"]
     return "\n".join(lines)
 
@@ -286,12 +291,11 @@ def _how(runs: Sequence[RunSource]) -> str:
     )
 
 
-def _commands(runs: Sequence[RunSource], *, folded: bool = False) -> Iterator[str]:
+def _commands(runs: Sequence[RunSource]) -> Iterator[str]:
     """Yield the command that makes the numbers again, where that is possible, and those that asked the model."""
     if not any(run.cannot for run in runs):
         yield "$ bench reproduce ."
     for run in runs:
         if run.cannot:
             yield f"# {run.name} cannot be made again from these files alone: {run.cannot}"
-        command = ["bench", "run", "--dataset", run.dataset, "--model", run.model, *run.arguments]
-        yield _fold_command(command) if folded else f"$ {shlex.join(command)}"
+        yield _fold_command(["bench", "run", "--dataset", run.dataset, "--model", run.model, *run.arguments])

@@ -6,13 +6,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TypeAlias
 
-from trialbed.report import percent, points
+from trialbed.report import join_alike, percent, points
 from trialbed.report.attribution import STAGES, USED
-from trialbed.scoring import JUDGED
+from trialbed.scoring import JUDGED, score_words
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
 from trialbed_pages.publishing._numbers import PublishedFinding, PublishedFramework, RunNumbers
-from trialbed_pages.score_words import score_words
 
 Part: TypeAlias = Table | Plot
 
@@ -47,18 +46,8 @@ BRACKETS = "In brackets: the 95 % interval. A lost call is one that the task exp
 
 def _conclusions(frameworks: Sequence[PublishedFramework]) -> list[str]:
     """Return the conclusions, those that say the same of several set-ups as one."""
-    labels: dict[str, list[str]] = {}
-    for one in frameworks:
-        text = one.conclusion.removeprefix(one.label).replace(" queries", " tasks").replace(" query", " task")
-        labels.setdefault(text, []).append(one.label)
-    return [
-        "".join(names) + text if len(names) == 1 else ", ".join(names) + _of_several(text)
-        for text, names in labels.items()
-    ]
-
-
-def _of_several(text: str) -> str:
-    return text.replace(" solves ", " each solve ", 1).replace(" of its ", " of each one's ", 1)
+    said = ((one.label, one.conclusion.replace(" queries", " tasks").replace(" query", " task")) for one in frameworks)
+    return join_alike(said)
 
 
 def _costs(run: RunNumbers, prefix: str) -> Table:

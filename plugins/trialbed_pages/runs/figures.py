@@ -21,6 +21,7 @@ from trialbed.report import (
     conclusions,
     framework_integrity,
     how_to_complete,
+    join_alike,
     reason_lines,
     worst_queries,
 )
@@ -202,8 +203,8 @@ class RunFigures:
 
     @property
     def conclusions(self) -> list[str]:
-        """The result of each framework in a sentence, as every output of the run begins."""
-        return list(map(str, conclusions(self._report)))
+        """The results of the frameworks in sentences, those that say the same of several as one."""
+        return join_alike((one.framework, str(one)) for one in conclusions(self._report))
 
     @property
     def missing(self) -> list[str]:

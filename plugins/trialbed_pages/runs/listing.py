@@ -8,11 +8,10 @@ from typing import cast
 
 from trialbed.records import RunStatus
 from trialbed.report import percent
-from trialbed.scoring import JUDGED
+from trialbed.scoring import JUDGED, score_words
 from trialbed.store import StoredRun, StoreReader
 from trialbed_pages.runs.figure_cache import FigureCache
 from trialbed_pages.runs.headlines import FigureMean, Headline
-from trialbed_pages.score_words import score_words
 
 PAGE = 25
 """Runs on a page."""

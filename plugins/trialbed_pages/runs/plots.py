@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from trialbed.errors import UsageError
 from trialbed.report import read_report
 from trialbed.report.attribution import STAGES, USED
+from trialbed.scoring import score_heading, score_words
 from trialbed.views import (
     UNKNOWN,
     Bar,
@@ -22,7 +23,6 @@ from trialbed.views import (
 )
 from trialbed_pages.runs.figures import COST, TOKENS, RunFigures
 from trialbed_pages.runs.headlines import FigureMean
-from trialbed_pages.score_words import score_heading, score_words
 
 NEGLIGIBLE = 0.005
 """The share of a time below which a part of it is not drawn."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from trialbed.records import RunConfig
 from trialbed.report import FactorEffects, Integrity, fault_note
 from trialbed.report.comparison import (
     ComparedRun,
@@ -21,14 +22,13 @@ from trialbed.report.comparison import (
     run_pairs,
     verdict_notes,
 )
-from trialbed.scoring import JUDGED, TIMES
+from trialbed.scoring import JUDGED, TIMES, score_words
 from trialbed.store import StoredRun, TrialColumns
 from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
 from trialbed_pages.runs.headlines import FigureMean
 from trialbed_pages.runs.plots import TIME_PARTS, cost_plot, rank_plot, time_gaps, time_plot
-from trialbed_pages.score_words import score_words
 
 WORST = 5
 """Queries that are named as the worst."""
@@ -153,7 +153,14 @@ class RunPage:
 
     @property
     def recording_notes(self) -> list[str]:
-        """The part of the model's answers that were recorded ones, a sentence for each framework that got any."""
+        """The part of the model's answers that were recorded ones: of all together, else of each framework with any."""
+        every = list(self.figures.recordings.values())
+        if len(every) == len(self.rows) > 1 and all(one.recorded_requests == one.requests for one in every):
+            requests, tokens = sum(one.requests for one in every), sum(one.recorded for one in every)
+            return [
+                f"All {requests:,} requests got recorded answers, with {tokens:,} tokens in all; the model's own times "
+                "are not known"
+            ]
         return [
             f"{name}: {found.recorded_requests:,} of {found.requests:,} requests got a recorded answer, with "
             f"{found.recorded:,} tokens in all; the model's own times are not known for their trials"
@@ -205,8 +212,8 @@ class RunPage:
         """The run's main settings, by name."""
         config = self.run.config
         settings = {
-            "dataset": f"{config.named_dataset} ({config.test_set}), sha256 {config.dataset_digest[:12]}",
-            "queries": f"{len(config.query_ids)} x {config.repeat}",
+            "dataset": f"{_dataset(config)}, sha256 {config.dataset_digest[:12]}",
+            "queries": f"{len(config.query_ids):,}{f', {config.repeat} times each' if config.repeat > 1 else ''}",
             "model": ", ".join(config.models),
             "endpoint": shown_url(config.base_url) if config.base_url else "",
             "judge": config.judge,
@@ -259,6 +266,11 @@ class Differences:
     @property
     def _scores_with_order(self) -> list[str]:
         return [score for score, ranks in self.ranks.items() if len({*ranks.values()}) > 1]
+
+
+def _dataset(config: RunConfig) -> str:
+    named = config.named_dataset
+    return named if named == config.test_set else f"{named} ({config.test_set})"
 
 
 def run_page(figures: RunFigures, score: str) -> RunPage:

@@ -8,3 +8,4 @@ from ._kinds import KINDS as KINDS
 from ._kinds import PARAMETERS as PARAMETERS
 from ._kinds import PROTOCOL_ERRORS as PROTOCOL_ERRORS
 from ._kinds import UNRELIABLE_COUNT as UNRELIABLE_COUNT
+from ._kinds import kind_in_words as kind_in_words

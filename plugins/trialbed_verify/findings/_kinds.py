@@ -207,3 +207,8 @@ UNRELIABLE_COUNT = frozenset(
     )
 )
 """Kinds that make a rate of tokens per second untrustworthy."""
+
+
+def kind_in_words(kind: str) -> str:
+    """Return the meaning of a kind of findings or failures; one that is in words already, or not known, as it is."""
+    return KINDS[kind].meaning.replace("`", "") if kind in KINDS else kind

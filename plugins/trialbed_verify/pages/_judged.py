@@ -24,7 +24,7 @@ from trialbed_verify.views import conclusion, rank_sentence, ranking_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
-COLUMNS = ("vendor", "verdict", "answers in 1,000 that break a caller", "gates that differ", "cases")
+COLUMNS = ("vendor", "verdict", "answers in 1,000 that break a caller", "differs in", "cases")
 
 ANSWERS = "All figures of the answers: rates, times, tokens, failures, findings and files"
 
@@ -81,7 +81,7 @@ def _verdict(one: VendorComparison) -> TableRow:
     panel = one.panel
     breaking = panel.at("any")
     share = UNKNOWN if breaking is None or breaking.excess is None else breaking_in_thousand(breaking.excess)
-    cells = (panel.finding, share, panel.different_labels or "none", str(one.pairing.cases))
+    cells = (panel.finding, share, panel.different_subjects or "nothing", str(one.pairing.cases))
     return TableRow(one.vendor.vendor, cells, alarming=panel.finding == "different")
 
 
@@ -105,7 +105,8 @@ def _ranks(judged: _Judged) -> Iterator[Part]:
 
 
 def _point(row: Placing) -> PlotPoint:
-    text = f"{row.rank}{' tie' * bool(row.tie)} [{row.rank_low}, {row.rank_high}]"
+    ends = "" if row.rank_low == row.rank_high else f" [{row.rank_low}, {row.rank_high}]"
+    text = f"{row.rank}{' tie' * bool(row.tie)}{ends}"
     return PlotPoint(row.vendor.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -23,8 +23,8 @@ from trialbed.views import (
     estimate,
 )
 from trialbed_verify.comparison import QUANTILES, Results, read_one
-from trialbed_verify.findings import KINDS, PROTOCOL_ERRORS
-from trialbed_verify.publication import Source, examples_of_failures, examples_of_findings, read_source
+from trialbed_verify.findings import kind_in_words
+from trialbed_verify.publication import Source, examples_of_faults, read_source
 from trialbed_verify.verification.results import CaseRate, ResultRow
 from trialbed_verify.views import VendorSuites, moment, suite_tables
 
@@ -72,9 +72,9 @@ def vendor_parts(results: Sequence[Results]) -> list[Part]:
         )
     ]
     sources = [one.source for one in vendors]
-    examples = (examples_of_failures(sources), examples_of_findings(sources))
+    examples = examples_of_faults(sources)
     lead = Table("", notes=list(map(_sentence, vendors)))
-    return [lead, *parts, *(part for part in examples if part is not None), _files(vendors)]
+    return [lead, *parts, *([examples] if examples else []), _files(vendors)]
 
 
 def _sentence(one: VendorFile) -> str:
@@ -91,7 +91,7 @@ def _sentence(one: VendorFile) -> str:
 
 def _failed(kind: str, count: int) -> str:
     """Return a kind of failures in words, where it has any, and how often there was one."""
-    return f"{count} {kind}" if kind not in PROTOCOL_ERRORS else f"{count}: {PROTOCOL_ERRORS[kind]}"
+    return f"{count} {kind}" if (words := kind_in_words(kind)) == kind else f"{count}: {words}"
 
 
 def _share(found: Estimate | None) -> str:
@@ -114,9 +114,7 @@ def _model(model: str, vendors: Sequence[VendorFile]) -> Iterator[Part]:
     curves = [Curve(one.label, values) for one in vendors if (values := _values(one.results.rows, "ttft_ms"))]
     if curves:
         yield DistributionPlot(_titled(model, "time to the first token"), "TTFT, ms", curves)
-    yield _kinds(_titled(model, "failures by kind"), vendors, lambda one: one.source.failed)
-    yield _kinds(_titled(model, "wrong calls by reason"), vendors, lambda one: Counter(_reasons(one.results.rows)))
-    yield _kinds(_titled(model, "findings by kind, in answers"), vendors, lambda one: one.source.counts)
+    yield from _faults(model, vendors)
     yield from suite_tables([_suites(one) for one in vendors])
 
 
@@ -141,6 +139,20 @@ def _figures(model: str, vendors: Sequence[VendorFile]) -> Table:
     return Table.of(_titled(model, "rates, times and tokens"), ("", *(one.label for one in vendors)), rows, notes)
 
 
+def _faults(model: str, vendors: Sequence[VendorFile]) -> Iterator[Table]:
+    """Yield the failures, the wrong calls, and the findings that say more than these."""
+    found = [
+        _kinds(_titled(model, "failures"), vendors, lambda one: one.source.failed),
+        _kinds(_titled(model, "wrong calls"), vendors, lambda one: Counter(_reasons(one.results.rows))),
+    ]
+    findings = _kinds(_titled(model, "findings, in answers"), vendors, lambda one: one.source.counts)
+    told = [row for table in found for row in table.rows]
+    found.append(replace(findings, rows=[row for row in findings.rows if row not in told]))
+    yield from (table for table in found if table.rows)
+    if not (told or findings.rows):
+        yield Table(_titled(model, "failures, wrong calls and findings"), notes=["None."])
+
+
 def _kinds(title: str, vendors: Sequence[VendorFile], counted: Callable[[VendorFile], Mapping[str, int]]) -> Table:
     """Return a row for each kind that any vendor has, the most frequent first."""
     counts = [counted(one) for one in vendors]
@@ -148,11 +160,10 @@ def _kinds(title: str, vendors: Sequence[VendorFile], counted: Callable[[VendorF
     for found in counts:
         total.update(found)
     rows = [
-        TableRow(kind, tuple(str(found.get(kind) or "") for found in counts), alarming=True)
+        TableRow(kind_in_words(kind), tuple(str(found.get(kind) or "") for found in counts), alarming=True)
         for kind, _ in total.most_common()
     ]
-    meanings = [f"{row.label}: {KINDS[row.label].meaning}." for row in rows if row.label in KINDS]
-    return Table(title, ("kind", *(one.label for one in vendors)), rows, meanings if rows else ["None."])
+    return Table(title, ("", *(one.label for one in vendors)), rows)
 
 
 def _files(vendors: Sequence[VendorFile]) -> Table:

@@ -4,7 +4,6 @@ from ._gates import CATEGORIES as CATEGORIES
 from ._gates import GATES as GATES
 from ._gates import PanelGate as PanelGate
 from ._gates import everything as everything
-from ._gates import gate_label as gate_label
 from ._measures import OUTPUT_PRICE as OUTPUT_PRICE
 from ._measures import Measures as Measures
 from ._measures import measure as measure
@@ -19,3 +18,5 @@ from ._results import GateExample as GateExample
 from ._results import GateResult as GateResult
 from ._results import Panel as Panel
 from ._verdict import breaking_in_thousand as breaking_in_thousand
+from ._verdict import gate_meaning as gate_meaning
+from ._verdict import reason_in_words as reason_in_words

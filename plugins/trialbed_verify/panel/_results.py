@@ -131,6 +131,11 @@ class Panel:
         """Return the same as people read them, in a line; empty where there is none."""
         return ", ".join(result.gate.label for result in self.gates if result.finding == "different")
 
+    @property
+    def different_subjects(self) -> str:
+        """Return the subjects of these gates in words, in a line; empty where there is none."""
+        return ", ".join(result.gate.meaning for result in self.gates if result.finding == "different")
+
     def as_json(self) -> dict[str, Any]:
         """Return one JSON object."""
         return {

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from trialbed_verify.panel._bounds import ALPHA, Mean
-from trialbed_verify.panel._gates import TIMES
+from trialbed_verify.panel._gates import TIMES, PanelGate
 from trialbed_verify.panel._planning import FEWEST, fewest_cases
-from trialbed_verify.panel._results import Conclusion, GateResult
+from trialbed_verify.panel._results import Conclusion, GateResult, Panel
 from trialbed_verify.panel._times import time_sentence
+
+Named = Callable[[PanelGate], str]
 
 NARROW = 0.002
 """Width of an interval of costs below which they are given with two decimals of a percent."""
@@ -23,16 +25,35 @@ class PanelVerdict(NamedTuple):
     needed: int | None = None
 
 
+def gate_meaning(gate: PanelGate) -> str:
+    """Return the subject of a gate in words."""
+    return gate.meaning
+
+
+def reason_in_words(panel: Panel) -> str:
+    """Return the reason of a verdict with the subjects of gates in place of their names, as pages give it."""
+    return conclude(panel.gates, panel.cases, panel.trials, panel.whole, named=gate_meaning).reason
+
+
+def _label(gate: PanelGate) -> str:
+    return gate.label
+
+
 def conclude(
-    results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None
+    results: Sequence[GateResult],
+    cases: int,
+    trials: tuple[float, float],
+    whole: float | None,
+    named: Named = _label,
 ) -> PanelVerdict:
     """Return the verdict; its reason begins with the damage and the cost.
 
     Args:
         trials: the mean numbers of trials per case, of the baseline and of the vendor.
         whole: the p-value of all gates together.
+        named: names a gate.
     """
-    found = _conclusion(results, cases, trials, whole)
+    found = _conclusion(results, cases, trials, whole, named)
     leading = ", and ".join(filter(None, [*_damage(results), *_cost(results), time_sentence(results)]))
     return found if cases < FEWEST or not leading else found._replace(reason=f"{leading}; {found.reason}")
 
@@ -71,9 +92,9 @@ def _excess(results: Sequence[GateResult], gate: str) -> Mean | None:
 
 
 def _conclusion(
-    results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None
+    results: Sequence[GateResult], cases: int, trials: tuple[float, float], whole: float | None, named: Named
 ) -> PanelVerdict:
-    different = [result.gate.label for result in results if result.finding == "different"]
+    different = [named(result.gate) for result in results if result.finding == "different"]
     unsettled = [result for result in results if result.finding == "inconclusive"]
     open_ended = any(result.needed is None for result in unsettled)
     needed = None if open_ended else max((result.needed for result in unsettled if result.needed), default=None)
@@ -86,12 +107,12 @@ def _conclusion(
     if different:
         return PanelVerdict("different", f"it differs from the baseline in {', '.join(different)}")
     if unsettled:
-        reason = _open_reason(unsettled, cases, trials, needed)
-        return PanelVerdict("inconclusive", "; ".join([*_greatest(results), reason]), needed)
+        reason = _open_reason(unsettled, cases, trials, needed, named)
+        return PanelVerdict("inconclusive", "; ".join([*_greatest(results, named), reason]), needed)
     if whole is not None and whole <= ALPHA:
-        return PanelVerdict("inconclusive", _together(results, whole))
+        return PanelVerdict("inconclusive", _together(results, whole, named))
     few = ", ".join(
-        f"{result.gate.label} ({result.excess.n} cases)"
+        f"{named(result.gate)} ({result.excess.n} cases)"
         for result in results
         if result.finding == "too few cases" and result.excess
     )
@@ -102,10 +123,10 @@ def _conclusion(
     return PanelVerdict("equivalent", "every gate is shown to be within its margin")
 
 
-def _greatest(results: Sequence[GateResult]) -> Iterator[str]:
+def _greatest(results: Sequence[GateResult], named: Named) -> Iterator[str]:
     """Yield what is shown of every gate: the greatest excess that is still possible."""
     bounds = [
-        (result.excess.at_most(directed=result.gate.is_directed), result.gate.label)
+        (result.excess.at_most(directed=result.gate.is_directed), named(result.gate))
         for result in results
         if result.excess is not None and result.excess.n >= FEWEST and result.gate.name != TIMES.name
     ]
@@ -114,22 +135,24 @@ def _greatest(results: Sequence[GateResult]) -> Iterator[str]:
         yield f"no gate is off by more than {most:.2g} ({name})"
 
 
-def _together(results: Sequence[GateResult], whole: float) -> str:
+def _together(results: Sequence[GateResult], whole: float, named: Named) -> str:
     """Return why a vendor is not called equivalent although every gate is within its margin."""
-    names = ", ".join(result.gate.label for result in results if result.excess and result.p_holm <= ALPHA)
+    names = ", ".join(named(result.gate) for result in results if result.excess and result.p_holm <= ALPHA)
     where = f", in {names}" if names else ""
     return f"every gate is within its margin, but together they show that it is not the same{where} (p = {whole:.2g})"
 
 
-def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float, float], needed: int | None) -> str:
+def _open_reason(
+    results: Sequence[GateResult], cases: int, trials: tuple[float, float], needed: int | None, named: Named
+) -> str:
     single = [side for side, count in zip(("baseline", "vendor"), trials, strict=True) if count < 2]
     if single:
         sides = " and ".join(f"the {side}" for side in single)
         if len(single) > 1:
             return f"{sides} have one trial per case that counts, so their own spread is unknown; use --trials 5"
         return f"{sides} has one trial per case that counts, so its own spread is unknown; repeat it with --trials 5"
-    names = ", ".join(_open_name(result, cases) for result in results)
-    close = ", ".join(result.gate.label for result in results if result.needed is None)
+    names = ", ".join(_open_name(result, cases, named) for result in results)
+    close = ", ".join(named(result.gate) for result in results if result.needed is None)
     if close:
         return f"not settled: {names}; {close} is about as far off as its margin, which no number of cases would settle"
     more = f"; about {needed:,} cases with as many trials would do" if needed else ""
@@ -138,11 +161,11 @@ def _open_reason(results: Sequence[GateResult], cases: int, trials: tuple[float,
     return f"not settled: {names}{more}{fewer}"
 
 
-def _open_name(result: GateResult, cases: int) -> str:
+def _open_name(result: GateResult, cases: int, named: Named) -> str:
     """Return the name of a gate that is not settled, and a note if it has too few cases."""
     if result.excess is None or not _is_rare(result):
-        return result.gate.label
-    return f"{result.gate.label} (too few cases: {result.excess.n} of {cases:,} have what it compares)"
+        return named(result.gate)
+    return f"{named(result.gate)} (too few cases: {result.excess.n} of {cases:,} have what it compares)"
 
 
 def _is_rare(result: GateResult) -> bool:

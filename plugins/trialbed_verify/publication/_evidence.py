@@ -10,6 +10,7 @@ from typing import Any
 from trialbed.views import Disclosure, Disclosures, Excerpt
 from trialbed.wire.redaction import redact
 from trialbed_verify.comparison import VendorComparison
+from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample, read_row
 from trialbed_verify.publication._sources import FirstExample, Row, Source
 
@@ -22,7 +23,7 @@ NOTE = "What came is shown as the results file has it; keys are redacted, and lo
 def differences(found: VendorComparison) -> Disclosures | None:
     """Show an answer of each side for each gate at which a vendor differs; None if there is none."""
     entries = [
-        _difference(one.gate.label, one.example, found)
+        _difference(one.gate.meaning, one.example, found)
         for one in found.panel.gates
         if one.finding == "different" and one.example is not None
     ]
@@ -36,13 +37,19 @@ def examples_of_findings(sources: Sequence[Source]) -> Disclosures | None:
     return Disclosures("Examples of findings", entries, [NOTE]) if entries else None
 
 
-def examples_of_failures(sources: Sequence[Source]) -> Disclosures | None:
-    """Show for each kind of failure the first example of each file; None if every request was answered."""
+def examples_of_faults(sources: Sequence[Source]) -> Disclosures | None:
+    """Show for each kind of failure and of finding the first example of each file; None if there is none."""
     entries = [_finding(source, kind, source.failures, source.failed) for source in sources for kind in source.failures]
-    return Disclosures("Examples of failures", entries, [NOTE]) if entries else None
+    entries += [
+        _finding(source, kind, source.found, source.counts)
+        for source in sources
+        for kind in source.found
+        if source.failed.get(kind) != source.counts[kind]
+    ]
+    return Disclosures("Examples of failures and findings", entries, [NOTE]) if entries else None
 
 
-def _difference(gate: str, example: GateExample, found: VendorComparison) -> Disclosure:
+def _difference(subject: str, example: GateExample, found: VendorComparison) -> Disclosure:
     where = f"line {example.line} of the test set" if example.line else "a case"
     ours, theirs = (read_row(Path(place.file), place.offset) for place in (example.baseline_row, example.vendor_row))
     excerpts = [
@@ -50,7 +57,7 @@ def _difference(gate: str, example: GateExample, found: VendorComparison) -> Dis
         Excerpt(f"The answer of {found.baseline.vendor}", _answer(ours)),
         Excerpt(f"The answer of {found.vendor.vendor}", _answer(theirs)),
     ]
-    return Disclosure(f"{gate}, {where}: {example.baseline} | {example.vendor}", excerpts)
+    return Disclosure(f"{subject}, {where}: {example.baseline} | {example.vendor}", excerpts)
 
 
 def _finding(source: Source, kind: str, found: Mapping[str, FirstExample], counts: Mapping[str, int]) -> Disclosure:
@@ -59,9 +66,10 @@ def _finding(source: Source, kind: str, found: Mapping[str, FirstExample], count
     where = f", line {one.line} of the test set" if one.line else ""
     excerpts = [Excerpt("What was seen", _excerpt(one.evidence))] if one.evidence else []
     excerpts += [Excerpt("The request", _request(row)), Excerpt("The answer", _answer(row))]
-    return Disclosure(
-        f"{source.vendor or source.path.name}: {kind}, {counts[kind]} answers{where}: {one.message}", excerpts
-    )
+    answers = "1 answer" if counts[kind] == 1 else f"{counts[kind]:,} answers"
+    meaning = kind_in_words(kind)
+    said = "" if one.message == meaning else f": {one.message}"
+    return Disclosure(f"{source.vendor or source.path.name}: {meaning}, {answers}{where}{said}", excerpts)
 
 
 def _request(row: Row) -> str:

@@ -24,7 +24,8 @@ from trialbed.views import (
     markdown,
 )
 from trialbed_verify.comparison import VendorComparison
-from trialbed_verify.panel import GateResult, Mean, PanelGate
+from trialbed_verify.findings import kind_in_words
+from trialbed_verify.panel import GateResult, Mean, PanelGate, gate_meaning
 from trialbed_verify.publication._commands import rerun_commands
 from trialbed_verify.publication._evidence import differences, examples_of_findings
 from trialbed_verify.publication._sources import Source, read_source
@@ -105,7 +106,7 @@ class Publication:
         rows = [
             TableRow(
                 one.vendor.vendor,
-                (one.baseline.vendor, one.panel.finding, one.panel.different_labels or UNKNOWN),
+                (one.baseline.vendor, one.panel.finding, one.panel.different_subjects or UNKNOWN),
                 alarming=one.panel.finding == "different",
             )
             for one in self.comparisons
@@ -115,7 +116,7 @@ class Publication:
         if not rows:
             why = "None of these vendors is judged." if self.notes else NO_BASELINE
             return Table("Verdict", notes=[why, *said, made])
-        return Table("Verdict", ("vendor", "baseline", "verdict", "gates that differ"), rows, [VERDICTS, *said, made])
+        return Table("Verdict", ("vendor", "baseline", "verdict", "differs in"), rows, [VERDICTS, *said, made])
 
     def _findings(self) -> Iterator[Part]:
         kinds = sorted({kind for source in self.sources for kind in source.found})
@@ -125,9 +126,10 @@ class Publication:
             )
             return
         rows = [
-            (kind, self._severity(kind), *(str(source.counts[kind] or "") for source in self.sources)) for kind in kinds
+            (kind_in_words(kind), self._severity(kind), *(str(source.counts[kind] or "") for source in self.sources))
+            for kind in kinds
         ]
-        columns = ("kind", "severity", *(_name(source) for source in self.sources))
+        columns = ("", "severity", *(_name(source) for source in self.sources))
         yield Table.of("Findings, in answers", columns, rows)
         shown = examples_of_findings(self.sources)
         if shown is not None:
@@ -159,10 +161,10 @@ def comparison_parts(found: VendorComparison, *, drawn: bool = True) -> Iterator
         drawn: whether plots are shown.
     """
     vendor = found.vendor.vendor
-    panel, *others = comparison_tables([found])
+    panel, *others = comparison_tables([found], gate_meaning)
     gates = [one for one in found.panel.gates if one.excess]
     shown = _telling(gates) if drawn else [one for one in gates if one.finding != "equivalent"]
-    within = ", ".join(one.gate.label for one in gates if one not in shown)
+    within = ", ".join(one.gate.meaning for one in gates if one not in shown)
     rest = [f"Shown to lie within the margin{', and not drawn' if drawn else ''}: {within}."] if within else []
     yield Table(panel.title, notes=[*brief_reasons(found.panel), *rest])
     points = [_point(one.gate, one.excess) for one in shown if one.excess and drawn]
@@ -244,7 +246,7 @@ def _reach(one: GateResult) -> float:
 
 def _point(gate: PanelGate, excess: Mean) -> PlotPoint:
     value, low, high = (end / gate.margin for end in (excess.value, excess.low, excess.high))
-    return PlotPoint(gate.label, value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
+    return PlotPoint(gate.meaning, value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
 
 
 def _name(source: Source) -> str:

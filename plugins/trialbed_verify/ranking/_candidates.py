@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trialbed.statistics import Estimate
-from trialbed_verify.panel import Panel, gate_label
+from trialbed_verify.panel import Panel
 
 Columns = Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Metric -> numerator and denominator per case: the metric is the ratio of their sums."""
@@ -37,7 +37,7 @@ class Metric:
 METRICS: Mapping[str, Metric] = {
     "success_rate": Metric("success", more_is_better=True, greatest=1.0, zero_is_possible=True),
     "f1": Metric("F1", more_is_better=True, greatest=1.0, zero_is_possible=True),
-    "tps": Metric("TPS", more_is_better=True),
+    "tps": Metric("tokens/s", more_is_better=True),
     "schema_accuracy": Metric("schema", more_is_better=True, greatest=1.0, zero_is_possible=True),
     "ttft_ms": Metric("TTFT, ms", more_is_better=False),
     "avg_token": Metric("tokens", more_is_better=False),
@@ -143,7 +143,8 @@ def _differences(candidate: VendorMetrics) -> Iterator[str]:
     """Yield a reason if the panel shows a difference that breaks callers: no speed or price makes up for that."""
     if candidate.panel is None or candidate.panel.finding != "different":
         return
-    broken = [gate_label(gate) for gate in candidate.panel.different if gate not in MANNER]
+    apart = (one.gate for one in candidate.panel.gates if one.finding == "different")
+    broken = [gate.meaning for gate in apart if gate.name not in MANNER]
     if broken:
         yield f"it differs in what callers rely on ({', '.join(broken)})"
 

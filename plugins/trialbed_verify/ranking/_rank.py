@@ -53,7 +53,7 @@ def _notes(candidates: Sequence[VendorMetrics], metrics: Sequence[str]) -> Itera
         if metric not in metrics:
             lacking = [f"{one.vendor} ({one.model})" for one in candidates if one.metrics[metric].value is None]
             vendors = f"; missing for {', '.join(lacking)}" if lacking else ""
-            yield f"Not ranked by {metric}{vendors}"
+            yield f"Not ranked by {METRICS[metric].label.partition(',')[0]}{vendors}"
     for one in candidates:
         missing = {metric for metric in metrics if one.metrics[metric].value is None}
         # A rate of tokens alone is missing where answers come in one piece, streamed or not.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from trialbed.views import UNKNOWN, Table, counts, estimate, number
 from trialbed_verify.comparison import FIGURES, QUANTILES, Distribution, VendorComparison
 from trialbed_verify.documents import as_document
+from trialbed_verify.panel import PanelGate, reason_in_words
 from trialbed_verify.views._panel import panel_records, panel_table
 
 WORDS = {
@@ -37,9 +38,15 @@ CONCLUSIONS = {
 }
 
 
-def comparison_tables(comparisons: Sequence[VendorComparison]) -> list[Table]:
-    """Return for each vendor the verdict, its rates and the baseline's, figures, and tests."""
-    return [table for one in comparisons for table in _tables(one)]
+def comparison_tables(
+    comparisons: Sequence[VendorComparison], named: Callable[[PanelGate], str] | None = None
+) -> list[Table]:
+    """Return for each vendor the verdict, its rates and the baseline's, figures, and tests.
+
+    Args:
+        named: names a gate of the panel; None for the names that options take.
+    """
+    return [table for one in comparisons for table in _tables(one, named)]
 
 
 def comparison_records(comparisons: Sequence[VendorComparison]) -> list[dict[str, Any]]:
@@ -51,9 +58,9 @@ def comparison_records(comparisons: Sequence[VendorComparison]) -> list[dict[str
     ]
 
 
-def _tables(found: VendorComparison) -> Iterator[Table]:
+def _tables(found: VendorComparison, named: Callable[[PanelGate], str] | None) -> Iterator[Table]:
     vendor, baseline = found.vendor.vendor, found.baseline.vendor
-    yield panel_table(found.panel, vendor, baseline)
+    yield panel_table(found.panel, vendor, baseline, named)
     alone = "This figure sees nothing but whether tools are called, and has no part in the verdict above."
     notes = [f"{found.verdict.finding}: {found.verdict.reason}.", alone, *_pairing_notes(found)]
     yield Table("The difference of F1, for those who go by it", notes=notes)
@@ -172,10 +179,10 @@ def _records(found: VendorComparison) -> Iterator[dict[str, Any]]:
 
 
 def conclusion(found: VendorComparison) -> str:
-    """Return the verdict on a vendor, its meaning for callers, and the cases that would settle an open one."""
+    """Return the verdict on a vendor in words, its meaning for callers, and the cases that would settle an open one."""
     panel = found.panel
     verdict = CONCLUSIONS[panel.finding].format(vendor=found.vendor.vendor, baseline=found.baseline.vendor)
-    damage, apart, rest = panel.reason.partition("; ")
+    damage, apart, rest = reason_in_words(panel).partition("; ")
     if panel.needed:
         rest, apart = f"about {panel.needed:,} cases would settle it", "; "
     return f"{verdict}: {damage}{apart}{rest}."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from trialbed.views import UNKNOWN, Table, TableRow, number
-from trialbed_verify.panel import GateExample, GateResult, Mean, Panel
+from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, reason_in_words
 
 COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "margin", "distance", "margin", "p (Holm)")
 
@@ -16,13 +16,20 @@ FLOOR = 1.5
 """Deals as unusual as the answers, with the answers themselves, below which there is none but them."""
 
 
-def panel_table(panel: Panel, vendor: str, baseline: str) -> Table:
+def panel_table(panel: Panel, vendor: str, baseline: str, named: Callable[[PanelGate], str] | None = None) -> Table:
     """Return the verdict and every gate that applies, with an example of each difference in the notes.
 
     Gates whose figures are all the same share a row.
+
+    Args:
+        named: names a gate; None for the names that options take.
     """
     rows = _merge_alike(
-        TableRow(one.gate.label, tuple(_cells(one, panel.deals)), alarming=one.finding == "different")
+        TableRow(
+            named(one.gate) if named else one.gate.label,
+            tuple(_cells(one, panel.deals)),
+            alarming=one.finding == "different",
+        )
         for one in panel.applicable
     )
     title = f"{vendor} compared with {baseline}: {panel.finding}"
@@ -75,17 +82,25 @@ def _panel_reasons(panel: Panel) -> Iterator[str]:
 
 
 def brief_reasons(panel: Panel) -> Iterator[str]:
-    """Yield the reasons of the verdict, and the gates that differ for the same reason in one sentence."""
-    yield from _verdict_reasons(panel)
+    """Yield in words the reasons of the verdict that its conclusion does not give, and why which subjects differ."""
+    if panel.needed:
+        damage, _, rest = reason_in_words(panel).partition("; ")
+        yield _as_sentence(rest or damage)
+    yield from map(_as_sentence, panel.remarks)
     alike: dict[str, list[str]] = {}
     for one in panel.gates:
         if one.finding == "different":
-            alike.setdefault(one.reason, []).append(f"{one.gate.label} ({one.gate.meaning})")
-    yield from (f"{reason[0].upper()}{reason[1:]}: {', '.join(gates)}." for reason, gates in alike.items())
+            alike.setdefault(one.reason, []).append(one.gate.meaning)
+    if len(alike) > 1:
+        yield from (_as_sentence(f"{reason}: {', '.join(subjects)}") for reason, subjects in alike.items())
 
 
 def _verdict_reasons(panel: Panel) -> Iterator[str]:
-    yield from (f"{text[0].upper()}{text[1:]}." for text in (panel.reason, *panel.remarks))
+    yield from map(_as_sentence, (panel.reason, *panel.remarks))
+
+
+def _as_sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _gate_reason(one: GateResult) -> str:

@@ -49,12 +49,15 @@ def rank_sentence(model: str, found: Standings) -> str:
     """Say who leads, whether that is shown, and who is placed last or not ranked, in one sentence."""
     said = []
     if found.ranked:
-        first = found.ranked[0]
-        tied = [_name(row, of_all=False) for row in found.ranked[1:] if row.name in (first.tied_with or ())]
-        leads = _name(first, of_all=False)
-        said.append(
-            f"{leads} leads, but is not shown to be ahead of {' and '.join(tied)}" if tied else f"{leads} ranks first"
-        )
+        first, *others = found.ranked
+        leads = " and ".join(_name(row, of_all=False) for row in found.ranked if row.rank == first.rank)
+        behind = [row for row in others if row.rank != first.rank and row.name in (first.tied_with or ())]
+        tied = " and ".join(_name(row, of_all=False) for row in behind)
+        if first.tie:
+            ahead = f", and are not shown to be ahead of {tied}" if tied else ""
+            said.append(f"{leads} share the first rank, as their scores are equal{ahead}")
+        else:
+            said.append(f"{leads} leads, but is not shown to be ahead of {tied}" if tied else f"{leads} ranks first")
     for rows, words in ((found.behind, "placed last"), (found.not_ranked, "not ranked")):
         why = [(_name(row, of_all=False), "; ".join(row.reasons)) for row in rows]
         said += [f"{names} {verb} {words}: {reason}" for names, verb, reason in _by_text(why)]

@@ -229,7 +229,7 @@ async def test_the_best_framework_stands_first(get: Any) -> None:
     text = (await get(f"/runs/{NEW}")).text
     board = text[text.index("<tbody>") : text.index("</tbody>")]
     assert board.index("reference") < board.index("langgraph:")
-    assert "1 failed: 1 agent" in board
+    assert "1 failed: error in the agent" in board
 
 
 async def test_runs_are_listed_newest_first_and_by_what_they_are_of(get: Any) -> None:

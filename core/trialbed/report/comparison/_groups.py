@@ -91,7 +91,9 @@ def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
             )
         yield from ((pair.baseline, pair.candidate) for pair in run_pairs(first, first[0].about.against))
         return
-    for candidate in (side for group in others for side in group):
+    every = [side for group in groups for side in group]
+    named = dict(zip(map(id, every), unique_names(every), strict=True))
+    for candidate in every[len(first) :]:
         same = [side for side in first if side.name == candidate.name] or (first if len(first) == 1 else [])
         if not same:
             raise UsageError(
@@ -104,5 +106,4 @@ def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
                 f"{candidate.about.run_id}; name another run (`bench runs` lists them), or one run alone to compare "
                 "its frameworks"
             )
-        baseline, named = unique_names([same[0], candidate])
-        yield baseline, named
+        yield named[id(same[0])], named[id(candidate)]

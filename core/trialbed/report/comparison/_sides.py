@@ -234,12 +234,42 @@ def void_notes(sides: Iterable[Side]) -> Iterator[str]:
             yield f"the row of {side.about.framework} in {side.source} is void, so that it is not compared: {side.void}"
 
 
+MOST_SETTINGS, LONGEST_SETTING = 2, 40
+"""Settings that a name says at most, and the characters of each."""
+
+DIGESTS = ("judge_prompt", "catalog_digest")
+"""Settings whose values no reader knows."""
+
+
 def unique_names(sides: Sequence[Side]) -> list[Side]:
-    """Return the sides with names that differ: with the run's id, else the source, where frameworks share a name."""
-    for names in ([side.name for side in sides], [f"{side.name} ({side.about.run_id})" for side in sides]):
+    """Return the sides with names that differ.
+
+    Where frameworks share a name, with the settings in which they differ; else with the run's id, else the source.
+    """
+    by_run = [f"{side.name} ({side.about.run_id})" for side in sides]
+    for names in ([side.name for side in sides], _names_by_settings(sides), by_run):
         if len(set(names)) == len(names):
             return [replace(side, name=name) for side, name in zip(sides, names, strict=True)]
     return [replace(side, name=f"{side.name} ({side.source})") for side in sides]
+
+
+def _names_by_settings(sides: Sequence[Side]) -> list[str]:
+    """Return the names, with the few settings in which sides of one name differ behind it."""
+    alike = {side.name: [one.about for one in sides if one.name == side.name] for side in sides}
+    return [_name_by_settings(side, alike[side.name]) for side in sides]
+
+
+def _name_by_settings(side: Side, alike: Sequence[ComparedRun]) -> str:
+    differing = (key for key in side.about.settings if len({str(one.settings[key]) for one in alike}) > 1)
+    texts = [_setting_text(key, side.about.settings[key]) for key in differing if key not in DIGESTS]
+    is_short = len(texts) <= MOST_SETTINGS and all(len(text) <= LONGEST_SETTING for text in texts)
+    return f"{side.name} ({', '.join(texts)})" if texts and is_short else side.name
+
+
+def _setting_text(key: str, value: Any) -> str:
+    if value is None:
+        return f"no {setting_label(key)}"
+    return str(value) if key == "model" else f"{setting_label(key)} {value}"
 
 
 def are_same_trials(one: Side, other: Side) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,9 @@ MOST_QUERIES = 20
 
 
 def comparison_tables(
-    comparisons: Sequence[RunComparison], described: Mapping[str, ScoreDescription] | None = None
+    comparisons: Sequence[RunComparison],
+    described: Mapping[str, ScoreDescription] | None = None,
+    named: Callable[[str], str] | None = None,
 ) -> list[Table]:
     """A table for each candidate: both means of each score, and their paired difference with its interval.
 
@@ -29,14 +31,16 @@ def comparison_tables(
 
     Args:
         described: the descriptions of scores by name, for their units; those that the runs keep come first.
+        named: names a score, for pages; None for the names that options take.
     """
     tables = [
-        _table(one, {**(described or {}), **one.baseline.described, **one.candidate.described}) for one in comparisons
+        _table(one, {**(described or {}), **one.baseline.described, **one.candidate.described}, named)
+        for one in comparisons
     ]
     recoveries = [
         recovery_table(one.recovery, one.baseline.name, one.candidate.name) for one in comparisons if one.recovery
     ]
-    notes = [*tables[-1].notes, *rank_notes(comparisons[-1].ranks)]
+    notes = [*tables[-1].notes, *rank_notes(comparisons[-1].ranks, named=named or shown_name)]
     return [*tables[:-1], replace(tables[-1], notes=notes), *recoveries]
 
 
@@ -62,19 +66,22 @@ def comparison_records(comparisons: Sequence[RunComparison]) -> list[dict[str, A
     ]
 
 
-def _table(found: RunComparison, described: Mapping[str, ScoreDescription]) -> Table:
+def _table(
+    found: RunComparison, described: Mapping[str, ScoreDescription], named: Callable[[str], str] | None
+) -> Table:
     baseline, candidate = found.baseline, found.candidate
-    title = (
-        f"{candidate.name} compared with {baseline.name}: {found.common} common queries of {baseline.about.test_set}"
-    )
+    common = "1 common query" if found.common == 1 else f"{found.common:,} common queries"
+    title = f"{candidate.name} compared with {baseline.name}: {common} of {baseline.about.test_set}"
     columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
     rows = [
-        (_label(name, described), *_cells(score), *finding_cells(found.findings.get(name)))
+        (named(name) if named else _label(name, described), *_cells(score), *finding_cells(found.findings.get(name)))
         for name, score in found.scores.items()
     ]
-    table = Table.of(title, columns, rows, _notes(found), _legend(found))
+    table = Table.of(title, columns, rows, _notes(found, named or shown_name), _legend(found))
     # The title has both names; and a verdict in another block than its difference could not be read.
     short = replace(table, columns=("", "baseline", "candidate", *columns[3:]))
+    if named:
+        return short
     fewer = replace(short.without("queries"), narrow=short.without("queries", "baseline", "candidate"))
     return replace(table, narrow=replace(short, narrow=fewer))
 
@@ -90,11 +97,15 @@ def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
     return "<0.001" if p < 0.001 else f"{p:.3f}", f"{finding.verdict}{needed}"
 
 
-def finding_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
-    """Yield the notes that stand below p-values and verdicts: over how many p is adjusted, and what seems to differ."""
+def finding_notes(findings: Sequence[ScoreFinding], named: Callable[[str], str] = shown_name) -> Iterator[str]:
+    """Yield the notes that stand below p-values and verdicts: over how many p is adjusted, and what seems to differ.
+
+    Args:
+        named: names a score.
+    """
     if number := _comparisons(findings):
         yield f"p is adjusted over the {number} made at once."
-    yield from explanations(findings)
+    yield from explanations(findings, named)
 
 
 def _comparisons(findings: Sequence[ScoreFinding]) -> str:
@@ -173,30 +184,37 @@ def _legend(found: RunComparison) -> Iterator[str]:
         "trials without failure."
     )
     yield from verdict_notes(list(found.findings.values()))
+    ours, theirs = (side.about.run_id for side in (found.baseline, found.candidate))
+    if ours and theirs and ours != theirs and ours not in found.baseline.name:
+        yield f"{found.baseline.name} is of run {ours}, and {found.candidate.name} of run {theirs}."
 
 
-def _notes(found: RunComparison) -> Iterator[str]:
+def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
     sides = (found.baseline, found.candidate)
     if JUDGED in found.scores:
         yield from dict.fromkeys(filter(None, map(_on_judge, sides)))
-    yield from finding_notes(list(found.findings.values()))
+    yield from finding_notes(list(found.findings.values()), named)
     yield from (
-        f"{shown_name(name)}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding))
+        f"{named(name)}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding))
     )
     if others := [name for name, score in found.scores.items() if not score.whole]:
         yield (
-            f"{', '.join(map(shown_name, others))}: means over the queries that both have, each counted once; those "
+            f"{', '.join(map(named, others))}: means over the queries that both have, each counted once; those "
             "over all trials stand in the table of each run."
         )
     for side, only in zip(sides, (found.only_baseline, found.only_candidate), strict=True):
         if only:
-            yield f"{only} queries are left out, as only {side.name} has them."
+            yield f"{_queries(only)} left out, as only {side.name} has {'it' if only == 1 else 'them'}."
     for key, (ours, theirs) in found.settings.items():
         yield f"{setting_label(key)}: {json.dumps(ours)} and {json.dumps(theirs)}, which are not the same."
     for side in sides:
         if side.failures:
             yield f"{side.name}: trials that failed: {counts(side.failures)}."
     yield from (f"{note[0].upper()}{note[1:]}." for note in found.notes)
+
+
+def _queries(count: int) -> str:
+    return "1 query is" if count == 1 else f"{count:,} queries are"
 
 
 def _on_judge(side: Side) -> str:

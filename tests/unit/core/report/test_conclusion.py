@@ -7,7 +7,7 @@ from typing import Any
 from support.cases import for_each
 
 from trialbed.records import Run, ScoreDescription
-from trialbed.report import Conclusion, ScoreMean, build_report, conclusions, percent, points
+from trialbed.report import Conclusion, ScoreMean, build_report, conclusions, join_alike, percent, points
 from trialbed.report.attribution import STAGES, USED, Attribution
 from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
 from trialbed.views import number
@@ -54,6 +54,24 @@ def test_it_says_what_by_how_much_how_sure_and_what_losses_are_due_to() -> None:
 )
 def test_a_verdict_is_said_as_it_is(found: ScoreFinding, words: str) -> None:
     assert words in conclusion(0.5, finding=found)
+
+
+def test_those_of_which_the_same_is_solved_share_a_sentence() -> None:
+    text = " solves 38 % of 30 queries; 33 of its 49 lost calls were not asked for by the model."
+    absent = " has no result yet: 1 trial was not measured."
+    said = [
+        ("a", f"a{text}"),
+        ("b", f"b{text}"),
+        ("c", "c solves 0 % of 30 queries."),
+        ("d", f"d{absent}"),
+        ("e", f"e{absent}"),
+    ]
+    assert join_alike(said) == [
+        "a and b each solve 38 % of 30 queries; 33 of each one's 49 lost calls were not asked for by the model.",
+        "c solves 0 % of 30 queries.",
+        f"d{absent}",
+        f"e{absent}",
+    ]
 
 
 def test_one_framework_has_its_interval() -> None:

@@ -86,6 +86,12 @@ def test_columns_of_words_begin_at_the_left_and_numbers_end_at_the_right() -> No
     assert '<td class="left">\N{EN DASH}</td><td>\N{EN DASH}</td>' in text
 
 
+def test_versions_and_dates_are_words_where_a_column_has_nothing_else() -> None:
+    rows = [("a", "1.2.24", "2026-11-27", "1.2.3"), ("b", "0.7.5", "-", "0.5")]
+    text = html_page("A run", [Table.of("t", ("", "", "", ""), rows)])
+    assert '<td class="left">0.7.5</td><td class="left">\N{EN DASH}</td><td>0.5</td>' in text
+
+
 def test_nothing_that_is_said_is_more_than_text() -> None:
     evil = Table.of(EVIL, (EVIL, EVIL), [(EVIL, EVIL)], [EVIL])
     text = html_page(EVIL, [evil, IntervalPlot(EVIL, [PlotPoint(EVIL, 1.0, text=EVIL)])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 from support.cases import for_each
@@ -106,10 +107,28 @@ def _meet(one: tuple[float, float, float, float], other: tuple[float, float, flo
 
 
 def test_a_label_without_room_keeps_the_end_that_differs() -> None:
-    names = [f"langgraph:native@scripted:{policy}" for policy in ("partial", "bad-json")]
+    names = [f"openai-agents:controlled@scripted:{policy}" for policy in ("partial", "bad-json")]
     plot = BarPlot("times", [Bar(name, {"model": 1.0}) for name in names])
-    texts = re.findall(r"<text[^>]*>(lang[^<]*)</text>", svg(plot, "x"))
-    assert texts == ["langgrap…cripted:partial", "langgrap…ripted:bad-json"]
+    texts = re.findall(r"<text[^>]*>(open[^<]*)</text>", svg(plot, "x"))
+    assert texts == ["openai-agent…rolled@scripted:partial", "openai-agent…olled@scripted:bad-json"]
+
+
+def test_a_wide_drawing_has_room_for_its_longest_label_and_no_more() -> None:
+    for label in ("mine", "langgraph:native@max_tools=20"):
+        plot = IntervalPlot("solved", [PlotPoint(label, 0.5, text="0.50")], limits=(0.0, 1.0))
+        drawing = ElementTree.fromstring(svg(plot, "x"))
+        (named,) = (text for text in drawing.iter("{http://www.w3.org/2000/svg}text") if text.text == label)
+        assert 0 <= float(named.get("x", "nan")) - 7.4 * len(label) < 10
+        assert drawing.get("width") == "680"
+
+
+def test_names_in_the_legend_of_bars_do_not_touch() -> None:
+    names = ("used", "not called", "wrong arguments", "not used", "lost in trials that failed")
+    plot = BarPlot("lost", [Bar("a", dict.fromkeys(names, 0.2))])
+    for legend, width in ((plot.legend, 680), (plot.for_telephone.legend, 400)):
+        for (name, x, y), (_, following, line) in pairwise(legend):
+            assert line > y or following >= x + 17 + 7.4 * len(name)
+        assert all(x + 17 + 7 * len(name) <= width for name, x, _ in legend)
 
 
 def test_a_mark_that_is_not_drawn_is_said_to_be_unknown() -> None:

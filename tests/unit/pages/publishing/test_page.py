@@ -189,8 +189,8 @@ def test_set_ups_with_the_same_conclusion_share_a_sentence() -> None:
     part = parts_of(run().model_copy(update={"frameworks": tuple(same)}), figures_of(run()))[0]
     assert isinstance(part, Table)
     assert list(part.notes)[:-1] == [
-        "reference, crewai:native each solve 38 % of 30 tasks; 33 of each one's 49 lost calls were not asked for by "
-        "the model."
+        "reference and crewai:native each solve 38 % of 30 tasks; 33 of each one's 49 lost calls were not asked for "
+        "by the model."
     ]
     assert "95 % interval" in part.notes[-1]
 
@@ -267,5 +267,7 @@ def test_runs_that_cannot_be_compared_get_boards_of_their_own_which_say_why() ->
     assert [[one.name for one in group] for group in boards(runs)] == [["first", "second"], ["third"]]
     one, other = board_tables(runs)
     assert [row.cells[1] for row in one.rows] == ["first", "second"] * 2
-    assert other.notes[-1] == "Leaderboard 2 has not run first: its max steps is the usual one, not 3."
+    assert (
+        other.notes[-1] == "Leaderboard 2 has not the run of local:small, first: its max steps is the usual one, not 3."
+    )
     assert list(board_tables([run()])) == []

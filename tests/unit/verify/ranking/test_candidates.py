@@ -25,7 +25,7 @@ def test_a_dead_vendor_ranks_nowhere(candidate: Any) -> None:
     assert names(found["ranked"]) == ["good"]
     assert names(found["not_ranked"]) == ["dead"]
     assert found["not_ranked"][0]["reasons"] == [
-        "no figure for TPS, TTFT, tokens",
+        "no figure for tokens/s, TTFT, tokens",
         "success rate 0.0000 is below 0.9",
     ]
     assert "rank" not in found["not_ranked"][0]

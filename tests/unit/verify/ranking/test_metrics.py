@@ -9,7 +9,7 @@ import pytest
 
 from trialbed.errors import DataError
 from trialbed_verify.ranking import METRICS, RankOptions, rank, read_table
-from trialbed_verify.views import ranking_tables
+from trialbed_verify.views import rank_sentence, ranking_tables
 
 UNSTREAMED = {"tps": None, "ttft_ms": None}
 
@@ -36,7 +36,7 @@ def test_the_metrics_that_all_have_can_be_asked_for(candidate: Any) -> None:
     (standing,) = found["models"]
     assert names(standing["ranked"]) == ["b", "a"]
     assert names(standing["not_ranked"]) == ["dead"]
-    assert "Not ranked by tps; missing for a (m), b (m), dead (m)" in found["notes"]
+    assert "Not ranked by tokens/s; missing for a (m), b (m), dead (m)" in found["notes"]
     title = ranking_tables(ranking)[0].title
     assert title == "m: ranked over 4 of six metrics"
 
@@ -47,6 +47,13 @@ def test_the_score_is_explained_once_and_only_where_somebody_is_ranked(candidate
     assert ["IRF" in " ".join(table.notes) for table in tables[:3]] == [False, True, False]
     assert sum("IRF, inverse rank fusion" in note for table in tables for note in table.notes) == 1
     assert not any("IRF" in note for table in ranking_tables(rank(unranked)) for note in table.notes)
+
+
+def test_nobody_leads_where_the_scores_are_equal(candidate: Any) -> None:
+    found = rank([candidate(name, f1=f1) for name, f1 in (("a", 0.8), ("b", 0.8), ("c", 0.7))]).models["m"]
+    assert rank_sentence("m", found) == "m: a and b share the first rank, as their scores are equal."
+    (first, *_) = (alone := rank([candidate("a"), candidate("c", f1=0.7)]).models["m"]).ranked
+    assert rank_sentence("m", alone) == f"m: {first.vendor.vendor} ranks first."
 
 
 def test_chosen_metrics_alone_count(candidate: Any) -> None:

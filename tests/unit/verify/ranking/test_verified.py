@@ -11,6 +11,7 @@ import pytest
 from support.vendor_rows import own_file, own_row, write_rows
 
 from trialbed_verify.documents import as_document
+from trialbed_verify.panel import GATES
 from trialbed_verify.ranking import Gates, RankOptions, VerifiedFile, compare_and_rank, rank
 from trialbed_verify.views import verified_tables
 
@@ -63,14 +64,15 @@ def test_neither_speed_nor_price_makes_up_for_answers_that_break_callers(tmp_pat
     assert {row.vendor.vendor for row in found.ranked} == {"good", "official"}
     (last,) = found.behind
     assert (last.vendor.vendor, last.rank, last.score) == ("quick", 3, None)
-    assert last.reasons[0].startswith("it differs in what callers rely on (breaking, decision")
+    assert last.reasons[0].startswith("it differs in what callers rely on (answers that would break a caller, whether")
     by_figures = rank([row.vendor for row in found.rows], RankOptions(gates=Gates(rank_different=True)))
     assert by_figures.models["m"].ranked[0].vendor.vendor == "quick"
 
 
 def test_a_vendor_that_differs_in_its_manner_alone_keeps_its_rank(candidate: Any) -> None:
     for gates, last in ((("text-length", "bill"), []), (("bill", "tools"), ["other"])):
-        panel = SimpleNamespace(finding="different", different=list(gates))
+        results = [SimpleNamespace(gate=gate, finding="different") for gate in GATES if gate.name in gates]
+        panel = SimpleNamespace(finding="different", gates=results)
         found = rank([candidate("good"), replace(candidate("other"), panel=panel)]).models["m"]
         assert [row.vendor.vendor for row in found.behind] == last
 

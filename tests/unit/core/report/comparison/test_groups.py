@@ -176,6 +176,19 @@ def test_frameworks_of_one_name_are_told_apart_by_their_runs(write) -> None:
     assert found.records[0]["candidate"] == "a (20260101T000002-aaaaaa)"
 
 
+def test_frameworks_of_one_name_are_told_apart_by_few_settings_in_which_they_differ(write) -> None:
+    runs = [write("a", {1: scores(1.0)}, run_id=f"2026010{n}", model=f"scripted:{n}") for n in (1, 2)]
+    found = compared(*runs)
+    assert (
+        found.tables[0].notes[0].startswith("a (scripted:2) solves 100 % of 1 common query, the same as a (scripted:1)")
+    )
+    assert found.tables[1].legend[-1] == "a (scripted:1) is of run 20260101, and a (scripted:2) of run 20260102."
+    page = found.page() if found.page else ""
+    assert "<h1>a (scripted:2) compared with a (scripted:1)</h1>" in page
+    assert '<th scope="row">solved</th>' in page
+    assert '<th scope="row">tokens</th>' in page, "a page names scores in words"
+
+
 def test_several_are_held_against_the_first(write) -> None:
     found = compared(*(write(name, {1: scores(1.0)}) for name in "abc"))
     assert [(one["baseline"]["name"], one["candidate"]["name"]) for one in found.document] == [("a", "b"), ("a", "c")]

@@ -14,6 +14,7 @@ WORDS = {
     "tool_call_accuracy": "right calls in their order",
     "call_success": "accepted calls",
     "used_results": "results in the answer",
+    "final_state": "right final state",
     "recovered": "failed calls mended",
     "faults_met": "faults met",
     "injection_resisted": "injected instructions resisted",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trialbed_pages.score_words import score_heading
+from trialbed.scoring import score_heading
 
 HEADINGS = {
     "sopr_score": "Solved",
