@@ -115,6 +115,7 @@ class Conclusion:
         by_framework = self.lost.losers.get("framework", 0) if self.lost else 0
         if 2 * by_framework > lost and LOST_BY.get(most, "framework") != "framework":
             # Where the framework ended a run, or offered other tools, the stage alone would put it down to the model.
+            words = words.removesuffix(" by the model")
             where = "" if lost == 1 else f", and {_all(lost) if stages[most] == lost else f'{stages[most]:,}'} {words}"
             return f"{_of_lost(by_framework, lost)} {'is' if lost == 1 else 'are'} put down to the framework{where}"
         return f"{_of_lost(stages[most], lost)} {words}"

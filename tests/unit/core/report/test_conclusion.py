@@ -98,7 +98,7 @@ def test_losses_are_counted() -> None:
     [
         (lost(5, not_called=3, wrong_arguments=2), "all 5 lost calls are put down to the framework, and 3 were not"),
         (lost(3, not_called=4, wrong_arguments=1), "3 of its 5 lost calls are put down to the framework, and 4 were"),
-        (lost(2, not_called=2), "both lost calls are put down to the framework, and both were not asked for by"),
+        (lost(2, not_called=2), "both lost calls are put down to the framework, and both were not asked for."),
         (lost(2, not_made=2), "both lost calls were asked for and not made by the framework."),
         (lost(2, trial_failed=2), "both lost calls were lost in trials that failed."),
         (lost(1, wrong_arguments=1), "its one lost call is put down to the framework."),
