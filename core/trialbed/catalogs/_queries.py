@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, overload
 
-from trialbed.records import Query
+from trialbed.records import Query, QueryIds
 
 QueryId = int | str
 
@@ -32,19 +33,19 @@ class StoredQueries(Sequence[Query]):
         places: Sequence[int] | None = None,
     ) -> None:
         self._read = read
-        self._every = ids
+        self._every = QueryIds(ids)
         self._expecting = expecting
-        self._places = range(len(ids)) if places is None else places
+        self._places = range(len(self._every)) if places is None else places
         self._at_hand = lru_cache(AT_HAND)(read)
 
     @property
-    def ids(self) -> Sequence[QueryId]:
+    def ids(self) -> QueryIds:
         """The ids, for which no query is read."""
-        return [self._every[place] for place in self._places]
+        return self._every if self._places == range(len(self._every)) else self._every.at(self._places)
 
     def at(self, places: Iterable[int]) -> StoredQueries:
         """Some of these, by their places among them."""
-        return self._of([self._places[place] for place in places])
+        return self._of(array("L", (self._places[place] for place in places)))
 
     def expecting(self) -> Iterator[Query]:
         """Read those that expect more than calls, facts and a state, one after the other."""
@@ -80,27 +81,25 @@ class _ById(Mapping[QueryId, Query]):
         self._queries = queries
 
     @cached_property
-    def _places(self) -> dict[QueryId, int]:
-        return {query_id: place for place, query_id in enumerate(self._queries.ids)}
+    def _ids(self) -> QueryIds:
+        return self._queries.ids
 
     def __getitem__(self, query_id: QueryId) -> Query:
-        return self._queries[self._places[query_id]]
+        return self._queries[self._ids.places[query_id]]
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self._places
+        return query_id in self._ids.places
 
     def __iter__(self) -> Iterator[QueryId]:
-        return iter(self._places)
+        return iter(self._ids)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._queries)
 
 
-def ids_of(queries: Sequence[Query]) -> tuple[QueryId, ...]:
+def ids_of(queries: Sequence[Query]) -> QueryIds:
     """Return the ids of queries; those that are stored are not read for it."""
-    if isinstance(queries, StoredQueries):
-        return tuple(queries.ids)
-    return tuple(query.query_id for query in queries)
+    return queries.ids if isinstance(queries, StoredQueries) else QueryIds(query.query_id for query in queries)
 
 
 def pick_queries(queries: Sequence[Query], places: Iterable[int]) -> Sequence[Query]:
@@ -126,9 +125,9 @@ def queries_by_id(queries: Sequence[Query], ids: Iterable[QueryId] | None = None
     Raises:
         KeyError: an id is of none of them.
     """
-    if ids is not None:
-        places = {query_id: place for place, query_id in enumerate(ids_of(queries))}
-        queries = pick_queries(queries, (places[query_id] for query_id in ids))
+    known = ids_of(queries)
+    if ids is not None and ids != known:
+        queries = pick_queries(queries, map(known.places.__getitem__, ids))
     if isinstance(queries, StoredQueries):
         return _ById(queries)
     return {query.query_id: query for query in queries}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from trialbed.records import ToolSpec
+from trialbed.records import QueryIds, ToolSpec
 
 QueryId = int | str
 
@@ -60,10 +60,9 @@ class RunTools:
         query_ids: in the order in which trials begin.
     """
 
-    def __init__(self, choose: ChoosePart, query_ids: Sequence[QueryId]) -> None:
+    def __init__(self, choose: ChoosePart, query_ids: Iterable[QueryId]) -> None:
         self._choose = choose
-        self._ids = query_ids
-        self._places = {query_id: place for place, query_id in enumerate(query_ids)}
+        self._ids = QueryIds(query_ids)
         self._parts: dict[int, Part] = {}
         self._held: Counter[int] = Counter()
         self._reading = asyncio.Lock()
@@ -114,7 +113,7 @@ class RunTools:
 
     def part_of(self, query_id: QueryId) -> int:
         """Return the number of the part that a query is in."""
-        return self._places[query_id] // AT_ONCE
+        return self._ids.places[query_id] // AT_ONCE
 
     def _let_go(self) -> None:
         idle = [number for number in self._parts if not self._held[number]]

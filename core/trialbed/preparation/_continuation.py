@@ -67,7 +67,7 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
     fewer = [framework for framework in there.frameworks if framework not in here.frameworks]
     if fewer:
         return f"it has the framework {', '.join(fewer)} too; name it as well"
-    missing = len(set(there.query_ids) - set(here.query_ids))
+    missing = sum(query_id not in here.query_ids for query_id in there.query_ids)
     if missing:
         return f"it has {missing} queries that are not chosen here"
     if there.repeat > here.repeat:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from trialbed.preparation._options import RunOptions
 from trialbed.preparation._trials import DueTrials, count_trials, trial_key, trial_number
 from trialbed.records import RunConfig, TrialStatus
 from trialbed.store import AttemptSummary, counted_attempts
 
-STATUSES: tuple[TrialStatus | None, ...] = (None, "answered", "failed", "not measured")
-"""The end of the first attempt of a trial, by its number; None where there is none."""
 
-ANSWERED = STATUSES.index("answered")
+class _End(NamedTuple):
+    """How the first attempt of a trial ended: very many trials share few of these."""
+
+    status: TrialStatus
+    attempt: int
+    digest: str
 
 
 class TrialEnds:
@@ -29,15 +33,14 @@ class TrialEnds:
 
     def __init__(self, config: RunConfig, attempts: Iterable[AttemptSummary]) -> None:
         self._config = config
-        self._digests: dict[str, int] = {}
-        self._first: tuple[bytearray, array[int], array[int]] | None = None  # status, number of attempt, digest
+        self._ends: dict[_End | None, int] = {None: 0}
+        self._first: array[int] | None = None  # the number of each trial's end
         self._further: dict[int, list[AttemptSummary]] = {}
         self.measured: set[str] = set()
         self.current: set[str] = set()
-        queries = {query_id: place for place, query_id in enumerate(config.query_ids)}
         for attempt in attempts:
             self._note_code(attempt)
-            number = trial_number(config, attempt.key, queries)
+            number = trial_number(config, attempt.key)
             if number is not None:
                 self._add(number, attempt)
 
@@ -50,15 +53,12 @@ class TrialEnds:
 
     def _add(self, number: int, attempt: AttemptSummary) -> None:
         if self._first is None:
-            count = count_trials(self._config)
-            self._first = bytearray(count), array("i", [0]) * count, array("i", [0]) * count
-        statuses, attempts, digests = self._first
-        if statuses[number]:
+            self._first = array("I", [0]) * count_trials(self._config)
+        if self._first[number]:
             self._further.setdefault(number, []).append(attempt)
             return
-        statuses[number] = STATUSES.index(attempt.status)
-        attempts[number] = attempt.attempt
-        digests[number] = self._digests.setdefault(attempt.adapter_digest, len(self._digests))
+        end = _End(attempt.status, attempt.attempt, attempt.adapter_digest)
+        self._first[number] = self._ends.setdefault(end, len(self._ends))
 
     def due(self, options: RunOptions) -> DueTrials:
         """Return the trials that are due, in the order in which they run, each with the number of its next attempt.
@@ -69,19 +69,20 @@ class TrialEnds:
         count = count_trials(self._config)
         if self._first is None:
             return DueTrials(self._config, range(count), {})
-        statuses, attempts, _ = self._first
-        numbers, following = array("Q"), {}
-        for number in range(count):
-            if not statuses[number]:
+        ends, numbers, following = list(self._ends), array("I"), {}
+        for number, place in enumerate(self._first):
+            end = ends[place]
+            if end is None:
                 numbers.append(number)
-            elif (statuses[number] != ANSWERED or number in self._further) and self._is_due_again(number, options):
+            elif (end.status != "answered" or number in self._further) and self._is_due_again(number, end, options):
                 numbers.append(number)
                 later = (attempt.attempt for attempt in self._further.get(number, ()))
-                following[number] = max([attempts[number], *later]) + 1
+                following[number] = max([end.attempt, *later]) + 1
         return DueTrials(self._config, numbers, following)
 
-    def _is_due_again(self, number: int, options: RunOptions) -> bool:
-        own = self._attempts(number)
+    def _is_due_again(self, number: int, end: _End, options: RunOptions) -> bool:
+        first = AttemptSummary(trial_key(self._config, number), end.attempt, end.status, end.digest)
+        own = [first, *self._further.get(number, ())]
         if all(attempt.status == "not measured" for attempt in own):
             return True
         if not options.retry_failed:
@@ -89,11 +90,3 @@ class TrialEnds:
         digest = self._config.adapter_digests.get(own[0].key.framework, "")
         answered = any(attempt.status == "answered" and attempt.adapter_digest == digest for attempt in own)
         return counted_attempts(own)[0].status == "failed" and not answered
-
-    def _attempts(self, number: int) -> Sequence[AttemptSummary]:
-        """The attempts of a trial that has some."""
-        assert self._first is not None  # noqa: S101 - there are attempts
-        statuses, attempts, digests = self._first
-        key, digest, status = trial_key(self._config, number), list(self._digests)[digests[number]], statuses[number]
-        first = AttemptSummary(key, attempts[number], STATUSES[status] or "not measured", digest)
-        return [first, *self._further.get(number, ())]

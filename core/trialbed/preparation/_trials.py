@@ -47,13 +47,9 @@ def trial_key(config: RunConfig, number: int) -> TrialKey:
     return TrialKey(framework=framework, query_id=config.query_ids[query], repeat=repeat)
 
 
-def trial_number(config: RunConfig, key: TrialKey, queries: Mapping[int | str, int]) -> int | None:
-    """Return the place of a trial among ``trial_keys``; None where the run has no such trial.
-
-    Args:
-        queries: the place of each of the run's queries.
-    """
-    own, query = len(config.frameworks), queries.get(key.query_id)
+def trial_number(config: RunConfig, key: TrialKey) -> int | None:
+    """Return the place of a trial among ``trial_keys``; None where the run has no such trial."""
+    own, query = len(config.frameworks), config.query_ids.places.get(key.query_id)
     if query is None or key.framework not in config.frameworks or key.repeat >= config.repeat:
         return None
     turn = (config.frameworks.index(key.framework) - query - key.repeat) % own

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._helpers import HelperUse
 from trialbed.records._models import COMMON_NAME, Limits
 from trialbed.records._prices import Prices
+from trialbed.records._query_ids import IN_SHORT, QueryIds
 from trialbed.records._scores import ScoreDescription
 from trialbed.settings import MARGIN, IdentitySettings
 
@@ -121,7 +122,7 @@ class RunConfig(Record, IdentitySettings):
     dataset_digest: str
     catalog_digest: str | None = None
     catalog_apis: int | None = None
-    query_ids: tuple[int | str, ...]
+    query_ids: QueryIds
     trialbed_version: str
     code_digest: str | None = None
     model_identity: str = ""
@@ -246,6 +247,10 @@ class Run(Record):
         """The prices of the model of a framework's trials; None where they are not known."""
         model = self.config.of(framework).model
         return self.prices if model == self.config.model else self.model_prices.get(model)
+
+    def in_short(self, mode: Literal["json", "python"] = "python", exclude: Collection[str] = ()) -> dict[str, Json]:
+        """Return the fields as ``model_dump`` does, but many queries by a few numbers; the record can be read of it."""
+        return self.model_dump(mode=mode, exclude=set(exclude), context=IN_SHORT)
 
     @property
     def kind(self) -> RunKind:

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 
 from trialbed.listeners import Listeners, installed_listeners
-from trialbed.records import GoldAnswer, Query, Run, ToolSpec, TrialKey, TrialResult
+from trialbed.records import GoldAnswer, Query, QueryIds, Run, ToolSpec, TrialKey, TrialResult
 from trialbed.report._reading import BlankQueries, ReadTrials, are_first_apart, common_trials
 from trialbed.report._records import Summary
 from trialbed.report._report import Report
@@ -169,7 +169,7 @@ def _report(
 def _read(run: Run, each: Iterable[TrialResult], queries: Queries, tools: Offers | None) -> dict[str, ReadTrials]:
     """Read the attempts of each framework."""
     secrets = secret_values()
-    numbers = {query_id: number for number, query_id in enumerate(queries)}
+    numbers = QueryIds(queries).places
     spool = Spool()
     found = {name: ReadTrials(name, numbers, spool) for name in run.config.frameworks}
     shorteners = {name: Shortener(secrets, run.prices_of(name)) for name in run.config.frameworks}

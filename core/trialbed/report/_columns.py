@@ -8,6 +8,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trialbed.records import QueryIds
 from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.comparison import SideColumn, TrialTable, UnpackedColumns, in_order
 from trialbed.scoring import JUDGED, NONE_ABSENT
@@ -157,9 +158,9 @@ class ReportedColumns:
         return answered if first_apart is False or not later.any() else later
 
     @property
-    def queries(self) -> Sequence[QueryId]:
+    def queries(self) -> QueryIds:
         """The queries, each in the place of its number."""
-        return list(self._numbers)
+        return QueryIds(self._numbers)
 
     def pair(self, query: QueryId, repeat: int) -> tuple[int, int] | None:
         """Return a query and a repeat as places of trials are sorted by them; None for a query that is not known."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trialbed.errors import DataError
-from trialbed.records import GoldAnswer, Query
+from trialbed.records import GoldAnswer, Query, QueryIds
 from trialbed.report._columns import ReportedColumns
 from trialbed.report._packed import PackedTrials, TrialPack
 from trialbed.report._tally import TrialTally
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 class BlankQueries(Mapping[QueryId, Query]):
     """Queries of which only the ids are known; each is made when it is asked for."""
 
-    def __init__(self, ids: Sequence[QueryId]) -> None:
-        self._ids = dict.fromkeys(ids)
+    def __init__(self, ids: Iterable[QueryId]) -> None:
+        self._ids = QueryIds(ids)
 
     def __getitem__(self, query_id: QueryId) -> Query:
-        if query_id not in self._ids:
+        if query_id not in self._ids.places:
             raise KeyError(query_id)
         return Query(query_id=query_id, text="", apis=())
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self._ids
+        return query_id in self._ids.places
 
     def __iter__(self) -> Iterator[QueryId]:
         return iter(self._ids)

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from sqlalchemy import JSON, Connection, Select, and_, cast, func, null, select, type_coerce
 
-from trialbed.records import IntegrityFinding, Score
+from trialbed.records import IntegrityFinding, QueryIds, Score
 from trialbed.spool import Spool
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._column_table import ARRAYS, NUMBERED, PLACES, ColumnTable, NumberedColumn
@@ -120,6 +120,8 @@ class _TrialsReader:
     def table(self, kinds: Mapping[str, ScoreKind], values: Mapping[str, PackedColumn]) -> ColumnTable:
         """Return the table, with these scores."""
         columns: dict[str, Any] = {name: own.column for name, own in self._numbered.items()}
+        queries, places = columns["query"]
+        columns["query"] = NumberedColumn(QueryIds(queries), places)
         return ColumnTable(
             row=PackedColumn.of(self.row),
             **self._packed,

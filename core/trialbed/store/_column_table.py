@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from trialbed.records import IntegrityFinding
+from trialbed.records import IntegrityFinding, QueryIds
 from trialbed.spool import Spool
 from trialbed.store._columns import RunColumns, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._packed_column import PackedColumn
 from trialbed.store._rows import decode, encode
 
-VERSION = "4"
+VERSION = "5"
 """Incremented with a change of the text."""
 
 
@@ -36,6 +34,7 @@ class ColumnTable:
     """The trials of a run that count, in the order in which they ended: a value of each in each column.
 
     Attributes:
+        query: its values are ``QueryIds``.
         row: identifies the attempt in its store.
         adapter: the digest of the adapter.
         wall_time: seconds.
@@ -123,7 +122,7 @@ def table_text(table: ColumnTable) -> str:
     offers = [sorted(tools) for tools in table.offered.values]
     found = {
         **{name: getattr(table, name).texts for name in ARRAYS},
-        **{name: [list(column.values), column.places.texts] for name, column in numbered.items()},
+        **{name: [_listed(column.values), column.places.texts] for name, column in numbered.items()},
         "offered": [offers, table.offered.places.texts],
         "integrity": [[place, [one.model_dump(mode="json") for one in own]] for place, own in table.integrity.items()],
         "kinds": {name: list(kind) for name, kind in table.kinds.items()},
@@ -159,7 +158,8 @@ def read_table(
     columns: dict[str, Any] = {name: PackedColumn.read(kind, found[name], spool) for name, kind in ARRAYS.items()}
     for name in NUMBERED:
         values, places = found[name]
-        columns[name] = NumberedColumn(_compact(values), PackedColumn.read(PLACES, places, spool))
+        known = QueryIds.of_list(values) if name == "query" else values
+        columns[name] = NumberedColumn(known, PackedColumn.read(PLACES, places, spool))
     return ColumnTable(
         **columns,
         offered=NumberedColumn([frozenset(tools) for tools in offers], PackedColumn.read(PLACES, offered, spool)),
@@ -169,8 +169,5 @@ def read_table(
     )
 
 
-def _compact(values: Sequence[Any]) -> Sequence[Any]:
-    """Return numbers as an array, which takes a fraction of the memory."""
-    with suppress(TypeError, OverflowError):
-        return array("q", values)
-    return values
+def _listed(values: Sequence[Any]) -> list[Any]:
+    return values.listed if isinstance(values, QueryIds) else list(values)

@@ -128,8 +128,7 @@ def _make_report(run: ReadRun, parts: Callable[[], Sequence[ReportPart]]) -> tup
 def rows_in_order(run: ReadRun) -> array[int]:
     """Return the rows of the trials that count, framework by framework in the order of queries and repeats."""
     table = column_table(run, ())
-    known = {query_id: place for place, query_id in enumerate(run.record.config.query_ids)}
-    queries = [known[query_id] for query_id in table.query.values]
+    queries = array("q", map(run.record.config.query_ids.places.__getitem__, table.query.values))
     frameworks, places, repeats = (each.unpack() for each in (table.framework.places, table.query.places, table.repeat))
     found, rows = table.row.unpack(), array("q")
     for framework in run.record.config.frameworks:

@@ -173,7 +173,7 @@ def _row(run: Run) -> dict[str, Any]:
         "config_digest": run.config_digest,
         "status": run.status,
         "created": run.created_at.timestamp(),
-        "record": encode_record(run),
+        "record": encode(run.in_short()),
     }
     return with_checksum(row)
 

@@ -153,24 +153,11 @@ def _arguments(run: Run) -> Iterator[str]:
         for one in value if isinstance(value, tuple) else (value,):
             if one is not None:
                 yield from (option, public_name(str(one)))
-    for query in _ranges(config.query_ids):
-        yield from (QUERY, query)
+    for query in config.query_ids.rows():  # a command has no room for many thousands
+        yield from (QUERY, f"{query[0]}-{query[-1]}" if isinstance(query, range) else str(query))
     yield from (MARGIN, str(run.margin))
     if run.against:
         yield from (AGAINST, run.against)
-
-
-def _ranges(ids: Sequence[int | str]) -> Iterator[str]:
-    """Yield ids, and ranges of neighbours that are numbers: a command has no room for many thousands."""
-    first: int | str | None = None
-    last: int | str | None = None
-    for one in (*ids, None):
-        if type(one) is int and type(last) is int and one == last + 1 and last >= 0:
-            last = one
-            continue
-        if first is not None:
-            yield str(first) if first == last else f"{first}-{last}"
-        first = last = one
 
 
 def _why_not(config: RunConfig) -> str:

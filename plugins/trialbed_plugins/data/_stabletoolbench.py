@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from typing import BinaryIO
 
 from trialbed.errors import DataError
-from trialbed.files import replace_file
-from trialbed.records import Query
+from trialbed.files import replacing
+from trialbed.records import Query, TrialResult
 from trialbed.report import safe_name
-from trialbed.store import StoredRun, StoredTrial
+from trialbed.store import StoredRun
 from trialbed_plugins.data._converted import converted_answer
 
 QueryId = int | str
@@ -26,6 +30,7 @@ class Exported:
         left_out: how many of the run's were not measured, or not yet.
     """
 
+    framework: str
     path: Path
     trials: int
     left_out: int
@@ -35,7 +40,8 @@ def export_stabletoolbench(run: StoredRun, queries: Mapping[QueryId, Query], fol
     """Write a run as StableToolBench's converted answers: ``{folder}/{framework}/{test set}.json``.
 
     Every framework is a model of its own; so is every repeat, where there are several (``{framework}_r1``). Trials
-    that were not measured are left out, failed ones have no ``Finish``. A file is not written without trials.
+    that were not measured are left out, failed ones have no ``Finish``. A file is not written without trials. Trials
+    are read a part at a time.
 
     Args:
         queries: the run's queries by id.
@@ -43,38 +49,78 @@ def export_stabletoolbench(run: StoredRun, queries: Mapping[QueryId, Query], fol
     Raises:
         DataError: no trial was measured, a file cannot be written, or the run has a query that is not given.
     """
-    if all(trial.status == "not measured" for trial in run.trials()):
+    is_empty = True
+    for framework, trials in groupby(run.each_counted(), lambda result: result.key.framework):
+        for exported in _export(run, framework, trials, queries, folder):
+            is_empty = False
+            yield exported
+    if is_empty:
         raise DataError(
             f"run {run.run_id} is {run.status} and has no trial that was measured: there is nothing to write"
         )
-    for framework in run.config.frameworks:
-        places = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
-        trials = sorted(run.trials(framework=framework), key=lambda trial: places.get(trial.key.query_id, len(places)))
-        for repeat in range(run.config.repeat):
-            own = [trial for trial in trials if trial.key.repeat == repeat]
-            measured = [trial for trial in own if trial.status != "not measured"]
-            if not measured:
+
+
+def _export(
+    run: StoredRun, framework: str, trials: Iterable[TrialResult], queries: Mapping[QueryId, Query], folder: Path
+) -> list[Exported]:
+    """Write the trials of a framework, which come query by query, into a file for each repeat."""
+    ended: Counter[int] = Counter()
+    files: dict[int, _AnswerFile] = {}
+    with ExitStack() as opened:
+        for result in trials:
+            repeat = result.key.repeat
+            ended[repeat] += 1
+            if result.status == "not measured":
                 continue
-            name = framework if run.config.repeat == 1 else f"{framework}_r{repeat}"
-            path = folder / safe_name(name) / f"{safe_name(run.config.test_set)}.json"
-            _write(path, {str(trial.key.query_id): _convert(run, trial, queries) for trial in measured})
-            yield Exported(path, len(measured), max(len(own), len(places)) - len(measured))
+            if repeat not in files:
+                name = framework if run.config.repeat == 1 else f"{framework}_r{repeat}"
+                path = folder / safe_name(name) / f"{safe_name(run.config.test_set)}.json"
+                files[repeat] = opened.enter_context(_writing(path))
+            files[repeat].add(result.key.query_id, _convert(run, result, queries))
+    due = len(run.config.query_ids)
+    return [
+        Exported(framework, file.path, file.trials, max(ended[repeat], due) - file.trials)
+        for repeat, file in sorted(files.items())
+    ]
 
 
-def _convert(run: StoredRun, trial: StoredTrial, queries: Mapping[QueryId, Query]) -> object:
-    query = queries.get(trial.key.query_id)
+def _convert(run: StoredRun, result: TrialResult, queries: Mapping[QueryId, Query]) -> object:
+    query = queries.get(result.key.query_id)
     if query is None:
         raise DataError(
-            f"run {run.run_id!r} has a trial of query {trial.key.query_id!r}, which {run.config.dataset!r} no longer "
+            f"run {run.run_id!r} has a trial of query {result.key.query_id!r}, which {run.config.dataset!r} no longer "
             "has"
         )
-    return converted_answer(query.text, run.tools(query.query_id, trial.key.framework), trial.result)
+    return converted_answer(query.text, run.tools(query.query_id, result.key.framework), result)
 
 
-def _write(path: Path, answers: Mapping[str, object]) -> None:
+class _AnswerFile:
+    """A file of answers, which are written one by one.
+
+    Attributes:
+        trials: how many it has.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self.trials = 0
+        self._file = file
+
+    def add(self, query_id: QueryId, answer: object) -> None:
+        """Write an answer."""
+        text = json.dumps({str(query_id): answer}, ensure_ascii=False)
+        self._file.write((", " if self.trials else "").encode() + text[1:-1].encode(errors="backslashreplace"))
+        self.trials += 1
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[_AnswerFile]:
+    """A file that is there once the body has ended without an error."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(answers, ensure_ascii=False)
-        replace_file(path, f"{text}\n".encode(errors="backslashreplace"))
+        with replacing(path) as file:
+            file.write(b"{")
+            yield _AnswerFile(path, file)
+            file.write(b"}\n")
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror}; name another folder with --output") from error

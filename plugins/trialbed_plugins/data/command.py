@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,7 +147,7 @@ def export(
         run = reader.run(run_id)
         queries = run_queries(run.config, _folder(data_dir))
         written = list(export_stabletoolbench(run, queries, output))
-        _say_incomplete(run)
+        _say_incomplete(run, {one.framework for one in written})
     if as_json:
         print_json([{"file": str(one.path), "trials": one.trials, "left_out": one.left_out} for one in written])
         return
@@ -156,13 +157,12 @@ def export(
         click.echo(f"written: {one.path} ({trials}{left_out})")
 
 
-def _say_incomplete(run: StoredRun) -> None:
-    """Say on stderr that a run is not finished, and which of its frameworks have nothing to write."""
+def _say_incomplete(run: StoredRun, written: Collection[str]) -> None:
+    """Say on stderr that a run is not finished, and which of its frameworks had nothing to write."""
     if run.status != "finished":
         click.echo(f"INCOMPLETE: run {run.run_id} is {run.status}; trials that are missing are left out", err=True)
-    measured = {trial.key.framework for trial in run.trials() if trial.status != "not measured"}
     for framework in run.config.frameworks:
-        if framework not in measured:
+        if framework not in written:
             click.echo(f"not written: no trial of {framework} was measured", err=True)
 
 

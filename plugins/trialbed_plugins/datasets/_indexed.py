@@ -15,16 +15,21 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import TypeAdapter
+
 from trialbed.catalogs import StoredQueries
 from trialbed.contracts import Dataset
 from trialbed.errors import DataError, DatasetChanged
 from trialbed.files import make_private_folder, replace_file
-from trialbed.records import Api, ApiRef, Query
+from trialbed.records import Api, ApiRef, Query, QueryIds
 from trialbed_plugins.datasets._listed import check_name, check_query, is_name, unique_apis
-from trialbed_plugins.datasets._scanning import each_query, is_list
+from trialbed_plugins.datasets._reading import validate_part
+from trialbed_plugins.datasets._scanning import FoundQuery, each_query, is_list, naming_faults
 from trialbed_plugins.datasets.stabletoolbench import parse_query
 
 log = logging.getLogger("trialbed.datasets")
+
+QUERY = TypeAdapter(Query)
 
 VERSION = 2
 """The version of the form of an index, and of the reading of files: with another, it is made anew."""
@@ -76,7 +81,7 @@ class IndexedDataset(Dataset):
         self._digest = str(index["digest"])
         self._starts, self._ends = array("Q", index["starts"]), array("Q", index["ends"])
         self._digests = array("Q", index["digests"])
-        self._ids: Sequence[QueryId] = index["ids"]
+        self._ids = QueryIds(index["ids"])
         self._first: Sequence[int] = index["first"]
         self._queries = StoredQueries(self._read, self._ids, index["expecting"])
         if not len(self._ids) == len(self._starts) == len(self._ends) == len(self._digests):
@@ -106,22 +111,25 @@ class IndexedDataset(Dataset):
             raise DataError(f"{self._path}: cannot be read: {error.strerror or error}") from error
         if _digest(text) != self._digests[place]:
             raise DatasetChanged(f"{self._path}: has changed since it was opened; start the command again")
-        return self._parse(text)
+        return self._parse(text, place)
 
 
-def _parser(path: Path, *, is_list: bool) -> Callable[[bytes], Query]:
-    return partial(parse_query, path) if is_list else Query.model_validate_json
+def _parser(path: Path, *, is_list: bool) -> Callable[[bytes, int], Query]:
+    """Return a function that makes a query of its bytes and its place in the file."""
+    if is_list:
+        return partial(parse_query, path)
+    return lambda text, place: validate_part(path, QUERY, text, ("queries", place))
 
 
 def open_indexed(path: Path, folder: Path) -> IndexedDataset | None:
-    """The dataset in a file, by its index; None for a file that has another form, or a fault.
+    """The dataset in a file, by its index; None for a file that has another form, or a fault between queries.
 
     Args:
         folder: where indexes are kept, each under the digest of its file.
 
     Raises:
         OSError: the file cannot be read.
-        DataError: it was changed meanwhile, or is a list whose file's name cannot be a dataset's.
+        DataError: a query has a fault, the file was changed meanwhile, or is a list whose name cannot be a dataset's.
     """
     with path.open("rb") as file:
         content = _content(file)
@@ -130,7 +138,7 @@ def open_indexed(path: Path, folder: Path) -> IndexedDataset | None:
             return IndexedDataset(path, file, json.loads(place.read_bytes()))
         try:
             index = index_file(path, file)
-        except (DataError, ValueError, RecursionError) as fault:
+        except (ValueError, RecursionError) as fault:
             log.debug("%s: is read as a whole: %s", path, fault)
             return None
         if _content(file) != content:
@@ -182,17 +190,22 @@ class _Scanned(Dataset):
         """None: nobody asks."""
         return ()
 
+    def _found(self) -> Iterator[FoundQuery]:
+        self._file.seek(0)
+        with naming_faults(self._path, self._file):
+            for found in each_query(self._file):
+                if isinstance(found, FoundQuery):
+                    yield found
+                else:
+                    self.name = self.test_set = found
+
     def _each(self) -> Iterator[Query]:
         ids: set[str] = set()
         seen: set[ApiRef] = set()
-        self._file.seek(0)
-        for found in each_query(self._file):
-            if isinstance(found, str):
-                self.name = self.test_set = found
-                continue
-            query = self._parse(found.text)
-            check_query(self._path, query, ids)
+        for found in self._found():
             place = len(self.columns["ids"])
+            query = self._parse(found.text, place)
+            check_query(self._path, query, ids)
             if query.expected is not None:
                 self.columns["expecting"].append(place)
             refs = {api.ref for api in query.apis}

@@ -17,8 +17,11 @@ T = TypeVar("T")
 Key = tuple[int | str, ...]
 
 
-def parse(path: Path, text: str) -> Any:
+def parse(path: Path, text: str, within: Key = ()) -> Any:
     """The JSON value of a file's text; numbers are finite.
+
+    Args:
+        within: the key at which the text is, where it is a part of the file.
 
     Raises:
         DataError: it is not JSON (names line and column), or a number is out of range (names the key).
@@ -28,23 +31,41 @@ def parse(path: Path, text: str) -> Any:
     except ValueError as error:
         raise DataError(f"{path}: is not valid JSON: {error}") from error
     for key in _infinite(value):
-        raise DataError(f"{path}: {place(key)}: the number is out of range")
+        raise DataError(f"{path}: {place((*within, *key))}: the number is out of range")
     return value
 
 
-def validate(path: Path, adapter: TypeAdapter[T], text: str) -> T:
+def validate(path: Path, adapter: TypeAdapter[T], text: str, within: Key = ()) -> T:
     """The value that a file's text holds, in the form that the adapter asks for.
+
+    Args:
+        within: as ``parse`` takes it.
 
     Raises:
         DataError: it is not JSON (names line and column), or a key is missing or of a wrong type (names it).
     """
-    value = parse(path, text)
+    value = parse(path, text, within)
     try:
         return adapter.validate_json(text)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_context=False)[0]
         key = _without_branches(value, fault["loc"])
-        raise DataError(f"{path}: {_query(value, key)}{place(key)}: {_reason(fault['type'], fault['msg'])}") from error
+        raise DataError(
+            f"{path}: {_query(value, key)}{place((*within, *key))}: {_reason(fault['type'], fault['msg'])}"
+        ) from error
+
+
+def validate_part(path: Path, adapter: TypeAdapter[T], text: bytes, within: Key) -> T:
+    """The value of a part of a file, in the form that the adapter asks for.
+
+    Raises:
+        ValueError: it is no text.
+        DataError: as ``validate`` says.
+    """
+    try:
+        return adapter.validate_json(text)
+    except ValidationError:
+        return validate(path, adapter, text.decode(), within)
 
 
 def place(key: Key) -> str:

@@ -4,16 +4,41 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from pydantic_core import from_json
+
+from trialbed.errors import DataError
 from trialbed.records import Query
 
 PART = 2**20
 """Bytes that are read at once; more for a query that is larger."""
 
 BLANK = " \t\r\n"
+
+
+CUT = 16
+"""Characters before the end of a part in which a fault may only be that the part ends there."""
+
+PLACE = re.compile(r"line (\d+) column (\d+)")
+
+
+class JsonFault(ValueError):
+    """A value that is not JSON.
+
+    Attributes:
+        start: its first byte.
+        text: its beginning, the fault included.
+    """
+
+    def __init__(self, start: int, text: bytes) -> None:
+        super().__init__(f"byte {start}: is not valid JSON")
+        self.start = start
+        self.text = text
 
 
 class FoundQuery(NamedTuple):
@@ -33,7 +58,8 @@ def each_query(file: BinaryIO) -> Iterator[FoundQuery | str]:
     """Yield the dataset's name, if it has one, and its queries in order.
 
     Raises:
-        ValueError: the file has another form, or is not JSON.
+        JsonFault: a query is not JSON.
+        ValueError: the file has another form, or is not JSON elsewhere.
         RecursionError: a query is nested too deeply.
     """
     window = _Window(file)
@@ -48,23 +74,63 @@ def is_list(file: BinaryIO) -> bool:
     return _Window(file).next() == "["
 
 
-def each_parsed(path: Path, parse: Callable[[bytes], Query], whole: Callable[[], Sequence[Query]]) -> Iterator[Query]:
+def each_parsed(
+    path: Path, parse: Callable[[bytes, int], Query], whole: Callable[[], Sequence[Query]]
+) -> Iterator[Query]:
     """Yield the queries of a file, of which one at a time is in memory.
 
     Args:
-        parse: makes a query of its bytes; a ``ValueError`` is a fault of the file.
-        whole: reads all of a file that has a fault, and names it.
+        parse: makes a query of its bytes and its place; a ``ValueError`` is a fault of the file.
+        whole: reads all of a file that has a fault between queries, and names it.
+
+    Raises:
+        DataError: a query is not JSON.
     """
     count = 0
     try:
-        with path.open("rb") as file:
+        with path.open("rb") as file, naming_faults(path, file):
             for found in each_query(file):
                 if isinstance(found, FoundQuery):
-                    query = parse(found.text)
+                    query = parse(found.text, count)
                     count += 1
                     yield query
     except (OSError, ValueError, RecursionError):
         yield from whole()[count:]
+
+
+@contextmanager
+def naming_faults(path: Path, file: BinaryIO) -> Iterator[None]:
+    """Name the place of a query that is not JSON by its line and its column in the file.
+
+    Raises:
+        DataError: in place of the ``JsonFault``.
+    """
+    try:
+        yield
+    except JsonFault as fault:
+        try:
+            from_json(fault.text, allow_inf_nan=False)
+        except ValueError as error:
+            if "EOF" not in str(error):
+                raise DataError(f"{path}: is not valid JSON: {_with_place(str(error), file, fault.start)}") from fault
+        raise
+
+
+def _with_place(message: str, file: BinaryIO, start: int) -> str:
+    """The message about a part of a file, with its line and its column in the whole."""
+    file.seek(0)
+    lines, column, left = 0, 0, start
+    while left and (part := file.read(min(PART, left))):
+        left -= len(part)
+        lines += part.count(b"\n")
+        end = part.rfind(b"\n")
+        column = len(part) - end - 1 if end >= 0 else column + len(part)
+
+    def in_file(found: re.Match[str]) -> str:
+        own = int(found[1])
+        return f"line {lines + own} column {int(found[2]) + (column if own == 1 else 0)}"
+
+    return PLACE.sub(in_file, message)
 
 
 def _named_queries(window: _Window) -> Iterator[FoundQuery | str]:
@@ -113,6 +179,15 @@ def _finite(text: str) -> float:
     return value
 
 
+def _is_certain(error: ValueError, length: int) -> bool:
+    """Whether what follows a text of this length can be no remedy."""
+    return (
+        isinstance(error, json.JSONDecodeError)
+        and error.pos < length - CUT
+        and not error.msg.startswith("Unterminated")
+    )
+
+
 class _Window:
     """The part of a file that is looked at: each character is a byte, and only texts have others than ASCII's."""
 
@@ -148,7 +223,9 @@ class _Window:
         while True:
             try:
                 _, end = self._read(self._text, self._place)
-            except ValueError:
+            except ValueError as error:
+                if _is_certain(error, len(self._text)):
+                    raise JsonFault(self._before + self._place, self._text[self._place :].encode("latin-1")) from error
                 if not self._more(size):
                     raise
                 size *= 2

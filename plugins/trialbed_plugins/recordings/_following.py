@@ -41,7 +41,7 @@ def followings(
         cassettes: the recording for each framework; others are left out.
         cache: has the bodies that are too long for the log.
     """
-    places = {query_id: place for place, query_id in enumerate(run.config.query_ids)}
+    places = run.config.query_ids.places
     for framework, cassette in cassettes.items():
         trials = sorted(run.trials(framework=framework), key=lambda trial: (places[trial.pair[0]], trial.pair[1]))
         yield from (_following(trial, run, cassette, cache) for trial in trials)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from trialbed.records import QueryIds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,8 +78,10 @@ class SideColumn:
 def _take_values(values: Sequence[Any], places: NDArray[Any]) -> Sequence[Any]:
     import numpy as np
 
-    if isinstance(values, array):
-        return array(values.typecode, np.asarray(values)[places].tobytes())
+    if np.array_equal(places, np.arange(len(values))):
+        return values
+    if isinstance(values, QueryIds):
+        return values.at(places.tolist())
     return [values[place] for place in places.tolist()]
 
 

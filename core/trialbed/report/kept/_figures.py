@@ -77,17 +77,21 @@ def stored_report(
     if text is not None:
         return _read(run, json.loads(text), cache(ask), listeners)
     queries = ask()
-    # Without the dataset some figures are not known; those who have it must not read them from the store.
-    if store is None or queries is None or run.status == "running" or run.version().attempts < KEPT_FROM:
-        return read_report(run, queries)
+    with meanwhile():
+        # Without the dataset some figures are not known; those who have it must not read them from the store.
+        if store is None or queries is None or run.status == "running" or run.version().attempts < KEPT_FROM:
+            return read_report(run, queries)
+        return _make_and_keep(run, queries, store)
+
+
+def _make_and_keep(run: StoredRun, queries: Queries, store: str) -> Report:
     made: list[Report] = []
 
     def report() -> Report:
         made.append(read_report(run, queries))
         return made[0]
 
-    with meanwhile():
-        kept = make_report(run, report)
+    kept = make_report(run, report)
     with suppress(TrialbedError):  # a store that cannot be written is read all the same
         _keep(kept, store)
     return made[0]

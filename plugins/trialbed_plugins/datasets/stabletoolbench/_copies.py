@@ -23,7 +23,7 @@ from trialbed.catalogs import StoredApis
 from trialbed.files import read_text, replace_file
 from trialbed.records import Api, ApiRef, Query, Record
 from trialbed_plugins.datasets._listed import QUERY_FILE, unique_apis
-from trialbed_plugins.datasets._reading import validate
+from trialbed_plugins.datasets._reading import validate, validate_part
 from trialbed_plugins.datasets._scanning import each_parsed
 
 log = logging.getLogger("trialbed.datasets")
@@ -32,6 +32,7 @@ CATALOG = "catalog"
 LOCK_TIMEOUT = 60.0
 """Seconds to wait for another import to end."""
 
+_QUERY = TypeAdapter(Query)
 _APIS = TypeAdapter(tuple[Api, ...])
 _DESCRIPTIONS = TypeAdapter(dict[str, dict[str, str]])
 
@@ -49,7 +50,11 @@ class DatasetCopies:
     def queries(self, test_set: str) -> Iterator[Query]:
         """Yield the queries of an imported test set."""
         path = self._current / "queries" / f"{test_set}.json"
-        return each_parsed(path, Query.model_validate_json, lambda: validate(path, QUERY_FILE, read_text(path)).queries)
+
+        def parse(text: bytes, place: int) -> Query:
+            return validate_part(path, _QUERY, text, ("queries", place))
+
+        return each_parsed(path, parse, lambda: validate(path, QUERY_FILE, read_text(path)).queries)
 
     def apis(self) -> Sequence[Api]:
         """The Apis of all imported tool documents."""

@@ -11,7 +11,7 @@ from trialbed.errors import DataError
 from trialbed.files import read_text
 from trialbed.records import Api, GoldCall, Json, Parameter, Query
 from trialbed_plugins.datasets._listed import check_queries, check_query, unique_apis
-from trialbed_plugins.datasets._reading import validate
+from trialbed_plugins.datasets._reading import validate, validate_part
 from trialbed_plugins.datasets._scanning import each_parsed
 
 
@@ -112,25 +112,26 @@ def each_checked(path: Path) -> Iterator[Query]:
     """
     seen: set[str] = set()
 
-    def parse(text: bytes) -> Query:
-        query = parse_query(path, text)
+    def parse(text: bytes, place: int) -> Query:
+        query = parse_query(path, text, place)
         check_query(path, query, seen)
         return query
 
     return each_parsed(path, parse, lambda: read_queries(path))
 
 
-def parse_query(path: Path, text: bytes) -> Query:
+def parse_query(path: Path, text: bytes, place: int) -> Query:
     """Return a query of a file of StableToolBench by its bytes.
 
     Args:
         path: of the file.
+        place: of the query in the file.
 
     Raises:
-        ValueError: they are no query.
-        DataError: an expected Api is not on offer.
+        ValueError: they are no text.
+        DataError: they are no query, or an expected Api is not on offer; names the query and key.
     """
-    return _query(path, _QUERY.validate_json(text))
+    return _query(path, validate_part(path, _QUERY, text, (place,)))
 
 
 def read_document(path: Path) -> tuple[Api, ...]:

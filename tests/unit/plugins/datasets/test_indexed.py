@@ -267,3 +267,32 @@ def test_a_query_that_is_missing_is_an_error(path: Path, monkeypatch: pytest.Mon
     for large in (0, 2**40):
         with pytest.raises(KeyError):
             queries_by_id(opened(path, monkeypatch, large).queries(), [1, 3, 99])
+
+
+@for_each(
+    ("before", "after", "message"),
+    [
+        ('"query_id": 3', '"query_id": 3.5', "query_id"),
+        ('"query_id": 3', '"query_id": 1', "query 1, number 4: query_id occurs twice"),
+        ('"tool 1",\n    "get"', '"tool 1",\n    "put"', "query 1, relevant APIs"),
+        ('"query_id": 3', '"query_id": x', "is not valid JSON: expected value at line"),
+        ('"query": "Größe 8', '"query" "Größe 8', "is not valid JSON: expected `:` at line"),
+    ],
+)
+def test_a_fault_of_a_query_is_named_without_reading_the_whole(
+    listed: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, message: str
+) -> None:
+    whole = listed.read_text("utf-8")
+    for text in (whole, json.dumps(json.loads(whole), ensure_ascii=False)):
+        if before not in text:
+            continue
+        listed.write_text(text.replace(before, after, 1), "utf-8")
+        with pytest.raises(DataError) as small:
+            opened(listed, monkeypatch, 2**40)
+        for part in (40, 2**20):
+            with monkeypatch.context() as patch, pytest.raises(DataError, match=message) as large:
+                patch.setattr(_scanning, "PART", part)
+                patch.setattr(file, "read_text", None)
+                opened(listed, monkeypatch, 0)
+            assert str(large.value) == str(small.value)
+    listed.write_text(whole, "utf-8")
