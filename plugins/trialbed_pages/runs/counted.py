@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from trialbed.records import RunStatus
+from trialbed.records import QueryIds, RunStatus
 from trialbed.report.comparison import KnownTrials, QueryId, means_by_query
 from trialbed.store import ColumnTable, TrialColumns
 
@@ -105,10 +105,11 @@ class CountedTrials:
             found[failed & ~self.known.lacks(score)] = 0.0
         return found
 
-    def queries(self, chosen: NDArray[Any]) -> list[QueryId]:
-        """Return the query of each of these places."""
-        values = self._table.query.values
-        return [values[number] for number in self._array("query")[chosen].tolist()]
+    def count_queries(self, chosen: NDArray[Any]) -> int:
+        """Return of how many queries the trials at these places are."""
+        import numpy as np
+
+        return len(np.unique(self._array("query")[chosen]))
 
     def ends(self, framework: str) -> Counter[str]:
         """Count a framework's trials by their status."""
@@ -126,10 +127,10 @@ class CountedTrials:
         """Return the trials of a framework on a query, in the order of their repeats."""
         import numpy as np
 
-        if query not in self._queries or framework not in self._labels:
+        number = self._queries.places.get(query)
+        if number is None or framework not in self._labels:
             return ()
         ordered, queries = self._by_query
-        number = self._queries[query]
         asked = ordered[np.searchsorted(queries, number) : np.searchsorted(queries, number, side="right")]
         own = asked[self._array("framework")[asked] == self._labels[framework]]
         return [self._table.trial(place) for place in own.tolist()]
@@ -142,14 +143,24 @@ class CountedTrials:
     def _rows(self) -> Sequence[int]:
         return self._table.row.unpack()
 
-    def of_queries(self, column: NDArray[Any]) -> Mapping[QueryId, float]:
-        """Return the mean of a column over the trials of each query that have a value."""
-        means = means_by_query(column, self._array("query"), len(self._queries)).tolist()
-        return {query: mean for query, mean in zip(self._queries, means, strict=True) if mean == mean}  # nan differs
+    def least(self, column: NDArray[Any], order: QueryIds) -> Iterator[tuple[float, QueryId]]:
+        """Yield the mean of a column over the trials of each query that have a value, the least first, with the query.
+
+        Args:
+            order: of the queries with equal means.
+        """
+        import numpy as np
+
+        known = self._queries
+        means = means_by_query(column, self._array("query"), len(known))
+        places = np.fromiter((order.places.get(query, -1) for query in known), np.int64, len(known))
+        for number in np.lexsort((places, means)):
+            if places[number] >= 0 and means[number] == means[number]:  # nan differs
+                yield float(means[number]), known[number]
 
     @cached_property
-    def _queries(self) -> Mapping[QueryId, int]:
-        return {query: number for number, query in enumerate(self._table.query.values)}
+    def _queries(self) -> QueryIds:
+        return QueryIds(self._table.query.values)
 
     @cached_property
     def _labels(self) -> Mapping[str, int]:

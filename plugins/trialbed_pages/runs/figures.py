@@ -187,7 +187,7 @@ class RunFigures:
         kind = self.columns.kinds.get(score)
         bounded = (kind is not None and kind.bounded) or not trials.answered[own].any()
         within = bounded and all(0 <= value <= 1 for value in values)
-        queries = len(set(trials.queries(own)))
+        queries = trials.count_queries(own)
         return ScoreValues(score, values, queries, within).summary(quality=score in self._quality)
 
     def once(self, key: object, make: Callable[[], T]) -> T:
@@ -255,11 +255,8 @@ class RunFigures:
         return query.text if query else ""
 
     def worst(self, score: str) -> Iterator[tuple[float, QueryId]]:
-        """Yield each query that has the score with its mean over all frameworks, the worst first."""
-        means = self.trials.of_queries(self._values(score))
-        found = [(means[query_id], query_id) for query_id in self.run.config.query_ids if query_id in means]
-        # Queries of one mean stay in the run's order.
-        yield from sorted(found, key=lambda item: item[0])
+        """Return each query that has the score with its mean over all frameworks, the worst first."""
+        return self.trials.least(self._values(score), self.run.config.query_ids)
 
 
 def _with_missing_alone(summary: Summary) -> Summary:

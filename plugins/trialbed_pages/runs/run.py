@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, takewhile
 
 from trialbed.records import RunConfig
 from trialbed.report import FactorEffects, Integrity, fault_note
@@ -183,11 +184,12 @@ class RunPage:
         By the judge's score, those that ``bench show`` names come first, in its order.
         """
         found: list[WorstQueryRow] = []
-        queries = [item for item in self.figures.worst(self.score) if item[0] < 1]
+        every = self.figures.worst(self.score)
+        queries: Iterable[tuple[float, QueryId]] = takewhile(lambda item: item[0] < 1, every)
         if self.score == JUDGED and self.is_inline:
             places = {query_id: place for place, query_id in enumerate(self.figures.worst_first)}
-            queries.sort(key=lambda item: (places.get(item[1], len(places)), item[0]))
-        for value, query_id in queries[:WORST]:
+            queries = sorted(queries, key=lambda item: (places.get(item[1], len(places)), item[0]))
+        for value, query_id in islice(queries, WORST):
             trials = [trial for name in self.run.config.frameworks for trial in self.figures.cell(name, query_id)]
             found.append(WorstQueryRow(query_id, self.figures.text(query_id), value, min(trials, key=self._worth)))
         return found

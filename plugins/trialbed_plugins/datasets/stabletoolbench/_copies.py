@@ -14,6 +14,7 @@ import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 
 from filelock import FileLock
@@ -74,7 +75,11 @@ class DatasetCopies:
     def add(self, test_sets: Mapping[str, Iterable[Query]], apis: Iterable[Api]) -> None:
         """Add these test sets and Apis to those kept before; new ones replace those of the same name or identity.
 
-        Queries are taken and written one after the other; where that fails, nothing is added.
+        Queries are taken and written one after the other, and Apis category by category; where that fails, nothing
+        is added.
+
+        Args:
+            apis: those of a category are together.
         """
         with self._new() as folder:
             for name, queries in test_sets.items():
@@ -115,26 +120,25 @@ def _apis(folder: Path) -> Iterator[Api]:
 
 
 def _add_apis(folder: Path, apis: Iterable[Api]) -> None:
-    by_category: dict[str, list[Api]] = {}
-    for api in apis:
-        by_category.setdefault(api.category, []).append(api)
-    for category, added in by_category.items():
+    added = False
+    for category, own in groupby(apis, lambda api: api.category):
+        added = True
         path = folder / "tools" / f"{category}.json"
         kept = validate(path, _APIS, read_text(path)) if path.is_file() else ()
-        _write(path, _list_text(unique_apis([*added, *kept])))
-    if by_category:
-        known = list(_apis(folder))
-        _write(folder / "descriptions.json", [json.dumps(_descriptions(known), ensure_ascii=True, indent=0)])
+        _write(path, _list_text(unique_apis([*own, *kept])))
+    if added:
+        descriptions: dict[str, dict[str, str]] = {}
         shutil.rmtree(folder / CATALOG, ignore_errors=True)
         (folder / CATALOG).mkdir()
-        StoredApis.store(known, (), folder / CATALOG)
+        StoredApis.store(_described_in(_apis(folder), descriptions), (), folder / CATALOG)
+        _write(folder / "descriptions.json", [json.dumps(descriptions, ensure_ascii=True, indent=0)])
 
 
-def _descriptions(apis: Iterable[Api]) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+def _described_in(apis: Iterable[Api], descriptions: dict[str, dict[str, str]]) -> Iterator[Api]:
+    """Yield Apis, and note the purpose of the tool of each."""
     for api in apis:
-        found.setdefault(api.category, {}).setdefault(api.tool_name, api.tool_description)
-    return found
+        descriptions.setdefault(api.category, {}).setdefault(api.tool_name, api.tool_description)
+        yield api
 
 
 def described(query: Query, descriptions: Mapping[str, Mapping[str, str]]) -> Query:

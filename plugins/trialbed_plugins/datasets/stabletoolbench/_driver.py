@@ -101,7 +101,8 @@ class StableToolBenchDriver(DatasetDriver):
         for path in found.queries.values():
             check_name(path)
         test_sets = {name: each_checked(path) for name, path in found.queries.items()}
-        apis = [api for path in found.documents for api in read_document(path)]
+        by_category = sorted(found.documents, key=lambda path: path.parent.name)
+        apis = (api for path in by_category for api in read_document(path))
         try:
             _copies(data_dir).add(test_sets, apis)
         except OSError as error:
