@@ -28,6 +28,9 @@ from trialbed.wire.redaction import redact
 FIGURES = "figures"
 """The part of a kept report that has the figures."""
 
+WITHOUT_TASKS = "figures without tasks"
+"""The part with those that are known where the dataset is out of reach; nobody reads it who has the dataset."""
+
 FORMAT = 6
 """Incremented where figures are reckoned otherwise within a version of Trialbed; new fields are noticed."""
 
@@ -72,26 +75,26 @@ def stored_report(
         store: the file or URL in which figures that took long to make are kept; None to keep none.
         meanwhile: gives a context in which these are made.
     """
-    listeners = installed_listeners()
-    text = report_part(require_frameworks(run), FIGURES, _version(), _beside(listeners))
-    if text is not None:
-        return _read(run, json.loads(text), cache(ask), listeners)
-    queries = ask()
+    listeners, asked = installed_listeners(), cache(ask)
+    for part in (FIGURES, WITHOUT_TASKS):
+        if part == FIGURES or asked() is None:
+            text = report_part(require_frameworks(run), part, _version(), _beside(listeners))
+            if text is not None:
+                return _read(run, json.loads(text), asked, listeners)
     with meanwhile():
-        # Without the dataset some figures are not known; those who have it must not read them from the store.
-        if store is None or queries is None or run.status == "running" or run.version().attempts < KEPT_FROM:
-            return read_report(run, queries)
-        return _make_and_keep(run, queries, store)
+        if store is None or run.status == "running" or run.version().attempts < KEPT_FROM:
+            return read_report(run, asked())
+        return _make_and_keep(run, asked(), store)
 
 
-def _make_and_keep(run: StoredRun, queries: Queries, store: str) -> Report:
+def _make_and_keep(run: StoredRun, queries: Queries | None, store: str) -> Report:
     made: list[Report] = []
 
     def report() -> Report:
         made.append(read_report(run, queries))
         return made[0]
 
-    kept = make_report(run, report)
+    kept = make_report(run, report, part=FIGURES if queries is not None else WITHOUT_TASKS)
     with suppress(TrialbedError):  # a store that cannot be written is read all the same
         _keep(kept, store)
     return made[0]
@@ -103,13 +106,14 @@ def _keep(report: MadeReport, place: str) -> None:
 
 
 def make_report(
-    run: StoredRun, report: Callable[[], Report], plugins: Mapping[str, object] | None = None
+    run: StoredRun, report: Callable[[], Report], plugins: Mapping[str, object] | None = None, part: str = FIGURES
 ) -> MadeReport:
     """Return what a store keeps of a run as its report.
 
     Args:
         report: reports the run as ``read_report`` does, incomplete ones with the figures over what all have.
         plugins: name -> a plugin of this run alone.
+        part: has the figures.
     """
 
     def parts() -> list[ReportPart]:
@@ -120,7 +124,7 @@ def make_report(
             text = json.dumps(plain(_kept_figures(found)))
         except (TypeError, ValueError):  # a figure of a plugin that JSON does not hold
             return []
-        return [ReportPart(FIGURES, _version(), lambda: text, _beside(installed_listeners(plugins)))]
+        return [ReportPart(part, _version(), lambda: text, _beside(installed_listeners(plugins)))]
 
     return make_stored(run, parts)
 

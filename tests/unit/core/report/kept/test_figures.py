@@ -50,13 +50,21 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "trials.db"
 
 
-def test_figures_that_were_made_without_the_dataset_are_not_kept(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_figures_that_were_made_without_the_dataset_are_kept_for_those_who_lack_it_too(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_figures, "KEPT_FROM", 1)
     with open_store(str(path)) as reader:
         run = reader.run(NEW)
         queries = {name: Query(query_id=name, text="?", apis=()) for name in run.config.query_ids}
-        stored_report(run, lambda: None, store=str(path))
+        made = stored_report(run, lambda: None, store=str(path))
         assert headlines(run) is None
+        with monkeypatch.context() as patch:
+            patch.setattr(_figures, "read_report", None)
+            kept = stored_report(run, lambda: None, store=str(path))
+            assert kept.frameworks[0].scores == made.frameworks[0].scores
+            with pytest.raises(TypeError):
+                stored_report(run, lambda: queries, store=str(path))
         stored_report(run, lambda: queries, store=str(path))
         assert headlines(run) is not None
 
