@@ -19,7 +19,7 @@ LONG = 1_000
 
 
 IN_SHORT = {"query_ids": "in short"}
-"""The context in which a record is written with ``QueryIds.listed``."""
+"""The context in which a record is written with ``QueryIds.as_list``."""
 
 
 class QueryIds(Sequence[QueryId]):
@@ -50,11 +50,11 @@ class QueryIds(Sequence[QueryId]):
         return iter(self._ids)
 
     def __contains__(self, query_id: object) -> bool:
-        """Whether an id is one of these; 5 and "5" differ."""
+        """Return whether an id is one of these; 5 and "5" differ."""
         return query_id in self.places
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other has the same ids in the same order."""
+        """Return whether the other has the same ids in the same order."""
         if isinstance(other, QueryIds):
             return bool(self._ids == other._ids)
         if isinstance(other, list | tuple):
@@ -95,7 +95,7 @@ class QueryIds(Sequence[QueryId]):
         yield from _row(row)
 
     @property
-    def listed(self) -> list[Any]:
+    def as_list(self) -> list[Any]:
         """The ids as a field of a record may be given: many numbers in a row are a pair."""
         found: list[Any] = []
         for one in self.rows():
@@ -108,13 +108,13 @@ class QueryIds(Sequence[QueryId]):
         return found
 
     @classmethod
-    def of_list(cls, listed: Iterable[Any]) -> QueryIds:
-        """Return the ids of ``listed``."""
-        return cls(chain.from_iterable(map(_spread, listed)))
+    def of_list(cls, given: Iterable[Any]) -> QueryIds:
+        """Return the ids of ``as_list``."""
+        return cls(chain.from_iterable(map(_spread, given)))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """A list of ids and pairs; it is written as the ids, or as ``listed`` where the context is ``IN_SHORT``."""
+        """A list of ids and pairs; it is written as the ids, or as ``as_list`` where the context is ``IN_SHORT``."""
 
         def read(given: Any, validate: Any) -> QueryIds:
             if isinstance(given, QueryIds):
@@ -122,7 +122,7 @@ class QueryIds(Sequence[QueryId]):
             return cls.of_list(validate(given))
 
         def write(ids: Sequence[QueryId], info: core_schema.SerializationInfo) -> Sequence[Any]:
-            return QueryIds(ids).listed if info.context is IN_SHORT else tuple(ids)
+            return QueryIds(ids).as_list if info.context is IN_SHORT else tuple(ids)
 
         written = core_schema.plain_serializer_function_ser_schema(write, info_arg=True)
         listed = handler.generate_schema(tuple[int | str | tuple[int, int], ...])

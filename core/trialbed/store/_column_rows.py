@@ -23,6 +23,8 @@ from trialbed.store._schema import scores, trials
 PART = 2_000
 """Rows that are fetched at once."""
 
+QueryId = int | str
+
 SAMPLED = 1_000
 """Trials that are asked which scores there are, where a run has many more."""
 
@@ -32,15 +34,18 @@ END_OF_SCORE = re.compile(r'"bounded":(true|false),"quality":(true|false),"failu
 LONGEST_END = len('"bounded":false,"quality":false,"failure":null}')
 
 
-def read_column_table(connection: Connection, run_id: str, names: Collection[str] | None = None) -> ColumnTable:
+def read_column_table(
+    connection: Connection, run_id: str, queries: QueryIds, names: Collection[str] | None = None
+) -> ColumnTable:
     """Return the columns of a run's trials that count.
 
     Args:
+        queries: those of the run.
         names: the scores whose values are read, without the tools on offer; the kinds of all scores are then those of
             a sample, where trials are very many. None for all: a score is bounded, and of quality, if it is in any
             trial.
     """
-    trials_read = _TrialsReader(connection, run_id, offered=names is None)
+    trials_read = _TrialsReader(connection, run_id, queries, offered=names is None)
     if names is not None:
         values = _chosen_values(connection, run_id, names, trials_read.row)
         return trials_read.table(_kinds(connection, _sample(trials_read.row)), values)
@@ -76,19 +81,44 @@ class _ColumnNumbers:
         return NumberedColumn(values, self._places)
 
 
+class _QueryNumbers:
+    """The column of queries while it is read.
+
+    Args:
+        known: the queries of the run, of which no text is held.
+    """
+
+    def __init__(self, known: QueryIds) -> None:
+        self._known = known
+        self._others: dict[QueryId, int] = {}
+        self._places = PackedColumn(PLACES)
+
+    def extend(self, found: Iterable[str]) -> None:
+        known, others, count = self._known.places, self._others, len(self._known)
+        for query_id in map(decode_id, found):
+            place = known.get(query_id)
+            self._places.append(others.setdefault(query_id, count + len(others)) if place is None else place)
+
+    @property
+    def column(self) -> NumberedColumn:
+        """The column, after which nothing is added."""
+        return NumberedColumn(QueryIds((*self._known, *self._others)) if self._others else self._known, self._places)
+
+
 class _TrialsReader:
     """Reads all but the scores.
 
     Args:
+        queries: those of the run.
         offered: whether the tools on offer are read too.
     """
 
-    def __init__(self, connection: Connection, run_id: str, *, offered: bool) -> None:
+    def __init__(self, connection: Connection, run_id: str, queries: QueryIds, *, offered: bool) -> None:
         self.row = array(ARRAYS["row"])
         self._packed: dict[str, Any] = {name: PackedColumn(kind) for name, kind in ARRAYS.items() if name != "row"}
         self._integrity: dict[int, tuple[IntegrityFinding, ...]] = {}
-        kinds = {**dict.fromkeys(NUMBERED), "query": decode_id, "offered": _tools}
-        self._numbered = {name: _ColumnNumbers(value_of) for name, value_of in kinds.items()}
+        self._numbered: dict[str, _ColumnNumbers | _QueryNumbers] = {name: _ColumnNumbers() for name in NUMBERED}
+        self._numbered |= {"query": _QueryNumbers(queries), "offered": _ColumnNumbers(_tools)}
         left_out = _uncounted_rows(connection, run_id)
         for part in _parts(connection, _selected(connection, run_id, offered=offered)):
             self._extend([one for one in part if one.id not in left_out] if left_out else part)
@@ -120,8 +150,6 @@ class _TrialsReader:
     def table(self, kinds: Mapping[str, ScoreKind], values: Mapping[str, PackedColumn]) -> ColumnTable:
         """Return the table, with these scores."""
         columns: dict[str, Any] = {name: own.column for name, own in self._numbered.items()}
-        queries, places = columns["query"]
-        columns["query"] = NumberedColumn(QueryIds(queries), places)
         return ColumnTable(
             row=PackedColumn.of(self.row),
             **self._packed,

@@ -122,7 +122,7 @@ def table_text(table: ColumnTable) -> str:
     offers = [sorted(tools) for tools in table.offered.values]
     found = {
         **{name: getattr(table, name).texts for name in ARRAYS},
-        **{name: [_listed(column.values), column.places.texts] for name, column in numbered.items()},
+        **{name: [_as_list(column.values), column.places.texts] for name, column in numbered.items()},
         "offered": [offers, table.offered.places.texts],
         "integrity": [[place, [one.model_dump(mode="json") for one in own]] for place, own in table.integrity.items()],
         "kinds": {name: list(kind) for name, kind in table.kinds.items()},
@@ -169,5 +169,5 @@ def read_table(
     )
 
 
-def _listed(values: Sequence[Any]) -> list[Any]:
-    return values.listed if isinstance(values, QueryIds) else list(values)
+def _as_list(values: Sequence[Any]) -> list[Any]:
+    return values.as_list if isinstance(values, QueryIds) else list(values)

@@ -99,7 +99,7 @@ def encode_offer(query_id: int | str, most: int | None) -> str:
 
 def decode_id(text: str) -> int | str:
     """The query id that ``encode_id`` wrote."""
-    query_id: int | str = json.loads(text)
+    query_id: int | str = json.loads(text) if text.startswith('"') else int(text)
     return query_id
 
 

@@ -58,7 +58,7 @@ def column_table(run: ReadRun, scores: Collection[str] | None = None) -> ColumnT
     if kept is not None:
         return kept
     with run._read() as connection:
-        return read_column_table(connection, run.record.run_id, scores)
+        return read_column_table(connection, run.record.run_id, run.record.config.query_ids, scores)
 
 
 def _kept_columns(run: ReadRun, scores: Collection[str] | None = None) -> ColumnTable | None:
@@ -119,7 +119,7 @@ def _make_report(run: ReadRun, parts: Callable[[], Sequence[ReportPart]]) -> tup
         version = trials_version(connection, run.record.run_id)
     own = parts()  # before there are columns, which take memory
     with run._read() as connection:
-        table = read_column_table(connection, run.record.run_id)
+        table = read_column_table(connection, run.record.run_id, run.record.config.query_ids)
     columns = ReportPart(COLUMNS, VERSION, partial(table_text, table))
     scores = (ReportPart(_part_of(name), VERSION, partial(score_text, table, name)) for name in table.scores)
     return MadeReport(run.record, version, (columns, *scores, *own)), table

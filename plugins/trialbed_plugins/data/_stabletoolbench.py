@@ -75,7 +75,7 @@ def _export(
             if repeat not in files:
                 name = framework if run.config.repeat == 1 else f"{framework}_r{repeat}"
                 path = folder / safe_name(name) / f"{safe_name(run.config.test_set)}.json"
-                files[repeat] = opened.enter_context(_writing(path))
+                files[repeat] = opened.enter_context(_open_answers(path))
             files[repeat].add(result.key.query_id, _convert(run, result, queries))
     due = len(run.config.query_ids)
     return [
@@ -114,7 +114,7 @@ class _AnswerFile:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[_AnswerFile]:
+def _open_answers(path: Path) -> Iterator[_AnswerFile]:
     """A file that is there once the body has ended without an error."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ from trialbed.files import make_private_folder, replace_file
 from trialbed.records import Api, ApiRef, Query, QueryIds
 from trialbed_plugins.datasets._listed import check_name, check_query, is_name, unique_apis
 from trialbed_plugins.datasets._reading import validate_part
-from trialbed_plugins.datasets._scanning import FoundQuery, each_query, is_list, naming_faults
+from trialbed_plugins.datasets._scanning import FoundQuery, each_query, is_list, name_faults
 from trialbed_plugins.datasets.stabletoolbench import parse_query
 
 log = logging.getLogger("trialbed.datasets")
@@ -192,7 +192,7 @@ class _Scanned(Dataset):
 
     def _found(self) -> Iterator[FoundQuery]:
         self._file.seek(0)
-        with naming_faults(self._path, self._file):
+        with name_faults(self._path, self._file):
             for found in each_query(self._file):
                 if isinstance(found, FoundQuery):
                     yield found

@@ -88,7 +88,7 @@ def each_parsed(
     """
     count = 0
     try:
-        with path.open("rb") as file, naming_faults(path, file):
+        with path.open("rb") as file, name_faults(path, file):
             for found in each_query(file):
                 if isinstance(found, FoundQuery):
                     query = parse(found.text, count)
@@ -99,7 +99,7 @@ def each_parsed(
 
 
 @contextmanager
-def naming_faults(path: Path, file: BinaryIO) -> Iterator[None]:
+def name_faults(path: Path, file: BinaryIO) -> Iterator[None]:
     """Name the place of a query that is not JSON by its line and its column in the file.
 
     Raises:
@@ -180,7 +180,7 @@ def _finite(text: str) -> float:
 
 
 def _is_certain(error: ValueError, length: int) -> bool:
-    """Whether what follows a text of this length can be no remedy."""
+    """Return whether a text of this length has a fault that no more text could mend."""
     return (
         isinstance(error, json.JSONDecodeError)
         and error.pos < length - CUT

@@ -130,11 +130,11 @@ def _add_apis(folder: Path, apis: Iterable[Api]) -> None:
         descriptions: dict[str, dict[str, str]] = {}
         shutil.rmtree(folder / CATALOG, ignore_errors=True)
         (folder / CATALOG).mkdir()
-        StoredApis.store(_described_in(_apis(folder), descriptions), (), folder / CATALOG)
+        StoredApis.store(_note_descriptions(_apis(folder), descriptions), (), folder / CATALOG)
         _write(folder / "descriptions.json", [json.dumps(descriptions, ensure_ascii=True, indent=0)])
 
 
-def _described_in(apis: Iterable[Api], descriptions: dict[str, dict[str, str]]) -> Iterator[Api]:
+def _note_descriptions(apis: Iterable[Api], descriptions: dict[str, dict[str, str]]) -> Iterator[Api]:
     """Yield Apis, and note the purpose of the tool of each."""
     for api in apis:
         descriptions.setdefault(api.category, {}).setdefault(api.tool_name, api.tool_description)

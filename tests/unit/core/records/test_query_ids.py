@@ -57,15 +57,15 @@ def test_a_record_is_read_back_from_all_ids_and_from_pairs(ids: tuple[int | str,
     record = Named(ids=ids)
     assert record.ids == tuple(ids)
     assert Named.model_validate_json(record.model_dump_json()) == record
-    assert Named.model_validate({"ids": record.ids.listed}) == record
+    assert Named.model_validate({"ids": record.ids.as_list}) == record
     assert record.model_dump() == {"ids": tuple(ids)}
     assert record.model_dump(mode="json") == {"ids": list(ids)}
 
 
 def test_short_lists_are_written_as_they_are_and_long_ranges_as_pairs() -> None:
-    assert QueryIds((3, 4, 5, "a")).listed == [3, 4, 5, "a"]
-    assert QueryIds(range(999)).listed == list(range(999))
-    assert QueryIds(("a", *range(1_000), "b")).listed == ["a", [0, 999], "b"]
+    assert QueryIds((3, 4, 5, "a")).as_list == [3, 4, 5, "a"]
+    assert QueryIds(range(999)).as_list == list(range(999))
+    assert QueryIds(("a", *range(1_000), "b")).as_list == ["a", [0, 999], "b"]
 
 
 @for_each("given", [[1.5], [None], [[1, 2, 3]], "12", [["a", 2]], 7])
