@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from trialbed.store import StoreReader
+from trialbed.store import StoreReader, run_ends
 from trialbed.views import printable
 
 EVERY = 1.0
@@ -42,7 +41,7 @@ async def progress_events(
 
 def _progress(reader: StoreReader, run_id: str) -> tuple[bytes, bool]:
     run = reader.run(run_id)
-    ends = Counter(trial.status for trial in run.columns().trials)
+    ends = run_ends(run)
     total = len(run.config.query_ids) * run.config.repeat * len(run.config.frameworks)
     document = {
         "status": run.status,

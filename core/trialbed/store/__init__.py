@@ -15,6 +15,7 @@ from trialbed.store._run_columns import (
     make_columns,
     make_report,
     report_part,
+    run_ends,
     trial_columns,
 )
 from trialbed.store._runs import RunChanges, new_run, new_run_id
@@ -58,6 +59,7 @@ __all__ = [
     "record_run",
     "report_part",
     "require_frameworks",
+    "run_ends",
     "run_kind",
     "trial_columns",
     "verified_cases",

@@ -6,12 +6,13 @@ import json
 import math
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from sqlalchemy import JSON, Connection, Select, and_, cast, func, null, select, type_coerce
 
-from trialbed.records import IntegrityFinding, QueryIds, Score
+from trialbed.records import IntegrityFinding, QueryIds, Score, TrialStatus
 from trialbed.spool import Spool
 from trialbed.store._attempts import counted_attempts
 from trialbed.store._column_table import ARRAYS, NUMBERED, PLACES, ColumnTable, NumberedColumn
@@ -119,7 +120,7 @@ class _TrialsReader:
         self._integrity: dict[int, tuple[IntegrityFinding, ...]] = {}
         self._numbered: dict[str, _ColumnNumbers | _QueryNumbers] = {name: _ColumnNumbers() for name in NUMBERED}
         self._numbered |= {"query": _QueryNumbers(queries), "offered": _ColumnNumbers(_tools)}
-        left_out = _uncounted_rows(connection, run_id)
+        left_out = {one.row for one in _uncounted(connection, run_id)}
         for part in _parts(connection, _selected(connection, run_id, offered=offered)):
             self._extend([one for one in part if one.id not in left_out] if left_out else part)
 
@@ -185,8 +186,18 @@ def _tools(text: str | None) -> frozenset[str]:
     return frozenset() if text is None else frozenset(json.loads(text))
 
 
-def _uncounted_rows(connection: Connection, run_id: str) -> set[int]:
-    """The rows of attempts that do not count; attempts are numbered from 0, so that few trials need be looked at."""
+def count_ends(connection: Connection, run_id: str) -> Counter[TrialStatus]:
+    """Count the trials of a run that count by how they ended: the database does, and none of them is read."""
+    every = select(trials.c.status, func.count()).where(trials.c.run_id == run_id).group_by(trials.c.status)
+    found = Counter[TrialStatus]()
+    for status, count in connection.execute(every):
+        found[status] = count
+    found.subtract(one.status for one in _uncounted(connection, run_id))
+    return found
+
+
+def _uncounted(connection: Connection, run_id: str) -> list[TrialColumns]:
+    """The attempts that do not count; attempts are numbered from 0, so that few trials need be looked at."""
     key = ("framework", "query_id", "repeat")
     several = select(*(trials.c[name] for name in key)).where(trials.c.run_id == run_id, trials.c.attempt > 0)
     again = several.distinct().subquery()
@@ -196,7 +207,8 @@ def _uncounted_rows(connection: Connection, run_id: str) -> set[int]:
     attempts = [
         TrialColumns(row, TrialPlace(framework, query, repeat), *rest) for row, framework, query, repeat, *rest in found
     ]
-    return {one.row for one in attempts} - {one.row for one in counted_attempts(attempts)}
+    counted = {one.row for one in counted_attempts(attempts)}
+    return [one for one in attempts if one.row not in counted]
 
 
 def _chosen_values(

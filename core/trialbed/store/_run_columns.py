@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -10,8 +11,8 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from trialbed.records import Run
-from trialbed.store._column_rows import read_column_table
+from trialbed.records import Run, TrialStatus
+from trialbed.store._column_rows import count_ends, read_column_table
 from trialbed.store._column_table import VERSION, ColumnTable, read_table, score_text, table_text
 from trialbed.store._columns import RunVersion
 from trialbed.store._reports import MadeReport, PartReader, ReportPart, trials_version
@@ -59,6 +60,12 @@ def column_table(run: ReadRun, scores: Collection[str] | None = None) -> ColumnT
         return kept
     with run._read() as connection:
         return read_column_table(connection, run.record.run_id, run.record.config.query_ids, scores)
+
+
+def run_ends(run: ReadRun) -> Counter[TrialStatus]:
+    """Count the trials of a run that count by how they ended."""
+    with run._read() as connection:
+        return count_ends(connection, run.record.run_id)
 
 
 def _kept_columns(run: ReadRun, scores: Collection[str] | None = None) -> ColumnTable | None:

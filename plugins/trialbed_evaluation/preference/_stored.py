@@ -10,9 +10,10 @@ from typing import Any
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
 from trialbed.report import framework_integrity
+from trialbed.report.comparison import KnownTrials
 from trialbed.scoring import judge_label
 from trialbed.settings import RunSettings
-from trialbed.store import StoredRun, StoreReader, open_store, require_frameworks
+from trialbed.store import StoredRun, StoreReader, column_table, open_store, require_frameworks
 from trialbed_evaluation.preference._deciding import Contest, Decision, decide
 from trialbed_evaluation.preference._runs import contests_of, preference_document
 from trialbed_evaluation.preference._tables import preference_records, preference_table, undecided_lines
@@ -68,10 +69,9 @@ def _side(reader: StoreReader, value: str) -> Side:
 
 
 def _check_not_void(run: StoredRun, labels: Sequence[str]) -> None:
-    trials = run.columns(()).trials
+    known = KnownTrials(column_table(run, ()), ())
     for label in labels:
-        own = (trial.integrity for trial in trials if trial.key.framework == label)
-        if void := framework_integrity(run.config, label, own).void:
+        if void := framework_integrity(run.config, label, known.findings(label)).void:
             raise UsageError(
                 f"the row of {label} in run {run.run_id} is void, so that it is not compared: {void}; name the "
                 "frameworks to compare, as RUN/FRAMEWORK"

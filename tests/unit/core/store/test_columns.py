@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 from support.stored_runs import NEW, OLD, make_store, trial
 
-from trialbed.store import ScoreKind, Store, TrialPlace, open_store
+from trialbed.store import ScoreKind, Store, TrialPlace, open_store, run_ends
 
 
 def test_columns_are_those_of_the_trials_that_count(tmp_path: Path) -> None:
@@ -19,6 +20,7 @@ def test_columns_are_those_of_the_trials_that_count(tmp_path: Path) -> None:
         found = run.columns(["sopr_score", "nosuch"])
         trials = run.trials()
         assert [one.row for one in found.trials] == [one._row for one in trials]
+        assert run_ends(run) == Counter(one.status for one in trials)
         assert [(one.status, one.failure) for one in found.trials] == [
             (one.status, one.failure.kind if one.failure else None) for one in trials
         ]
@@ -31,6 +33,16 @@ def test_columns_are_those_of_the_trials_that_count(tmp_path: Path) -> None:
             "api_call_score": ScoreKind(bounded=True, quality=True),
             "total_tokens": ScoreKind(bounded=False, quality=False),
         }
+
+
+def test_a_trial_of_a_query_that_the_run_does_not_have_stands_in_its_columns(tmp_path: Path) -> None:
+    make_store(tmp_path / "s.db")
+    with Store.open(str(tmp_path / "s.db")) as store:
+        store.add_trial(NEW, trial("reference", 2, wrong=False))
+    with open_store(str(tmp_path / "s.db")) as reader:
+        run = reader.run(NEW)
+        assert 2 not in run.config.query_ids
+        assert [one.key.query_id for one in run.columns().trials] == [one.key.query_id for one in run.trials()]
 
 
 def test_the_version_of_a_run_changes_with_it_alone(tmp_path: Path) -> None:
