@@ -61,7 +61,7 @@ def _growth_of_memory(found: dict[str, Any]) -> str:
 
 REPORT = "end of a run: its report"
 
-HOLDING = (REPORT, "bench compare RUN/A RUN/B", "bench plan RUN", "bench show RUN")
+HOLDING = (REPORT, "bench compare RUN/A RUN/B", "bench plan RUN", "bench show RUN", "bench view: page of a run")
 """The figures of processes that hold something of each trial or query."""
 
 SHOWN = ("bench ", "end of a run", "start of a resume")
