@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from trialbed.records import Query, TrialStatus
+from trialbed.records import Query, QueryIds, TrialStatus
 
 QueryId = int | str
 
@@ -61,14 +62,21 @@ def absent_by_trials(
     Args:
         answered: the query of each trial without failure, and the scores that have a value in it.
     """
-    found: dict[QueryId, frozenset[str]] = {}
-    known: dict[frozenset[str], frozenset[str]] = {}  # queries with the same scores share one set of them
+    ids = QueryIds(queries)
+    found = array("I", [0]) * len(ids)  # for each query, the number of the scores that its trials have; 0 without any
+    numbers: dict[frozenset[str], int] = {}
+    known: list[frozenset[str]] = [NONE]
     for query, names in answered:
-        joined = found.get(query, NONE).union(names)
-        found[query] = known.setdefault(joined, joined)
-    anywhere = NONE.union(*known) if found else frozenset(OF_GOLD)
-    missing = {names: tuple(name for name in OF_GOLD if name not in names) for names in {*known, anywhere}}
-    return {query: lacked for query in queries if (lacked := missing[found.get(query, anywhere)])}
+        place = ids.places.get(query)
+        if place is None:
+            continue
+        joined = known[found[place]].union(names)
+        number = found[place] = numbers.setdefault(joined, len(known))
+        if number == len(known):
+            known.append(joined)
+    known[0] = NONE.union(*known) if numbers else frozenset(OF_GOLD)
+    missing = [tuple(name for name in OF_GOLD if name not in names) for names in known]
+    return {query: missing[number] for query, number in zip(ids, found, strict=True) if missing[number]}
 
 
 def zero_scores(

@@ -120,7 +120,7 @@ class _TrialsReader:
         self._integrity: dict[int, tuple[IntegrityFinding, ...]] = {}
         self._numbered: dict[str, _ColumnNumbers | _QueryNumbers] = {name: _ColumnNumbers() for name in NUMBERED}
         self._numbered |= {"query": _QueryNumbers(queries), "offered": _ColumnNumbers(_tools)}
-        left_out = {one.row for one in _uncounted(connection, run_id)}
+        left_out = {one.row for one in _uncounted_attempts(connection, run_id)}
         for part in _parts(connection, _selected(connection, run_id, offered=offered)):
             self._extend([one for one in part if one.id not in left_out] if left_out else part)
 
@@ -192,11 +192,11 @@ def count_ends(connection: Connection, run_id: str) -> Counter[TrialStatus]:
     found = Counter[TrialStatus]()
     for status, count in connection.execute(every):
         found[status] = count
-    found.subtract(one.status for one in _uncounted(connection, run_id))
+    found.subtract(one.status for one in _uncounted_attempts(connection, run_id))
     return found
 
 
-def _uncounted(connection: Connection, run_id: str) -> list[TrialColumns]:
+def _uncounted_attempts(connection: Connection, run_id: str) -> list[TrialColumns]:
     """The attempts that do not count; attempts are numbered from 0, so that few trials need be looked at."""
     key = ("framework", "query_id", "repeat")
     several = select(*(trials.c[name] for name in key)).where(trials.c.run_id == run_id, trials.c.attempt > 0)

@@ -190,7 +190,7 @@ class _Scanned(Dataset):
         """None: nobody asks."""
         return ()
 
-    def _found(self) -> Iterator[FoundQuery]:
+    def _parts(self) -> Iterator[FoundQuery]:
         self._file.seek(0)
         with name_faults(self._path, self._file):
             for found in each_query(self._file):
@@ -202,7 +202,7 @@ class _Scanned(Dataset):
     def _each(self) -> Iterator[Query]:
         ids: set[str] = set()
         seen: set[ApiRef] = set()
-        for found in self._found():
+        for found in self._parts():
             place = len(self.columns["ids"])
             query = self._parse(found.text, place)
             check_query(self._path, query, ids)
