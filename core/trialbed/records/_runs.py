@@ -248,9 +248,9 @@ class Run(Record):
         model = self.config.of(framework).model
         return self.prices if model == self.config.model else self.model_prices.get(model)
 
-    def in_short(self, mode: Literal["json", "python"] = "python", exclude: Collection[str] = ()) -> dict[str, Json]:
+    def in_short(self, exclude: Collection[str] = ()) -> dict[str, Json]:
         """Return the fields as ``model_dump`` does, but many queries by a few numbers; the record can be read of it."""
-        return self.model_dump(mode=mode, exclude=set(exclude), context=IN_SHORT)
+        return self.model_dump(exclude=set(exclude), context=IN_SHORT)
 
     @property
     def kind(self) -> RunKind:

@@ -90,7 +90,7 @@ def report_source(connection: Connection, run: Run, version: TrialsVersion, more
         for table in (selections, gold_answers)
     ]
     is_finished = run.status == "finished"
-    known = run.in_short("json", NOT_REPORTED)
+    known = run.in_short(NOT_REPORTED)
     return hashlib.sha256(encode([is_finished, known, list(version), beside, list(more)]).encode()).hexdigest()
 
 
