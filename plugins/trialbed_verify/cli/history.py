@@ -56,26 +56,22 @@ def command(
     Without MODEL and VENDOR, those that have a history are listed.
     """
     from trialbed.files import temporary_folder
+    from trialbed_verify.documents import as_document
     from trialbed_verify.history import HistoryOptions, follow
 
     if not files and (model is None or vendor is None):
         return _list(model, store, as_json=as_json)
     with temporary_folder() as folder:
-        found = _points(model, vendor, files, store, folder)
-        document = {
-            "model": found[0].model,
-            "vendor": found[0].vendor,
-            **follow(found, HistoryOptions(given["false_alarms_every"], given["seed"])),
-        }
+        points = _points(model, vendor, files, store, folder)
+        found = follow(points, HistoryOptions(given["false_alarms_every"], given["seed"]))
     if as_json:
-        print_json(document)
+        print_json(as_document(found))
     else:
         from trialbed.views import print_tables
         from trialbed_verify.views import history_tables
 
-        print_tables(history_tables(document), sys.stdout)
-    newest = document["changes"][-1]["found"] == found[-1].at if document["changes"] else False
-    return 1 if given["fail_if_changed"] and newest else 0
+        print_tables(history_tables(found), sys.stdout)
+    return 1 if given["fail_if_changed"] and found.is_changed_now else 0
 
 
 def _points(

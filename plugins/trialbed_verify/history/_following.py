@@ -28,22 +28,78 @@ class HistoryOptions:
     seed: int = 0
 
 
-def follow(points: Sequence[Point], options: HistoryOptions | None = None) -> dict[str, Any]:
-    """Test the points of one vendor, in order, and make a document.
+@dataclass(frozen=True)
+class FollowedPoint:
+    """A verification in a history.
+
+    Attributes:
+        at, cases, trials, success_rate, schema_accuracy: of the ``Point``.
+        results: how it is called.
+        p, evidence: of the sequential test; None where it has no part in it.
+        most_unusual: the subject of the answers that differs most from the earlier ones.
+        left_out: why it has no part in the test.
+    """
+
+    at: str
+    results: str
+    cases: int
+    trials: int
+    success_rate: float | None
+    schema_accuracy: float | None
+    p: float | None
+    evidence: float | None
+    most_unusual: str | None
+    left_out: str | None
+
+
+@dataclass(frozen=True)
+class AnswerChange:
+    """A change of a vendor's answers: between which verifications it lies, and what changed."""
+
+    since: str
+    found: str
+    subjects: Sequence[str]
+    evidence: float
+
+
+@dataclass(frozen=True)
+class VendorHistory:
+    """The verifications of a vendor, by date, and the changes between them."""
+
+    model: str
+    vendor: str
+    points: Sequence[FollowedPoint]
+    changes: Sequence[AnswerChange]
+    false_alarms_every: int
+    seed: int
+
+    @property
+    def is_changed_now(self) -> bool:
+        """Whether the newest verification is the one that shows a change."""
+        return bool(self.changes) and self.changes[-1].found == self.points[-1].at
+
+
+def follow(points: Sequence[Point], options: HistoryOptions | None = None) -> VendorHistory:
+    """Test the points of one vendor, in order.
 
     Points whose results are gone, or whose requests or configuration are others than those of the newest, have no part
-    in the test; the document says why.
+    in the test; the history says why.
+
+    Args:
+        points: at least one.
     """
     chosen = options or HistoryOptions()
     nights, left_out = _nights(points)
     assessments, changes = sequential_test([night for _, night in nights], chosen.false_alarms_every, chosen.seed)
     tested = {point.results: assessment for (point, _), assessment in zip(nights, assessments, strict=True)}
-    return {
-        "points": [_describe_point(point, tested.get(point.results), left_out.get(point.results)) for point in points],
-        "changes": [_change(change, [point for point, _ in nights]) for change in changes],
-        "false_alarms_every": chosen.false_alarms_every,
-        "seed": chosen.seed,
-    }
+    return VendorHistory(
+        points[0].model,
+        points[0].vendor,
+        [_followed(point, tested.get(point.results), left_out.get(point.results)) for point in points],
+        [_change(change, [point for point, _ in nights]) for change in changes],
+        chosen.false_alarms_every,
+        chosen.seed,
+    )
 
 
 def _nights(points: Sequence[Point]) -> tuple[list[tuple[Point, Night]], dict[str, str]]:
@@ -92,28 +148,23 @@ def _levels(trial: Measures) -> Iterator[int]:
         yield round(UNIT * math.log1p(value)) if value > 0 else 0
 
 
-def _describe_point(point: Point, assessment: Assessment | None, reason: str | None) -> dict[str, Any]:
-    return {
-        "at": point.at,
-        "results": point.name or point.results,
-        "cases": point.cases,
-        "trials": point.trials,
-        "success_rate": point.success_rate,
-        "schema_accuracy": point.schema_accuracy,
-        "p": assessment.p if assessment else None,
-        "evidence": assessment.evidence if assessment else None,
-        "most_unusual": assessment.subject if assessment else None,
-        "left_out": reason,
-    }
+def _followed(point: Point, assessment: Assessment | None, reason: str | None) -> FollowedPoint:
+    return FollowedPoint(
+        at=point.at,
+        results=point.name or point.results,
+        cases=point.cases,
+        trials=point.trials,
+        success_rate=point.success_rate,
+        schema_accuracy=point.schema_accuracy,
+        p=assessment.p if assessment else None,
+        evidence=assessment.evidence if assessment else None,
+        most_unusual=assessment.subject if assessment else None,
+        left_out=reason,
+    )
 
 
-def _change(change: DetectedChange, points: Sequence[Point]) -> dict[str, Any]:
-    return {
-        "since": points[change.since].at,
-        "found": points[change.found].at,
-        "subjects": list(change.subjects),
-        "evidence": change.evidence,
-    }
+def _change(change: DetectedChange, points: Sequence[Point]) -> AnswerChange:
+    return AnswerChange(points[change.since].at, points[change.found].at, change.subjects, change.evidence)
 
 
 @dataclass(frozen=True)

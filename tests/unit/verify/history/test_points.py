@@ -14,6 +14,7 @@ from support.played_vendors import message_of, rows
 from trialbed.errors import DataError, UsageError
 from trialbed.store import Store
 from trialbed_verify.cli.history import command
+from trialbed_verify.documents import as_document
 from trialbed_verify.history import Point, follow, points_of_files
 
 DAYS = 4
@@ -41,10 +42,12 @@ def files(tmp_path: Path) -> list[Path]:
 
 def test_a_change_is_in_the_document(files: list[Path]) -> None:
     found = follow(points_of_files(files))
-    assert [point["p"] is None for point in found["points"]] == [True, False, False, False]
-    assert found["points"][-1]["p"] < 0.001
-    assert found["points"][-1]["most_unusual"] == "tools"
-    json.dumps(found, allow_nan=False)
+    *earlier, newest = found.points
+    assert [point.p is None for point in earlier] == [True, False, False]
+    assert newest.p is not None
+    assert newest.p < 0.001
+    assert newest.most_unusual == "tools"
+    json.dumps(as_document(found), allow_nan=False)
 
 
 def test_points_that_cannot_be_compared_say_why(files: list[Path], tmp_path: Path) -> None:
@@ -52,9 +55,9 @@ def test_points_that_cannot_be_compared_say_why(files: list[Path], tmp_path: Pat
     (tmp_path / "day2.jsonl").unlink()
     other = Point("2026-02-01T00:00:00+00:00", "kimi-k2", "acme", str(tmp_path / "x"), "", "another", 60, 2)
     found = follow([other, *points])
-    reasons = [point["left_out"] for point in found["points"]]
+    reasons = [point.left_out for point in found.points]
     assert reasons[0] == "another test set or configuration than the newest"
-    assert "cannot be read" in reasons[2]
+    assert "cannot be read" in str(reasons[2])
     assert reasons[3] is None
 
 
@@ -80,7 +83,7 @@ def test_files_of_another_configuration_are_left_out(files: list[Path], tmp_path
     other = tmp_path / "day2.jsonl"
     other.write_text(other.read_text().replace('"config": "acme"', '"config": "another"'))
     found = follow(points_of_files([tmp_path / f"day{day}.jsonl" for day in (1, 2, 3)]))
-    assert [bool(point["left_out"]) for point in found["points"]] == [False, True, False]
+    assert [bool(point.left_out) for point in found.points] == [False, True, False]
 
 
 def test_the_command_shows_and_fails(files: list[Path], tmp_path: Path) -> None:
