@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 from typing import Any
 
@@ -11,9 +13,9 @@ from trialbed.contracts import AnswerStatus, Candidate
 from trialbed.errors import UsageError
 from trialbed.records import Query
 from trialbed.scoring import JUDGED, judge_label
-from trialbed.statistics import bounded_mean_interval, paired_test
+from trialbed.statistics import Estimate, bounded_mean_interval, paired_test
 from trialbed.store import StoredRun, StoredTrial
-from trialbed_evaluation.preference._deciding import Contest, Contestant, Decision, Side
+from trialbed_evaluation.preference._deciding import Contest, Contestant, Decision, Ground, Side
 
 Queries = Mapping[int | str, Query]
 Framework = tuple[StoredRun, str]
@@ -41,40 +43,94 @@ def contests_of(baseline: Framework, candidate: Framework, queries: Queries, lab
     return contests, len(keys) - len(both)
 
 
-def preference_document(
-    names: tuple[str, str], judge: Mapping[str, Any], decisions: Sequence[Decision], not_measured: int
-) -> dict[str, Any]:
-    """Return all of it, as JSON. The win rate is the wins over the contests that were decided, ties among them.
+@dataclass(frozen=True)
+class PreferenceResult:
+    """The contests between two frameworks, and what came of them.
 
-    Repeats of a query count as one observation: in the intervals, which are those of other scores, and in p, which is
-    McNemar's where each query has one contest, and else that of a permutation test over the queries' means.
+    Repeats of a query count as one observation: in the intervals, which are those of other scores, and in p.
 
-    Args:
-        names: of the baseline and of the candidate.
+    Attributes:
+        baseline, candidate: their names.
         judge: its description in a document.
+        not_measured: the contests that one side has no answer for, as it was not measured.
     """
-    counts = Counter(decision.winner for decision in decisions)
-    decided = len(decisions) - counts[None]
-    wins, losses = counts["candidate"], counts["baseline"]
-    asked = sum(len(decision.votes) for decision in decisions)
-    return {
-        "baseline": names[0],
-        "candidate": names[1],
-        "judge": dict(judge),
-        "contests": len(decisions),
-        "decided": decided,
-        "undecided": counts[None],
-        "not_measured": not_measured,
-        "wins": wins,
-        "losses": losses,
-        "ties": counts["tie"],
-        "win_rate": _rate(decisions, "candidate"),
-        "loss_rate": _rate(decisions, "baseline"),
-        "p": _p_value(decisions) if wins + losses else None,
-        "by": dict(Counter(decision.by for decision in decisions)),
-        "order_consistency": sum(decision.consistent for decision in decisions) / asked if asked else None,
-        "results": [decision.model_dump(mode="json") for decision in decisions],
-    }
+
+    baseline: str
+    candidate: str
+    judge: Mapping[str, Any]
+    decisions: Sequence[Decision]
+    not_measured: int
+
+    @cached_property
+    def _counts(self) -> Counter[Side | None]:
+        return Counter(decision.winner for decision in self.decisions)
+
+    @property
+    def contests(self) -> int:
+        """The number of contests."""
+        return len(self.decisions)
+
+    @property
+    def wins(self) -> int:
+        """The contests that the candidate won."""
+        return self._counts["candidate"]
+
+    @property
+    def losses(self) -> int:
+        """The contests that the baseline won."""
+        return self._counts["baseline"]
+
+    @property
+    def ties(self) -> int:
+        """The contests that nobody won."""
+        return self._counts["tie"]
+
+    @property
+    def undecided(self) -> int:
+        """The contests that the judge failed to decide."""
+        return self._counts[None]
+
+    @cached_property
+    def win_rate(self) -> Estimate | None:
+        """The wins over the contests that were decided, ties among them; None where none was."""
+        return _rate(self.decisions, "candidate")
+
+    @cached_property
+    def p(self) -> float | None:
+        """That of McNemar's test where each query has one contest, else of a permutation test over queries' means."""
+        return _p_value(self.decisions) if self.wins + self.losses else None
+
+    @property
+    def by(self) -> Counter[Ground]:
+        """The contests by the ground of their decision."""
+        return Counter(decision.by for decision in self.decisions)
+
+    @property
+    def order_consistency(self) -> float | None:
+        """The share of votes that are the same in both orders; None without votes."""
+        asked = sum(len(decision.votes) for decision in self.decisions)
+        return sum(decision.consistent for decision in self.decisions) / asked if asked else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as a JSON object."""
+        return {
+            "baseline": self.baseline,
+            "candidate": self.candidate,
+            "judge": dict(self.judge),
+            "contests": self.contests,
+            "decided": self.contests - self.undecided,
+            "undecided": self.undecided,
+            "not_measured": self.not_measured,
+            "wins": self.wins,
+            "losses": self.losses,
+            "ties": self.ties,
+            "win_rate": _rate_as_json(self.win_rate),
+            "loss_rate": _rate_as_json(_rate(self.decisions, "baseline")),
+            "p": self.p,
+            "by": dict(self.by),
+            "order_consistency": self.order_consistency,
+            "results": [decision.model_dump(mode="json") for decision in self.decisions],
+        }
 
 
 def _by_query(decisions: Sequence[Decision]) -> dict[int | str, list[Decision]]:
@@ -86,14 +142,17 @@ def _by_query(decisions: Sequence[Decision]) -> dict[int | str, list[Decision]]:
     return found
 
 
-def _rate(decisions: Sequence[Decision], winner: Side) -> dict[str, float] | None:
+def _rate(decisions: Sequence[Decision], winner: Side) -> Estimate | None:
     """Return the share of the contests that this side won."""
     won = {query: [float(each.winner == winner) for each in own] for query, own in _by_query(decisions).items()}
     if not won:
         return None
-    interval = bounded_mean_interval(won)
     every = [value for values in won.values() for value in values]
-    return {"value": sum(every) / len(every), "low": interval.low, "high": interval.high}
+    return Estimate(sum(every) / len(every), bounded_mean_interval(won))
+
+
+def _rate_as_json(rate: Estimate | None) -> dict[str, Any] | None:
+    return None if rate is None else {name: value for name, value in rate.as_json().items() if name != "n"}
 
 
 def _p_value(decisions: Sequence[Decision]) -> float:

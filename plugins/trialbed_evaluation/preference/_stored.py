@@ -15,7 +15,7 @@ from trialbed.scoring import judge_label
 from trialbed.settings import RunSettings
 from trialbed.store import StoredRun, StoreReader, column_table, open_store, require_frameworks
 from trialbed_evaluation.preference._deciding import Contest, Decision, decide
-from trialbed_evaluation.preference._runs import contests_of, preference_document
+from trialbed_evaluation.preference._runs import PreferenceResult, contests_of
 from trialbed_evaluation.preference._tables import preference_records, preference_table, undecided_lines
 
 Framework = tuple[StoredRun, str]
@@ -50,12 +50,12 @@ def compare_by_preference(
         sides = [_side(reader, value) for value in values]
         if not allow_incomplete:
             _check_complete([run for run, _ in sides])
-        documents = asyncio.run(_documents(sides, settings, force=force))
+        found = asyncio.run(_results(sides, settings, force=force))
     return Comparison(
-        document=documents,
-        tables=[preference_table(documents)],
-        records=preference_records(documents),
-        incomplete=undecided_lines(documents),
+        document=[one.as_json() for one in found],
+        tables=[preference_table(found)],
+        records=preference_records(found),
+        incomplete=undecided_lines(found),
     )
 
 
@@ -87,7 +87,7 @@ def _check_complete(runs: Sequence[StoredRun]) -> None:
             )
 
 
-async def _documents(sides: Sequence[Side], settings: RunSettings, *, force: bool) -> list[dict[str, Any]]:
+async def _results(sides: Sequence[Side], settings: RunSettings, *, force: bool) -> list[PreferenceResult]:
     from trialbed.engine import judge_order, judge_report, standing_judge
     from trialbed.scoring_process import ScoringProcesses
 
@@ -97,7 +97,7 @@ async def _documents(sides: Sequence[Side], settings: RunSettings, *, force: boo
             raise UsageError(f"--preference: the judge {completed.judge} does not compare answers; give --judge MODEL")
         report = judge_report(judge, completed)
         slots = asyncio.Semaphore(completed.concurrency)
-        documents = []
+        found = []
         async with ScoringProcesses(judge_order(completed, judge)) as processes:
             bounded = processes.bounded(judge)
 
@@ -110,8 +110,8 @@ async def _documents(sides: Sequence[Side], settings: RunSettings, *, force: boo
                 contests, unmeasured = contests_of(baseline, candidate, queries, judge_label(completed))
                 decisions = await asyncio.gather(*map(one, contests))
                 names = _name(baseline, runs), _name(candidate, runs)
-                documents.append(preference_document(names, report, decisions, unmeasured))
-    return documents
+                found.append(PreferenceResult(*names, report, decisions, unmeasured))
+    return found
 
 
 def _pairs(sides: Sequence[Side]) -> list[tuple[Framework, Framework]]:

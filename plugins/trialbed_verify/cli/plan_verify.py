@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trialbed.cli.options import FILE, FiniteRange, json_option, plain_option, print_json
+
+if TYPE_CHECKING:
+    from trialbed_verify.panel import Plan
 
 FLIP_RATES = (0.0, 0.05, 0.1, 0.2)
 
@@ -64,11 +67,10 @@ def command(*, as_json: bool, **given: Any) -> None:
         for ours, theirs in _trials(given)
         for rate in rates
     ]
-    documents = [found.as_json() for found in plans]
     if as_json:
-        print_json({"plans": documents, "flip_rate_of": source})
+        print_json({"plans": [found.as_json() for found in plans], "flip_rate_of": source})
     else:
-        _print(documents, source)
+        _print(plans, source)
 
 
 def _flip_rates(given: Mapping[str, Any]) -> tuple[tuple[float, ...], str | None]:
@@ -96,35 +98,34 @@ def _trials(given: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
         yield ours, given["vendor_trials"] or ours
 
 
-def _print(plans: list[dict[str, Any]], source: str | None) -> None:
+def _print(plans: Sequence[Plan], source: str | None) -> None:
     from trialbed.views import Table, print_tables
 
     columns = ["flip rate", "baseline", "vendor", "cases", "requests", "different from"]
-    given = plans[0]["given_cases"]
-    rows = [_row(plan) for plan in plans]
+    given = plans[0].options.cases
     title = "Cases for a verdict" if given is None else f"What {given:,} cases can show"
     if given is not None:
         columns.insert(4, "enough")
-    print_tables([Table.of(title, columns, rows, _notes(plans, source))], sys.stdout)
+    print_tables([Table.of(title, columns, map(_row, plans), _notes(plans, source))], sys.stdout)
 
 
-def _row(plan: Mapping[str, Any]) -> list[str]:
-    cells = [
-        f"{plan['flip_rate']:.3g}",
-        f"{plan['trials']['baseline']} trials",
-        f"{plan['trials']['vendor']} trials",
-        "none" if plan["cases"] is None else f"{plan['cases']:,}",
+def _row(plan: Plan) -> list[str]:
+    enough = [] if plan.enough is None else ["yes" if plan.enough else "no"]
+    return [
+        f"{plan.options.flip_rate:.3g}",
+        f"{plan.options.baseline} trials",
+        f"{plan.options.vendor} trials",
+        "none" if plan.cases is None else f"{plan.cases:,}",
+        *enough,
+        "-" if plan.requests is None else f"{plan.requests:,}",
+        "-" if plan.found is None else f"{100 * plan.found:.1f} %",
     ]
-    if plan["given_cases"] is not None:
-        cells.append("yes" if plan["enough"] else "no")
-    cells.append("-" if plan["requests"] is None else f"{plan['requests']:,}")
-    return [*cells, "-" if plan["found_share"] is None else f"{100 * plan['found_share']:.1f} %"]
 
 
-def _notes(plans: list[dict[str, Any]], source: str | None) -> Iterator[str]:
+def _notes(plans: Sequence[Plan], source: str | None) -> Iterator[str]:
     from trialbed_verify.panel import FEWEST
 
-    power = plans[0]["power"]
+    power, given = plans[0].options.power, plans[0].options.cases
     yield (
         f"cases: with this many, a vendor like the baseline is called equivalent with a chance of {100 * power:.0f} %, "
         "and different in at most 5 % of verifications."
@@ -133,11 +134,10 @@ def _notes(plans: list[dict[str, Any]], source: str | None) -> Iterator[str]:
         "different from: a vendor that damages this share of all answers, in whatever way breaks a caller, is called "
         f"different with a chance of {100 * power:.0f} %."
     )
-    given = plans[0]["given_cases"]
     if given is not None and given < FEWEST:
         yield f"With fewer than {FEWEST} cases there is no verdict, whatever the vendor does."
     yield "requests: of baseline and vendor together; each further vendor takes its own trials."
-    if any(plan["cases"] is None for plan in plans):
+    if any(plan.cases is None for plan in plans):
         yield "none: with one trial on a side its own spread is unknown, so no number of cases shows equivalence."
     if source is not None:
         yield f"The flip rate is that of {source}."

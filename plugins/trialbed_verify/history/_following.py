@@ -75,7 +75,7 @@ class VendorHistory:
 
     @property
     def is_changed_now(self) -> bool:
-        """Whether the newest verification is the one that shows a change."""
+        """Return whether the newest verification is the one that shows a change."""
         return bool(self.changes) and self.changes[-1].found == self.points[-1].at
 
 
@@ -95,7 +95,7 @@ def follow(points: Sequence[Point], options: HistoryOptions | None = None) -> Ve
     return VendorHistory(
         points[0].model,
         points[0].vendor,
-        [_followed(point, tested.get(point.results), left_out.get(point.results)) for point in points],
+        [_describe_point(point, tested.get(point.results), left_out.get(point.results)) for point in points],
         [_change(change, [point for point, _ in nights]) for change in changes],
         chosen.false_alarms_every,
         chosen.seed,
@@ -148,7 +148,7 @@ def _levels(trial: Measures) -> Iterator[int]:
         yield round(UNIT * math.log1p(value)) if value > 0 else 0
 
 
-def _followed(point: Point, assessment: Assessment | None, reason: str | None) -> FollowedPoint:
+def _describe_point(point: Point, assessment: Assessment | None, reason: str | None) -> FollowedPoint:
     return FollowedPoint(
         at=point.at,
         results=point.name or point.results,

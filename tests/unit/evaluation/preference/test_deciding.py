@@ -14,8 +14,8 @@ from trialbed.records import Answer, Query, WireLog
 from trialbed_evaluation.preference import (
     Contest,
     Decision,
+    PreferenceResult,
     decide,
-    preference_document,
     preference_records,
     preference_table,
     undecided_lines,
@@ -129,39 +129,40 @@ def decision(number: int, winner: Any, by: Any = "judge") -> Decision:
 def test_the_win_rate_is_over_what_was_decided() -> None:
     winners = ["candidate", "candidate", "candidate", "baseline", "tie"]
     decisions = [decision(number, winner) for number, winner in enumerate(winners)]
-    document = preference_document(("a", "b"), {"driver": "llm"}, [*decisions, decision(9, None, "failure")], 2)
+    found = PreferenceResult("a", "b", {"driver": "llm"}, [*decisions, decision(9, None, "failure")], 2)
+    document = found.as_json()
     assert (document["wins"], document["losses"], document["ties"], document["undecided"]) == (3, 1, 1, 1)
     assert document["win_rate"]["value"] == pytest.approx(0.6)
     assert document["loss_rate"]["value"] == pytest.approx(0.2)
     assert document["order_consistency"] == 1.0
-    (record,) = preference_records([document])
+    (record,) = preference_records([found])
     assert (record["win_rate"], record["not_measured"]) == (pytest.approx(0.6), 2)
-    table = preference_table([document])
+    table = preference_table([found])
     assert table.rows[0].label == "b against a"
     assert table.rows[0].cells[:5] == ("3", "1", "1", "1", "0.6000")
     assert "over wins, losses and ties" in table.notes[0]
-    (line,) = undecided_lines([document, preference_document(("a", "c"), {}, decisions, 0)])
+    (line,) = undecided_lines([found, PreferenceResult("a", "c", {}, decisions, 0)])
     assert line.startswith("b against a: 1 of 6 contests are undecided")
     assert any("1 undecided, because the judge failed: r" in note for note in table.notes)
 
 
 def test_repeats_of_a_query_count_once() -> None:
-    once = preference_document(("a", "b"), {}, [decision(number, "baseline") for number in range(2)], 0)
-    often = preference_document(("a", "b"), {}, [decision(number % 2, "baseline") for number in range(12)], 0)
-    assert (often["contests"], often["losses"]) == (12, 12)
-    assert often["p"] == once["p"] == 0.5
-    assert often["win_rate"] == once["win_rate"]
-    assert often["win_rate"]["high"] > 0.65
+    once = PreferenceResult("a", "b", {}, [decision(number, "baseline") for number in range(2)], 0)
+    often = PreferenceResult("a", "b", {}, [decision(number % 2, "baseline") for number in range(12)], 0)
+    assert (often.contests, often.losses) == (12, 12)
+    assert often.p == once.p == 0.5
+    assert often.win_rate == once.win_rate
+    assert often.as_json()["win_rate"]["high"] > 0.65
     split = [decision(number % 6, "candidate" if number < 6 else "baseline") for number in range(12)]
-    assert preference_document(("a", "b"), {}, split, 0)["p"] == 1.0
+    assert PreferenceResult("a", "b", {}, split, 0).p == 1.0
 
 
 def test_a_small_p_is_not_zero() -> None:
-    document = preference_document(("a", "b"), {}, [decision(number, "baseline") for number in range(24)], 0)
-    assert preference_table([document]).rows[0].cells[-1] == "<0.001"
+    found = PreferenceResult("a", "b", {}, [decision(number, "baseline") for number in range(24)], 0)
+    assert preference_table([found]).rows[0].cells[-1] == "<0.001"
 
 
 def test_without_any_contest_there_is_no_rate() -> None:
-    document = preference_document(("a", "b"), {}, [], 0)
-    assert (document["win_rate"], document["p"], document["order_consistency"]) == (None, None, None)
-    assert preference_table([document]).rows
+    found = PreferenceResult("a", "b", {}, [], 0)
+    assert (found.win_rate, found.p, found.order_consistency) == (None, None, None)
+    assert preference_table([found]).rows
