@@ -25,6 +25,8 @@ VERDICTS = {
     "too few": "too few tasks to tell",
 }
 
+SUPPOSED = "Less than {margin:g} points supposes that tasks not asked differ no more than the most different of these."
+
 
 def title_of(runs: Sequence[RunNumbers]) -> str:
     """Return a title that names the compared frameworks and models."""
@@ -160,6 +162,8 @@ def _verdict_sentences(run: RunNumbers) -> Iterator[str]:
         if parts:
             against = "Native against controlled" if kind == "profile" else f"Against {found[0].against}"
             yield f"{against}, {'; '.join(parts)}."
+    if any(one.score == JUDGED and _verdict(one) == "equivalent" for one in run.findings):
+        yield SUPPOSED.format(margin=100 * run.margin)
 
 
 def _verdict(found: PublishedFinding) -> str:
