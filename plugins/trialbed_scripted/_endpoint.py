@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from trialbed.errors import UsageError
 from trialbed.wire import parse_object, read_served
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest, not_found
@@ -87,7 +88,10 @@ class ScriptedEndpoint:
         refusal = self._refusal(seen)
         if refusal is not None:
             return refusal
-        said = await ask_model(self._model, seen)
+        try:
+            said = await ask_model(self._model, seen)
+        except UsageError as error:
+            return fail(500, str(error), spoken=seen.spoken)
         if isinstance(said, Response):
             response = said
         else:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from trialbed.errors import UsageError
 from trialbed.wire import ModelAnswer, ModelRequest
 from trialbed.wire.dialects import Dialect, dialect
 
@@ -101,7 +102,12 @@ def fail(
         retry_after: seconds that ``Retry-After`` asks to wait; none are asked for by default.
         code: the error's own code; the status by default.
         spoken: the dialect; chat completions by default.
+
+    Raises:
+        UsageError: the status is no number of HTTP.
     """
+    if not isinstance(status, int) or not 100 <= status <= 599:
+        raise UsageError(f"fail: {status!r:.60} is no status of HTTP; give a number such as 429 or 500")
     message = message or f"the model refuses with {status}"
     document = (spoken or dialect()).write_error(message, kind, code=code or str(status))
     return Response.document(document, status, {"Retry-After": f"{retry_after:g}"} if retry_after else None)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
+from trialbed.errors import UsageError
 from trialbed.wire import Call
 from trialbed_scripted._requests import ReceivedRequest
 from trialbed_scripted._responses import Response
@@ -15,9 +16,14 @@ from trialbed_scripted._turns import Turn, ask, say
 AFTER_THE_END = "The script has ended."
 """The text of a model that is asked more often than its script has lines."""
 
+FORMS = "a line is a text, call(…), ask(…), say(…), fail(…), a Response, or a function that returns one of these"
+
 Said = Turn | Response
 
-Model = Callable[[ReceivedRequest], Said | Awaitable[Said]]
+Sayable = str | Call | Said
+"""A text, a call, a turn of several calls, or a response."""
+
+Model = Callable[[ReceivedRequest], Sayable | Awaitable[Sayable]]
 """Answers a request. A script is one, and so is a policy or any function."""
 
 
@@ -28,8 +34,8 @@ class Forever:
     line: Said
 
 
-Line = str | Call | Said | Forever | Callable[[Any], Said | Awaitable[Said]]
-"""One line of a script: a text, a call, a turn of several calls, a response, or a function that makes the turn."""
+Line = Sayable | Forever | Callable[[Any], Sayable | Awaitable[Sayable]]
+"""One line of a script, or a function that makes it."""
 
 
 class Script:
@@ -57,23 +63,46 @@ class Script:
 
 
 def script(*lines: Line) -> Script:
-    """Return a model that says these lines: ``script(call("find", id=7), say("done"))``."""
+    """Return a model that says these lines: ``script(call("find", id=7), say("done"))``.
+
+    Raises:
+        UsageError: one of them is no line.
+    """
     return Script(*lines)
 
 
-def forever(line: str | Call | Said) -> Forever:
-    """Repeat a line for every request from here on."""
+def forever(line: Sayable) -> Forever:
+    """Repeat a line for every request from here on.
+
+    Raises:
+        UsageError: it is no line, or a function.
+    """
     return Forever(read_line(line))
 
 
-def read_line(line: str | Call | Said) -> Said:
-    """Read a text or a call as a turn; leave a turn or a response as it is."""
+def read_line(line: Sayable) -> Said:
+    """Read a text or a call as a turn; leave a turn or a response as it is.
+
+    Raises:
+        UsageError: it is something else.
+    """
     if isinstance(line, str):
         return say(line)
+    if not isinstance(line, Call | Turn | Response):
+        raise UsageError(f"{line!r:.60} is no line of a script; {FORMS}")
     return ask(line) if isinstance(line, Call) else line
 
 
-async def ask_model(model: Callable[[Any], Said | Awaitable[Said]], request: Any) -> Said:
-    """Ask a model, which may be asynchronous."""
+async def ask_model(model: Callable[[Any], Sayable | Awaitable[Sayable]], request: Any) -> Said:
+    """Ask a model, which may be asynchronous.
+
+    Raises:
+        UsageError: it returns something that is no line.
+    """
     found = model(request)
-    return await found if inspect.isawaitable(found) else found
+    found = await found if inspect.isawaitable(found) else found
+    try:
+        return read_line(found)
+    except UsageError as error:
+        name = getattr(model, "__name__", type(model).__name__)
+        raise UsageError(f"{name}() of the script returned no line: {error}") from None

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, BadRequestError, NotFoundError, OpenAI, RateLimitError
+from openai import AsyncOpenAI, BadRequestError, InternalServerError, NotFoundError, OpenAI, RateLimitError
 
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed_scripted import (
@@ -120,6 +120,37 @@ def test_a_function_is_a_model() -> None:
 
     with serve(model) as server:
         assert [said(post(server.url)) for _ in range(2)] == ["m Bearer - 0", "m Bearer - 1"]
+
+
+@pytest.mark.parametrize("line", [5, None, ["text"]])
+def test_what_is_no_line_is_refused_when_a_script_is_made(line: Any) -> None:
+    for made in (script, forever):
+        with pytest.raises(UsageError, match=r"is no line of a script; a line is a text, call\(…\)"):
+            made(line)
+
+
+@pytest.mark.parametrize("status", ["x", "500", None, 1000, 20])
+def test_what_is_no_status_is_refused_when_a_failure_is_made(status: Any) -> None:
+    with pytest.raises(UsageError, match="is no status of HTTP; give a number such as 429 or 500"):
+        fail(status)
+
+
+@pytest.mark.parametrize("returned", [5, None])
+def test_a_function_that_returns_no_line_is_named_to_the_client(returned: Any) -> None:
+    def slip(request: ReceivedRequest) -> Any:
+        return returned
+
+    for model in (slip, script(slip)):
+        with (
+            serve(model) as server,
+            pytest.raises(InternalServerError, match=r"slip\(\) of the script returned no line"),
+        ):
+            post(server.url)
+
+
+def test_a_function_may_return_a_text_or_a_call() -> None:
+    with serve(script(lambda request: "yes", lambda request: call("find", id=7))) as model:
+        assert [said(post(model.url)), said(post(model.url, tools=TOOLS))] == ["yes", [("find", '{"id": 7}')]]
 
 
 async def test_a_line_may_wait() -> None:
