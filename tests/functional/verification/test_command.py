@@ -126,6 +126,8 @@ async def test_only_a_server_of_this_machine_needs_no_key(bench: Run, file: Path
         assert server.met.total() > 0
     far = ("verify", file, "--model", "m", "--base-url", "http://vendor.invalid/v1")
     assert "put OPENAI_API_KEY into" in (await bench(*far, code=2, OPENAI_API_KEY="")).err
+    no_url = ("verify", file, "--model", "m", "--base-url", "not-a-url")
+    assert "--base-url: a base URL must begin with" in (await bench(*no_url, code=2, OPENAI_API_KEY="")).err
 
 
 @pytest.mark.parametrize(
@@ -309,6 +311,7 @@ async def test_what_came_in_one_piece_has_no_rate_of_tokens(bench: Run, tmp_path
         (("--use-raw-completions",), "needs --tokenizer-model"),
         (("--incremental", "--fresh"), "choose one"),
         (("--config", "set.jsonl"), "leave out --model and --base-url"),
+        (("--output-dir", "elsewhere"), "--output-dir is for the vendors of --config; results and the summary of one"),
     ],
 )
 async def test_options_that_make_no_sense_are_refused(

@@ -27,6 +27,7 @@ def chosen_targets(given: Given, options: VerifyOptions) -> list[Target]:
     """
     from trialbed_verify.verification.targets import under_load
 
+    _check_places(given)
     targets = _targets(given)
     return under_load(targets, given["load"], options) if given["load"] else targets
 
@@ -38,34 +39,38 @@ def _targets(given: Given) -> list[Target]:
         UsageError: options are missing or contradict each other. The message never shows a key.
     """
     from trialbed_verify.verification import config_targets, endpoint_target
+    from trialbed_verify.verification.targets import checked_url
 
     if given["config"]:
         if given["model"] or given["base_url"]:
             raise click.UsageError("--config already names models and vendors; leave out --model and --base-url")
-        _check_places()
         settings = _settings(given, "")
         return config_targets(given["config"], settings, given["model_type"], given["output_dir"])
     if not (given["model"] and given["base_url"]):
         raise click.UsageError("name one endpoint with --model and --base-url, or several with --config")
-    key = given["api_key"] or _local_key(given["base_url"])
+    url = checked_url(given["base_url"], "--base-url")
+    key = given["api_key"] or _local_key(url)
     if not key:
         raise click.UsageError(
             "the endpoint needs a key: put OPENAI_API_KEY into the environment or .env, or use --api-key (any word "
             "will do if it does not check keys)"
         )
     settings = _settings(given, given["model"])
-    return [endpoint_target(given["base_url"], key, settings, given["model_type"], given["output"], given["summary"])]
+    return [endpoint_target(url, key, settings, given["model_type"], given["output"], given["summary"])]
 
 
-def _check_places() -> None:
-    """Refuse the files of one endpoint where there are several: they would not be written."""
+def _check_places(given: Given) -> None:
+    """Refuse the places of results that would not be used: of one endpoint where there are several, and the reverse."""
+    if given["config"]:
+        unused, kind = ["output", "summary"], "the endpoint of --base-url"
+        use = "with --config, results and summaries go into the folder of --output-dir"
+    else:
+        unused, kind = ["output_dir"], "the vendors of --config"
+        use = "results and the summary of one endpoint go to --output and --summary"
     context = click.get_current_context()
-    for name in ("output", "summary"):
+    for name in unused:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(
-                f"--{name} is for the endpoint of --base-url; with --config, results and summaries go into the folder "
-                "of --output-dir"
-            )
+            raise click.UsageError(f"--{name.replace('_', '-')} is for {kind}; {use}")
 
 
 def _local_key(base_url: str) -> str | None:

@@ -1,4 +1,5 @@
 from ._endpoints import Proxy as Proxy
+from ._endpoints import checked_url as checked_url
 from ._factories import config_targets as config_targets
 from ._factories import endpoint_target as endpoint_target
 from ._factories import load_adapter as load_adapter
