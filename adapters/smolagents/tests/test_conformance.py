@@ -18,3 +18,4 @@ class TestNative(NativeTests):
 
     framework = "smolagents:native"
     package = "trialbed_smolagents"
+    declared_findings = ("tool_names_are_kept",)
