@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import EllipsisType
 from typing import Any
 
 from trialbed.conformity import check_function, check_object
@@ -33,7 +34,7 @@ Tasks = str | Dataset | Task | Query | Iterable[Task | Query]
 
 def evaluate(
     agents: Agents,
-    tasks: Tasks | None = None,
+    tasks: Tasks | EllipsisType = ...,
     *,
     model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
@@ -56,8 +57,8 @@ def evaluate(
         agents: one or several: a framework's label, as ``bench run --framework`` takes it, which runs in processes of
             its own; or an agent of this process, which is a function, a class or an object with ``answer``. A mapping
             gives agents names.
-        tasks: tasks, queries, a ``Dataset``, or a dataset's name as ``bench run --dataset`` takes it; ``mini`` by
-            default.
+        tasks: tasks, queries, a ``Dataset``, or a dataset's name as ``bench run --dataset`` takes it; where they are
+            left out, the dataset of the settings, ``mini`` by default.
         model: a model as ``bench run --model`` takes it, ``scripted:gold`` by default; or an object: a function of a
             ``trialbed.wire.ModelRequest``, or an object with such a method ``answer``, which returns a ``ModelAnswer``,
             a text, a ``Call`` or several.
@@ -98,7 +99,7 @@ def evaluate(
 
 async def aevaluate(
     agents: Agents,
-    tasks: Tasks | None = None,
+    tasks: Tasks | EllipsisType = ...,
     *,
     model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
@@ -113,9 +114,11 @@ async def aevaluate(
     """``evaluate`` for code that runs in an event loop, such as a notebook's cell."""
     from trialbed.cli.run.late import function_progress
 
+    if tasks is None:
+        raise UsageError("tasks: None is no task; leave tasks out to run the dataset of the settings")
     return await run_agents(
         agents,
-        tasks,
+        None if isinstance(tasks, EllipsisType) else tasks,
         model=model,
         scorers=scorers,
         judge=judge,
@@ -223,10 +226,13 @@ def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Return the labels of a run, and the agents of this process among them.
 
     Raises:
-        UsageError: two have the same name.
+        UsageError: two have the same name, or one has none.
     """
     if isinstance(given, Mapping):
         pairs = list(given.items())
+        unnamed = [label for label, _ in pairs if not (isinstance(label, str) and label.strip())]
+        if unnamed:
+            raise UsageError(f"agents: {unnamed[0]!r:.60} is no name of an agent; give a text")
         renamed = next((label for label, agent in pairs if isinstance(agent, str) and agent != label), None)
         if renamed is not None:
             raise UsageError(f"agents: a framework keeps its own label: write {given[renamed]!r}, not {renamed!r}")

@@ -42,12 +42,12 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
         repeat: trials of each query; None where that is not known.
 
     Raises:
-        UsageError: there is no such score, and one is suggested; or it is a share, and the threshold is none; or the
-            run has too few repeats for it.
+        UsageError: there is no such score, and one is suggested; or it is a share, and the threshold is none; or less
+            of it is better; or the run has too few repeats for it.
     """
     from trialbed.plugins import described_scores
     from trialbed.records import shown_name
-    from trialbed.report import REPEATS
+    from trialbed.report import LESS_IS_BETTER, REPEATS
     from trialbed.suggestions import closest, did_you_mean
 
     if not thresholds:
@@ -55,6 +55,11 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
     names, complete = described_scores()
     shares = {name for name, score in names.items() if score.bounded}
     check_shares({name: least for name, least in thresholds.items() if name in shares or REPEATS.fullmatch(name)})
+    for name in (name for name in thresholds if name in names and names[name].lower_is_better):
+        raise UsageError(
+            f"--fail-under: {name}: {LESS_IS_BETTER}; hold runs against an earlier one by --fail-on-regression of "
+            "bench run or bench compare"
+        )
     if repeat is not None:
         _check_repeats(thresholds, repeat)
     for name in thresholds:

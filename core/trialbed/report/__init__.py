@@ -43,7 +43,7 @@ from trialbed.report._records import (
 from trialbed.report._report import Report
 from trialbed.report._schema import document_schema
 from trialbed.report._scores import ScoreValues
-from trialbed.report._thresholds import REPEATS, ThresholdCheck, check_thresholds
+from trialbed.report._thresholds import LESS_IS_BETTER, REPEATS, ThresholdCheck, check_thresholds
 from trialbed.report._title import run_title
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
 from trialbed.report._worst import trial_name, worst_queries
@@ -64,6 +64,7 @@ from trialbed.report.comparison import (
 from trialbed.statistics import Interval
 
 __all__ = [
+    "LESS_IS_BETTER",
     "REPEATS",
     "AttributedCall",
     "Attribution",

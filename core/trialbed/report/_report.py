@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from trialbed.errors import UsageError
 from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, meant_labels
 from trialbed.report._packed import finder
 from trialbed.report._records import KeptFigures, Summary
@@ -52,7 +54,7 @@ class Report:
     def __getitem__(self, framework: str) -> Summary:
         """The summary of a framework, by its label in the run or by its name where that is unique."""
         labels = [summary.framework for summary in self.frameworks]
-        meant = meant_labels(framework, labels)
+        meant = meant_labels(framework, labels) if isinstance(framework, str) else []
         if len(meant) != 1:
             raise KeyError(f"{framework!r} is not one framework of the report: {', '.join(labels)}")
         return self.frameworks[labels.index(meant[0])]
@@ -123,7 +125,9 @@ class Report:
         checks = check_thresholds(self.frameworks, asked)
         return [*(f"{check.framework}: {check.problem}" for check in checks if check.problem), *self._missing_trials()]
 
-    def worse_than(self, baseline: str, *, store: str | None = None, margin: float = MARGIN) -> list[str]:
+    def worse_than(
+        self, baseline: str | os.PathLike[str], *, store: str | None = None, margin: float = MARGIN
+    ) -> list[str]:
         """Return a line for each framework and score that is worse than in another run, as ``--fail-on-regression``.
 
         Where trials of this run were not measured, there is a line that says so, as for ``below``.
@@ -136,8 +140,13 @@ class Report:
         Raises:
             UsageError, DataError: it is not a run that has all of its trials, or cannot be compared.
         """
+        if not isinstance(baseline, (str, os.PathLike)):
+            raise UsageError(
+                f"worse_than: {baseline!r:.60} is neither the id of a run nor the path of a result document; "
+                "of another report, give report.run.run_id"
+            )
         own = [summary.side for summary in self.frameworks]
-        return [*regressions(complete_sides(baseline, store), own, margin), *self._missing_trials()]
+        return [*regressions(complete_sides(os.fspath(baseline), store), own, margin), *self._missing_trials()]
 
     def _missing_trials(self) -> Iterator[str]:
         """Yield that nothing is decided by the means of a run that lacks trials."""

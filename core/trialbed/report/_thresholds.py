@@ -15,6 +15,9 @@ REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
 """``pass@k`` and ``pass^k``, which repeats have."""
 
 
+LESS_IS_BETTER = "less of it is better, so that a mean below a threshold is no failure"
+
+
 @dataclass(frozen=True, slots=True)
 class ThresholdCheck:
     """The mean of a framework's score beside the least that it may be.
@@ -30,13 +33,15 @@ class ThresholdCheck:
 
 
 def check_values(thresholds: Mapping[str, float], described: Mapping[str, ScoreDescription]) -> None:
-    """Check that thresholds are numbers, and those of shares from 0 to 1.
+    """Check that thresholds are numbers, those of shares from 0 to 1, and none of a score of which less is better.
 
     Raises:
         UsageError: one is not.
     """
     for given, least in thresholds.items():
         name = score_key(given)
+        if name in described and described[name].lower_is_better:
+            raise UsageError(f"{given}: {LESS_IS_BETTER}; hold the report against an earlier run by worse_than(run_id)")
         if not isinstance(least, (int, float)) or not math.isfinite(least):
             raise UsageError(f"{given}: {least!r:.60} is not a number to be held against the score")
         is_share = bool(REPEATS.fullmatch(name)) or (name in described and described[name].bounded)

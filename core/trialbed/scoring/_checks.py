@@ -44,7 +44,7 @@ async def _run(name: str, check: Check, context: ScoreContext) -> CheckResult:
         return CheckResult(name, None, f"the check raised {type(error).__name__}: {str(error)[:1000]}{line}")
     if isinstance(found, str):
         return CheckResult(name, not found, found[:1000])
-    if found is None or isinstance(found, (bool, int)):
-        met = found is None or bool(found)
+    if found is None or isinstance(found, bool):
+        met = found is not False
         return CheckResult(name, met, "" if met else "it is not")
     return CheckResult(name, None, f"the check returned {found!r:.60}; return a bool, or a text that names the fault")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from trialbed.errors import UsageError
@@ -26,6 +26,7 @@ def check_given(task: Any, where: str) -> None:
         check_expect(task.expect, where)
     else:
         _check(where, "expect", task.expect, _are_texts(task.expect), "a text, a list of texts, or Expect(…)")
+        check_facts(task.expect, where)
         _check(where, "calls", task.calls, _are_calls(task.calls), "a list of calls")
 
 
@@ -46,6 +47,16 @@ def check_expect(expect: Expect, where: str) -> None:
         value = getattr(expect, name)
         is_limit = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
         _check(where, name, value, value is None or is_limit, "a number from 0 on")
+
+
+def check_facts(facts: str | Sequence[str], where: str) -> None:
+    """Check that no fact is blank.
+
+    Raises:
+        UsageError: one is, which every answer would say, or none.
+    """
+    if not all(fact.strip() for fact in ([facts] if isinstance(facts, str) else facts)):
+        raise UsageError(f"{where}: facts: {facts!r:.60}: a fact is a text that the answer must say, and is not blank")
 
 
 def _check(where: str, name: str, value: Any, fits: bool, kind: str) -> None:

@@ -14,7 +14,7 @@ from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, Scrip
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
-from trialbed.tasks._given import check_expect, check_given
+from trialbed.tasks._given import check_expect, check_facts, check_given
 
 Tool = Callable[..., Any] | Api | AnsweredApi | ToolSpec | str
 Tools = Iterable[Tool] | Callable[..., Any]
@@ -166,6 +166,7 @@ def _check_texts(expect: Expect, where: str) -> None:
         raise UsageError(
             f"{where}: Expect({expect.facts!r:.60}): facts are texts; write Expect({str(expect.facts)!r:.60})"
         )
+    check_facts(facts, where)
     criteria = [expect.criteria] if isinstance(expect.criteria, str) else expect.criteria
     if not all(isinstance(text, str) and text.strip() for text in criteria):
         raise UsageError(f"{where}: criteria: {expect.criteria!r:.60}: criteria are texts")

@@ -54,7 +54,7 @@ def test_an_unknown_score_is_a_mistake_that_lists_the_scores() -> None:
 
 
 def test_the_scores_are_checked_before_a_run() -> None:
-    check_scores({"sopr_score": 1.0, "framework_time": 0.1})
+    check_scores({"sopr_score": 1.0, "api_f1": 0.1})
     with pytest.raises(UsageError, match="did you mean 'sopr_score'"):
         check_scores({"sopr": 1.0})
 
@@ -63,7 +63,12 @@ def test_the_scores_are_checked_before_a_run() -> None:
 def test_a_share_cannot_reach_more_than_one(text: str) -> None:
     with pytest.raises(UsageError, match="is a share; give a number from 0 to 1"):
         check_scores(parse_thresholds([text]))
-    check_scores({"model_turns": 12.0})
+
+
+@for_each("text", ["total_tokens=100", "wall_time=0.0001", "model_turns=12", "redundant_calls=0"])
+def test_a_score_of_which_less_is_better_has_no_least(text: str) -> None:
+    with pytest.raises(UsageError, match=r"less of it is better, so .*--fail-on-regression of bench run"):
+        check_scores(parse_thresholds([text]))
 
 
 @pytest.mark.parametrize("name", ["pass^3", "pass@3"])

@@ -109,7 +109,7 @@ def test_an_agent_in_process_may_have_a_model_of_its_own(causes: tuple[Any, ...]
     assert kind_of(classify(outcome(None), wire(*causes), in_process=True)) is None
 
 
-def test_an_agent_that_asked_only_for_what_is_not_served_is_told_so() -> None:
+def test_the_failure_of_an_agent_that_asked_only_for_what_is_not_served_names_it() -> None:
     found = classify(outcome(None), wire("path")).failure
     assert found is not None
     assert found.message == "the agent answered without a request to the model: because of path"

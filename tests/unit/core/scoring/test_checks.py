@@ -35,6 +35,8 @@ def breaks(_trial: Any) -> None:
         (asserts, False, "it is not 43"),
         (breaks, None, "the check raised OSError: no database"),
         (lambda _: [1], None, "the check returned [1]; return a bool"),
+        (lambda _: 5, None, "the check returned 5; return a bool"),
+        (lambda _: 0, None, "the check returned 0; return a bool"),
     ],
 )
 async def test_a_check_says_whether_a_trial_is_right(check: Any, met: bool | None, says: str) -> None:
