@@ -90,7 +90,7 @@ def test_the_document_of_a_framework(ids: dict[str, str], folder: Path) -> None:
 
 
 def test_the_predictions_of_a_framework(ids: dict[str, str], folder: Path) -> None:
-    assert main(["data", "export", ids["wrong-args"], "--output", "predictions"]) == 0
+    assert main(["export", ids["wrong-args"], "--format", "stabletoolbench", "--output", "predictions"]) == 0
     check("predictions", (folder / "predictions" / "reference" / "mini.json").read_text(encoding="utf-8"))
 
 

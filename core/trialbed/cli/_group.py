@@ -44,7 +44,7 @@ SECTIONS = {
         "plan-verify": "Say how many cases and trials a verdict on a vendor needs, before money is spent.",
     },
     "Data, scores and judges": {
-        "data": "List, import and show datasets, and export runs over them.",
+        "data": "List, import and show datasets; import and export cached answers.",
         "init": "Write an agent with tools, tasks, tests and a CI job, to start from.",
         "tools": "Make files of tools of the definitions that an API, a server or a program has.",
         "tasks": "Check and draft files of tasks, and print their schema for editors.",

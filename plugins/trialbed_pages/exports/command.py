@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.completion import completes, runs
-from trialbed.cli.options import FILE, plain_option
+from trialbed.cli.options import plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
 
 if TYPE_CHECKING:
     from trialbed.store import StoredRun
 
-FORMATS = ("jsonl", "otel", "parquet", "results")
+FORMATS = ("jsonl", "otel", "parquet", "results", "stabletoolbench")
 
 EPILOG = """\b
 Examples:
@@ -26,6 +26,7 @@ Examples:
   bench export latest --format otel --output spans.jsonl
   bench export 20261122T090211 --format parquet --output scores.parquet
   bench export latest/acme --format results --output acme.jsonl
+  bench export latest --format stabletoolbench --output predictions
 """
 
 
@@ -37,7 +38,13 @@ Examples:
     type=click.Choice(FORMATS),
     help="Format of the file. [default: by the name of --output, else jsonl]",
 )
-@plain_option("-o", "--output", type=FILE, metavar="FILE", help="File to write. [default: standard output]")
+@plain_option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File to write, or folder for stabletoolbench. [default: standard output; predictions]",
+)
 @store_option
 @data_dir_option
 def command(run: str, form: str | None, output: Path | None, store: str | None, data_dir: Path | None) -> None:
@@ -50,7 +57,12 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
 
     results is for verifications: the rows of their results files, of all vendors or of the one of RUN/VENDOR.
 
-    RUN is an id, the beginning of one, or latest. The dataset and the frameworks need not be there any more.
+    stabletoolbench is for its evaluators, in its converted format: a folder for each framework, as it has one for each
+    model, with a file for the test set. Trials that failed are written without an ending, which evaluators count as
+    unsolved; those that were not measured are left out.
+
+    RUN is an id, the beginning of one, or latest. The frameworks need not be there any more, nor the dataset but for
+    stabletoolbench.
     """
     from trialbed.drivers import load_driver
     from trialbed.errors import UsageError
@@ -70,10 +82,29 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
 
             click.echo(f"written: {output} ({export_parquet(found, output)} trials)", err=True)
             return
+        if form == "stabletoolbench":
+            _write_folder(found, output or Path("predictions"), data_dir)
+            return
         if form == "results":
             _write(load_driver("components", "verification").lines(found, label or None), output, "row")
             return
         _write((f"{json.dumps(value)}\n".encode() for value in _values(found, form, data_dir)), output, "trial")
+
+
+def _write_folder(run: StoredRun, folder: Path, data_dir: Path | None) -> None:
+    from trialbed.catalogs import run_queries
+    from trialbed.settings import data_dir as default_folder
+    from trialbed_pages.exports._stabletoolbench import export_stabletoolbench
+
+    written = set()
+    for one in export_stabletoolbench(run, run_queries(run.config, data_dir or default_folder()), folder):
+        trials = "1 trial" if one.trials == 1 else f"{one.trials:,} trials"
+        left_out = f"; {one.left_out} that were not measured are left out" if one.left_out else ""
+        click.echo(f"written: {one.path} ({trials}{left_out})", err=True)
+        written.add(one.framework)
+    for framework in run.config.frameworks:
+        if framework not in written:
+            click.echo(f"not written: no trial of {framework} was measured", err=True)
 
 
 def _values(run: StoredRun, form: str, data_dir: Path | None) -> Iterator[dict[str, Any]]:

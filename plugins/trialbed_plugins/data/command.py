@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, datasets, runs
+from trialbed.cli.completion import completes, datasets
 from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
-from trialbed.cli.stored import store_option
 from trialbed_plugins.data._responses import export_folder, import_folder, imported_line, response_server
 
 if TYPE_CHECKING:
     from trialbed.records import Query
-    from trialbed.store import StoredRun
 
 EPILOG = """\b
 Examples:
@@ -24,8 +21,7 @@ Examples:
   bench data import StableToolBench/
   bench data show stabletoolbench:G1_instruction
   bench data import tool_response_cache/
-  bench data export latest --output predictions
-  bench data export --responses --output tool_response_cache
+  bench data export --output tool_response_cache
 """
 
 
@@ -38,7 +34,7 @@ TEXT = 80
 
 @click.group("data", epilog=EPILOG)
 def command() -> None:
-    """List, import and show datasets, and export runs over them."""
+    """List, import and show datasets; import and export cached answers."""
 
 
 @command.command("list", epilog="Example: bench data list --json")
@@ -93,13 +89,9 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
     raise UsageError(f"{folder}: no installed dataset driver recognises this folder; see bench data list")
 
 
-@command.command("export", epilog="Example: bench data export latest --output predictions")
-@click.argument("run_id", metavar="[RUN]", required=False, shell_complete=completes(runs))
+@command.command("export", epilog="Example: bench data export --output tool_response_cache")
 @plain_option(
-    "--output", type=FOLDER, help="Folder of the files. [default: predictions; tool_response_cache with --responses]"
-)
-@plain_option(
-    "--responses", is_flag=True, help="Instead of a run, write the virtual API's response cache, as StableToolBench's."
+    "--output", type=FOLDER, default=Path("tool_response_cache"), show_default=True, help="Folder of the files."
 )
 @plain_option(
     "--provenance",
@@ -107,63 +99,21 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
     multiple=True,
     metavar="NAME",
     default=("real", "imported"),
-    help="With --responses, answers of this origin, such as llm, or all; repeatable. [default: real, imported]",
+    help="Answers of this origin, such as llm, or all; repeatable. [default: real, imported]",
 )
 @response_cache_option
-@store_option
-@data_dir_option
 @json_option
-def export(
-    run_id: str | None,
-    output: Path | None,
-    provenances: tuple[str, ...],
-    response_cache: str | None,
-    store: str | None,
-    data_dir: Path | None,
-    *,
-    responses: bool,
-    as_json: bool,
-) -> None:
-    """Write answers or cached responses for other programs.
+def export(output: Path, provenances: tuple[str, ...], response_cache: str | None, as_json: bool) -> None:
+    """Write cached answers as a folder that other servers read.
 
-    These are the answers of a run, for other evaluators, or the response cache, for other servers, as StableToolBench
-    has them.
-
-    There is a folder for each framework, as StableToolBench has one for each model, with a file for the test set.
-    Trials that failed are written without an ending, which evaluators count as unsolved; those that were not measured
-    are left out.
+    The folder is as StableToolBench's tool_response_cache.
     """
-    if responses == (run_id is not None):
-        raise click.UsageError("Name a RUN, or give --responses.")
-    if run_id is None:
-        _export_responses(response_cache, output or Path("tool_response_cache"), provenances, as_json=as_json)
-        return
-    output = output or Path("predictions")
-    from trialbed.catalogs import run_queries
-    from trialbed.store import open_store
-    from trialbed_plugins.data._stabletoolbench import export_stabletoolbench
-
-    with open_store(store) as reader:
-        run = reader.run(run_id)
-        queries = run_queries(run.config, _folder(data_dir))
-        written = list(export_stabletoolbench(run, queries, output))
-        _say_incomplete(run, {one.framework for one in written})
+    report = export_folder(str(response_cache or _default_cache()), output, provenances)
     if as_json:
-        print_json([{"file": str(one.path), "trials": one.trials, "left_out": one.left_out} for one in written])
+        print_json(report)
         return
-    for one in written:
-        left_out = f"; {one.left_out} that were not measured are left out" if one.left_out else ""
-        trials = "1 trial" if one.trials == 1 else f"{one.trials:,} trials"
-        click.echo(f"written: {one.path} ({trials}{left_out})")
-
-
-def _say_incomplete(run: StoredRun, written: Collection[str]) -> None:
-    """Say on stderr that a run is not finished, and which of its frameworks had nothing to write."""
-    if run.status != "finished":
-        click.echo(f"INCOMPLETE: run {run.run_id} is {run.status}; trials that are missing are left out", err=True)
-    for framework in run.config.frameworks:
-        if framework not in written:
-            click.echo(f"not written: no trial of {framework} was measured", err=True)
+    left = f"; {report['left_out']} of other origins or of equal inputs are left out" if report["left_out"] else ""
+    click.echo(f"written: {output} ({report['entries']} answers in {report['files']} files{left})")
 
 
 def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) -> None:
@@ -173,15 +123,6 @@ def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) ->
         print_json(report)
     else:
         click.echo(imported_line(report))
-
-
-def _export_responses(response_cache: str | None, output: Path, provenances: tuple[str, ...], *, as_json: bool) -> None:
-    report = export_folder(str(response_cache or _default_cache()), output, provenances)
-    if as_json:
-        print_json(report)
-        return
-    left = f"; {report['left_out']} of other origins or of equal inputs are left out" if report["left_out"] else ""
-    click.echo(f"written: {output} ({report['entries']} answers in {report['files']} files{left})")
 
 
 def _default_cache() -> Path:

@@ -16,7 +16,7 @@ from trialbed.files import replacing
 from trialbed.records import Query, TrialResult
 from trialbed.report import safe_name
 from trialbed.store import StoredRun
-from trialbed_plugins.data._converted import converted_answer
+from trialbed_pages.exports._converted import converted_answer
 
 QueryId = int | str
 
