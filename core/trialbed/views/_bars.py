@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from trialbed.views._drawing import EDGE, LETTER, NARROW, WIDE, Drawing
+from trialbed.views._drawing import EDGE, NARROW, WIDE, Drawing, text_width
 from trialbed.views._figures import compact
 from trialbed.views._rows import AXIS, RowPlot
 from trialbed.views._scale import Scale
@@ -82,7 +82,7 @@ class BarPlot(RowPlot):
         start, found = self.layout.start, []
         x, y = start, 6
         for name in self.names:
-            width = LEGEND_MARK + round(LETTER * len(name))
+            width = LEGEND_MARK + round(text_width(name))
             if x > start and x + width > self.width:
                 x, y = start, y + LEGEND_ROW
             found.append((name, x, y))

@@ -7,19 +7,28 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
+from trialbed.views._labels import fit_label
+
 WIDE, NARROW = 680, 400
 """The width of a drawing on a screen, at which its texts are as large as small ones of a page, and on a telephone."""
 EDGE = 8
-LETTER, DIGIT, LONGEST = 7.5, 7.0, 36
-"""Pixels that letters and figures take on average, and the letters of a name that a wide drawing has room for."""
+LETTER, LONGEST = 7.5, 36
+"""Pixels that a letter takes on average, and the letters of a name that a wide drawing has room for."""
+THIN, BROAD = frozenset(" .,:;'|!-()[]/fijlrtI"), frozenset("mwMW@%+=<>")
+"""Characters that are narrower than others, and wider ones."""
 LEFT, NARROW_LEFT = 64, 44
 TOP, BOTTOM = 24, 44
 LEGEND_ROW = 20
 
 
-def room_for(texts: Iterable[str], each: float = LETTER) -> int:
-    """Return the pixels that the longest of these texts takes, if a character takes so many."""
-    return round(each * min(LONGEST, max(map(len, texts), default=0)))
+def text_width(text: str) -> float:
+    """Return about how many pixels a text takes in a broad type, as browsers have one by themselves."""
+    return sum(5.0 if one in THIN else 11.0 if one in BROAD else 8.3 for one in text)
+
+
+def room_for(texts: Iterable[str]) -> int:
+    """Return the pixels that the widest of these texts takes, of so many letters at most as there is room for."""
+    return round(max(map(text_width, (fit_label(text, LONGEST) for text in texts)), default=0.0))
 
 
 @dataclass(frozen=True)

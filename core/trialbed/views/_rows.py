@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
-from trialbed.views._drawing import DIGIT, EDGE, LETTER, LONGEST, NARROW, WIDE, Drawing, room_for
+from trialbed.views._drawing import EDGE, LETTER, LONGEST, NARROW, WIDE, Drawing, room_for
 
 BESIDE = 10
 """Pixels between the drawing and the texts beside it."""
@@ -47,7 +47,7 @@ class RowLayout(NamedTuple):
     @classmethod
     def of(cls, labels: Sequence[str], figures: Sequence[str], row: int, *, narrow: bool) -> RowLayout:
         """Return the layout of rows with these texts; what these leave of the width is for the drawing."""
-        beside = BESIDE + room_for(figures, DIGIT)
+        beside = BESIDE + room_for(figures)
         if narrow:
             letters = int((NARROW - 2 * EDGE - beside) / LETTER)
             return cls(NARROW, EDGE, NARROW - EDGE, row + TEXT, TEXT, letters)

@@ -79,7 +79,7 @@ def test_subjects_that_differ_for_several_reasons_stand_by_these() -> None:
     ]
     panel: Any = SimpleNamespace(needed=None, remarks=(), gates=gates)
     assert list(brief_reasons(panel)) == [
-        "Its excess is shown to exceed the margin: answers that would break a caller, calls that do not fit their "
+        "Its excess is shown to exceed the margin: answers that break a caller, calls that do not fit their "
         "schemas.",
         "Its distance is shown to exceed the margin: which tools are called.",
     ]
@@ -103,13 +103,13 @@ def test_the_same_as_markdown(files: list[Path]) -> None:
 
 def test_the_page_says_which_gates_it_does_not_draw_and_markdown_of_none_that_it_is_drawn(tmp_path: Path) -> None:
     files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=500) for name in ("official", "alike")]
-    assert "Shown to lie within the margin, and not drawn: emptiness and language of texts" in page(files, "page.html")
+    assert "Shown to lie within the margin, and not drawn: form and language of texts" in page(files, "page.html")
     text = page(files, "page.md")
     assert "not drawn" not in text
     said = next(line for line in text.splitlines() if "Shown to lie within the margin: " in line)
     rows = [row.split(" | ")[0].removeprefix("| ") for row in text.splitlines() if " | equivalent | " in row]
     settled = {label for row in rows for label in row.split(", ")} - {"alike"}  # its verdict
-    assert settled > {"answers that would break a caller", "whether tools are called", "finish reasons"}, (
+    assert settled > {"answers that break a caller", "whether tools are called", "finish reasons"}, (
         "these are drawn on the page"
     )
     assert set(said.partition(": ")[2].rstrip(".").split(", ")) == settled

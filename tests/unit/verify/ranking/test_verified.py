@@ -64,7 +64,7 @@ def test_neither_speed_nor_price_makes_up_for_answers_that_break_callers(tmp_pat
     assert {row.vendor.vendor for row in found.ranked} == {"good", "official"}
     (last,) = found.behind
     assert (last.vendor.vendor, last.rank, last.score) == ("quick", 3, None)
-    assert last.reasons[0].startswith("it differs in what callers rely on (answers that would break a caller, whether")
+    assert last.reasons[0].startswith("it differs in what callers rely on (answers that break a caller, whether")
     by_figures = rank([row.vendor for row in found.rows], RankOptions(gates=Gates(rank_different=True)))
     assert by_figures.models["m"].ranked[0].vendor.vendor == "quick"
 
