@@ -42,11 +42,13 @@ def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateE
 
 def describe(row: Mapping[str, Any], gate: str = "") -> str:
     """Describe an answer in a line."""
+    from trialbed_verify.findings import kind_in_words
+
     _, message = answer_in(object_in(row, "response"))
     problem = object_in(row, "problem")
     parts = []
     if row.get("status") != "success":
-        parts.append(f"no answer: {problem.get('kind') or row.get('outcome') or 'failed'}")
+        parts.append(f"no answer: {kind_in_words(str(problem.get('kind') or row.get('outcome') or 'failed'))}")
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
         function = object_in(call, "function") if isinstance(call, dict) else {}
@@ -71,7 +73,7 @@ def _details(row: Mapping[str, Any], gate: str) -> list[str]:
         parts = [f"model {object_in(row, 'response').get('model')}"] if gate == "model" else []
     subject = "text" if gate == "text-leaks" else gate
     found = [one for one in findings(row) if one.gate == subject]
-    return parts + [f"{one.kind}: {one.message}" for one in found[:2]]
+    return parts + [one.message for one in found[:2]]
 
 
 def _telling_pair(

@@ -189,8 +189,9 @@ def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> 
             continue
         details = () if found.gold.arguments is None else (("expected", as_text(found.gold.arguments)),)
         # The failure itself stands first of all.
-        reason = found.reason.partition(" (")[0] if found.lost == "trial failed" else found.reason
-        yield TrialProblem("expected", f"{_api(pair)}: {found.lost}: {reason}", details)
+        is_failure = found.lost == "trial failed" and found.reason.startswith("before ")
+        why = f"the trial failed {found.reason.partition(' (')[0]}" if is_failure else f"{found.lost}: {found.reason}"
+        yield TrialProblem("expected", f"{_api(pair)}: {why}", details)
 
 
 def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
