@@ -200,7 +200,7 @@ async def test_a_filter_that_no_run_fits_leads_back_to_all(get: Any) -> None:
 async def test_the_list_counts_trials_without_a_failure_and_those_that_failed(get: Any) -> None:
     text = words((await get("/")).text)
     newest, older = text[text.index(NEW) : text.index(OLD)], text[text.index(OLD) :]
-    assert "finished 3 of 4 1 failed" in newest
+    assert "finished 3 of 4 without failure 1 failed" in newest
     assert "finished 2 of 2 reference" in older
 
 

@@ -79,7 +79,7 @@ def test_subjects_that_differ_for_several_reasons_stand_by_these() -> None:
     ]
     panel: Any = SimpleNamespace(needed=None, remarks=(), gates=gates)
     assert list(brief_reasons(panel)) == [
-        "Its excess is shown to exceed the margin: answers that break a caller, calls that do not fit their schemas.",
+        "Its excess is shown to exceed the margin: answers that break a caller, calls that break their schemas.",
         "Its distance is shown to exceed the margin: which tools are called.",
     ]
 
