@@ -201,7 +201,7 @@ async def test_the_list_counts_trials_without_a_failure_and_those_that_failed(ge
     text = words((await get("/")).text)
     newest, older = text[text.index(NEW) : text.index(OLD)], text[text.index(OLD) :]
     assert "finished 3 of 4 without failure 1 failed" in newest
-    assert "finished 2 of 2 reference" in older
+    assert "finished 2 of 2 without failure reference" in older
 
 
 async def test_queries_that_fit_are_counted_beside_all(get: Any) -> None:
