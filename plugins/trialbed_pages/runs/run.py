@@ -68,12 +68,13 @@ class FrameworkRow:
 
 @dataclass(frozen=True)
 class WorstQueryRow:
-    """A query with a low mean of the score over all frameworks, and its worst trial."""
+    """A query with a low mean of the score over all frameworks, and its worst trial, or one of those that are alike."""
 
     query: QueryId
     text: str
     value: float
     trial: TrialColumns
+    are_alike: bool
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,8 @@ class RunPage:
             queries = sorted(queries, key=lambda item: (places.get(item[1], len(places)), item[0]))
         for value, query_id in islice(queries, WORST):
             trials = [trial for name in self.run.config.frameworks for trial in self.figures.cell(name, query_id)]
-            found.append(WorstQueryRow(query_id, self.figures.text(query_id), value, min(trials, key=self._worth)))
+            worst, are_alike = min(trials, key=self._worth), len({*map(self._worth, trials)}) == 1
+            found.append(WorstQueryRow(query_id, self.figures.text(query_id), value, worst, are_alike))
         return found
 
     @property

@@ -127,6 +127,17 @@ async def test_the_worst_query_is_three_links_from_the_first_page(get: Any) -> N
     assert "bench run -f langgraph:native" in page
 
 
+async def test_a_query_is_worst_with_a_framework_only_where_another_did_better(get: Any, stored: Path) -> None:
+    assert "mean 0.50, worst with langgraph:native" in words((await get(f"/runs/{NEW}")).text)
+    add_begun_run(stored)
+    with Store.open(str(stored)) as store:
+        for framework in ("reference", "langgraph:native"):
+            store.add_trial(BEGUN, trial(framework, 1, wrong=True))
+    page = words((await get(f"/runs/{BEGUN}")).text)
+    assert "mean 0.00" in page
+    assert "worst with" not in page
+
+
 @pytest.mark.parametrize("path", [*PAGES, f"/runs/{NEW}/body?framework=reference&query=1&kind=request&place=1"])
 async def test_what_others_wrote_is_text_and_no_key_is_shown(get: Any, path: str) -> None:
     page = (await get(path)).text
