@@ -2,7 +2,7 @@
 
 It runs trials of the adapter against a scripted model and scripted Apis, and looks at both ends of the wire.
 ``check_adapter`` runs every check in this process, ``trialbed_adapter_lab.testing.AdapterConformance`` makes a pytest
-test of each, and ``python -m trialbed_adapter_lab --framework NAME`` needs neither pytest nor code.
+test of each, and ``bench adapter check`` needs neither pytest nor code.
 """
 
 import lazy_loader

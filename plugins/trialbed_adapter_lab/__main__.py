@@ -1,4 +1,7 @@
-"""``python -m trialbed_adapter_lab --framework NAME``: the kit in this interpreter, without pytest."""
+"""``python -m trialbed_adapter_lab --framework NAME``: the kit in the interpreter that has an adapter.
+
+``bench adapter check`` starts it there, passes its lines on standard error on, and reads its report.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from trialbed.errors import TrialbedError
-from trialbed_adapter_lab import CHECKS, LEVELS, QUICK, CheckFinding, ConformanceReport, check_adapter
+from trialbed_adapter_lab import CHECKS, LEVELS, QUICK, CheckFinding, check_adapter
 from trialbed_adapter_lab.conformance import MARKS
 
 USAGE = 2
@@ -27,24 +30,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TrialbedError as error:
         sys.stderr.write(f"{error}\n")
         return USAGE
-    sys.stdout.write(f"{report.model_dump_json() if options.json else _text(report)}\n")
+    sys.stdout.write(f"{report.model_dump_json()}\n")
     return 0 if report.ok else 1
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m trialbed_adapter_lab",
-        description="Check whether an adapter conforms to the contract. One line per check on standard error, the "
-        "summary on standard output.",
-    )
-    parser.add_argument("--framework", required=True, help="the driver's name, as `bench plugins` shows it")
-    parser.add_argument(
-        "--check", action="append", metavar="NAME", choices=[check.name for check in CHECKS], help="only this check"
-    )
-    parser.add_argument("--level", choices=LEVELS, default=LEVELS[-1], help="only checks of this level and above")
-    parser.add_argument("--quick", action="store_true", help="only the quick checks that find most defects")
-    parser.add_argument("--play", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser = argparse.ArgumentParser(prog="python -m trialbed_adapter_lab")
+    parser.add_argument("--framework", required=True)
+    parser.add_argument("--check", action="append")
+    parser.add_argument("--level", choices=LEVELS, default=LEVELS[-1])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--play", action="store_true")
     return parser.parse_args(arguments)
 
 
@@ -72,11 +68,6 @@ def _print(finding: CheckFinding) -> None:
     lines += [f"    {line}" for line in finding.message.splitlines()]
     sys.stderr.write("\n".join(lines) + "\n")
     sys.stderr.flush()
-
-
-def _text(report: ConformanceReport) -> str:
-    problems = [f"{finding.outcome}: {finding.check}" for finding in report.problems]
-    return "\n".join([*problems, report.badge])
 
 
 if __name__ == "__main__":

@@ -17,9 +17,7 @@ from typing import ClassVar
 try:
     import pytest
 except ImportError as error:
-    raise ImportError(
-        "trialbed_adapter_lab.testing needs pytest; install it, or run python -m trialbed_adapter_lab"
-    ) from error
+    raise ImportError("trialbed_adapter_lab.testing needs pytest; install it, or run bench adapter check") from error
 
 from trialbed.contracts import BaseAgent
 from trialbed.errors import UsageError

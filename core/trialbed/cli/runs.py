@@ -14,7 +14,6 @@ import click
 
 from trialbed.cli import completion
 from trialbed.cli.completion import completes, datasets
-from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.cli.stored import Since, complete_trial, store_option
 
@@ -74,7 +73,6 @@ Examples:
 )
 @plain_option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of runs to list.")
 @store_option
-@format_option("table", "json")
 @json_option
 @click.pass_context
 def command(
@@ -87,7 +85,6 @@ def command(
     since: datetime | None,
     limit: int,
     store: str | None,
-    form: str | None,
     as_json: bool,
 ) -> None:
     """List the runs in the store, newest first.
@@ -98,7 +95,6 @@ def command(
         return
     from trialbed.store import open_store
 
-    form = chosen_format(form, as_json=as_json)
     is_filtered = any((framework, model, dataset, status, since, tags))
     with open_store(store) as reader:
         # One more than are shown, to know whether there are more.
@@ -106,7 +102,7 @@ def command(
             framework=framework, model=model, dataset=dataset, status=status, since=since, tags=tags, limit=limit + 1
         )
         rows = [_row(run) for run in found[:limit]]
-        if form == "json":
+        if as_json:
             print_json(rows)
         else:
             _print(rows, reader.place, more=len(found) > limit, is_filtered=is_filtered)

@@ -68,7 +68,7 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
     """
     python = environment.python if environment else sys.executable
     # -P: a folder of the working directory must not be taken for a package.
-    command = [python, "-P", "-m", "trialbed_adapter_lab", "--framework", framework, "--json", *arguments]
+    command = [python, "-P", "-m", "trialbed_adapter_lab", "--framework", framework, *arguments]
     variables = worker_environment("conformance", own_packages=environment is not None)
     variables.pop(WORKER_MARK)
     with (

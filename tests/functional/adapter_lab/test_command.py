@@ -51,11 +51,12 @@ def kit(tmp_path, fake_distribution):
     return run
 
 
-def test_a_conforming_adapter_exits_with_0_and_prints_its_badge(kit):
+def test_a_conforming_adapter_exits_with_0_and_prints_its_report(kit):
     done = kit("--check", "single_call", "--check", "parallel_calls_overlap", "--check", "usage_is_claimed")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith(" · must 1/1 · may 2/2\n")
-    assert done.stdout.startswith("probe ")
+    badge = ConformanceReport.model_validate_json(done.stdout).badge
+    assert badge.startswith("probe ")
+    assert badge.endswith(" · must 1/1 · may 2/2")
     assert [line.split()[:2] for line in done.stderr.splitlines()] == [
         ["✓", "single_call"],
         ["✓", "parallel_calls_overlap"],
@@ -66,7 +67,6 @@ def test_a_conforming_adapter_exits_with_0_and_prints_its_badge(kit):
 def test_a_failing_adapter_exits_with_1_and_says_what_why_and_how(kit):
     done = kit("--check", "query_is_sent", first='query = "nothing"')
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == "failed: query_is_sent"
     check = next(check for check in CHECKS if check.name == "query_is_sent")
     assert "What does the parrot say?" in done.stderr
     assert '"nothing"]' in done.stderr
@@ -77,7 +77,7 @@ def test_a_failing_adapter_exits_with_1_and_says_what_why_and_how(kit):
 def test_the_report_is_json_that_can_be_read_back(kit):
     declared = 'Deviation(check="nothing_is_printed", text="prints"), Deviation(check="seed_is_sent", text="no seed"),'
     done = kit(
-        *("--json", "--check", "nothing_is_printed", "--check", "seed_is_sent"),
+        *("--check", "nothing_is_printed", "--check", "seed_is_sent"),
         first='print("hello")',
         deviations=declared,
     )
@@ -95,7 +95,7 @@ def test_the_report_is_json_that_can_be_read_back(kit):
 @pytest.mark.parametrize(("level", "levels"), [("must", {"must"}), ("should", {"must", "should"})])
 def test_a_level_leaves_out_those_below(kit, level, levels):
     names = ("single_call", "seed_is_sent", "turns_are_claimed")
-    done = kit("--json", "--level", level, *(option for name in names for option in ("--check", name)))
+    done = kit("--level", level, *(option for name in names for option in ("--check", name)))
     report = ConformanceReport.model_validate_json(done.stdout)
     assert {finding.level for finding in report.findings} == levels
 
@@ -113,7 +113,7 @@ def test_the_line_of_the_author_is_shown_where_an_exception_comes_from_a_library
 def test_failures_of_one_line_of_the_author_have_one_cause(kit):
     names = ("plain_answer", "single_call", "usage_is_claimed")
     first = "raise LookupError(query)  # another text for each check"
-    done = kit("--json", *(option for name in names for option in ("--check", name)), first=first)
+    done = kit(*(option for name in names for option in ("--check", name)), first=first)
     report = ConformanceReport.model_validate_json(done.stdout.splitlines()[-1])
     (cause,) = {finding.cause for finding in report.findings}
     assert cause.startswith("the trial fails before it asks the model, with LookupError in File ")
@@ -129,15 +129,9 @@ def test_an_adapter_that_is_not_there_exits_with_2(kit):
     assert done.stdout == ""
 
 
-def test_a_check_that_is_not_there_exits_with_2(kit):
-    done = kit("--check", "singel_call")
-    assert done.returncode == 2
-    assert "singel_call" in done.stderr
-
-
 def test_the_process_is_like_a_worker(kit):
     look = "import os; print(os.environ.get('OPENAI_API_KEY'), os.environ['AGNO_TELEMETRY'])"
-    done = kit("--check", "plain_answer", "--json", first=look, OPENAI_API_KEY="sk-0123456789abcdef")
+    done = kit("--check", "plain_answer", first=look, OPENAI_API_KEY="sk-0123456789abcdef")
     assert done.stdout.splitlines()[0] == "None false"
 
 

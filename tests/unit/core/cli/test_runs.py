@@ -131,13 +131,6 @@ def test_the_command_can_be_typed_and_holds_no_password() -> None:
     assert show_command("r", "", "postgresql://me:secret@host/db") == "bench show r --store URL"
 
 
-def test_a_list_of_runs_is_a_table_or_json(bench: Any) -> None:
-    assert bench("runs", "--format", "json").output == bench("runs", "--json").output
-    assert bench("runs", "--format", "table").output == bench("runs").output
-    with pytest.raises(click.UsageError, match="--json and --format table ask for different formats"):
-        raise bench("runs", "--json", "--format", "table").exception
-
-
 def test_a_run_is_shown_in_other_formats(bench: Any) -> None:
     assert bench("show", NEW, "--format", "csv").output.startswith("agent_name,")
     assert bench("show", NEW, "--format", "markdown").output.startswith("## ")
