@@ -85,6 +85,16 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     done = changing.bench("releases", "acme", "--part", "prompt", "--newer", "--fail-if-changed", "--yes")
     assert "Nothing changed: acme has no newer release than 2.1." in done.out
 
+    # One that cannot be installed is reported until it can, or until a newer one can.
+    index.publish("acme", "3.0", requires=["no-such-package-of-acme>=1"])
+    for _ in range(2):
+        broken = report(changing, "--newer", "--yes", code=1)
+        assert [row["release"] for row in broken["releases"]] == ["2.1", "3.0"]
+        assert "no-such-package-of-acme" in broken["releases"][1]["failure"]
+    index.publish("acme", "3.1", modules={"acme": "VERSION = '0.9'\n"})
+    report(changing, "--newer", "--yes", code=1)
+    assert [row["release"] for row in report(changing, "--newer", "--yes")["releases"]] == ["3.1"]
+
 
 def test_the_workflow_of_the_guide_reports_a_new_release_once(changing: Machine, index: Index, tmp_path: Path) -> None:
     """Each week on a fresh machine, with the releases that the repository keeps."""
