@@ -101,7 +101,7 @@ def failures_line(failures: Sequence[tuple[str, int]]) -> str:
     """Return the kinds of a framework's failures in words, with how often there was each if there are several."""
     if len(failures) == 1:
         return failure_words(failures[0][0])
-    return ", ".join(f"{count:,} times {failure_words(kind)}" for kind, count in failures)
+    return ", ".join(f"{failure_words(kind)} ({count:,})" for kind, count in failures)
 
 
 def score_grade(score: Score) -> str:

@@ -1,3 +1,4 @@
+from ._following import AnswerChange as AnswerChange
 from ._following import FollowedPoint as FollowedPoint
 from ._following import HistoryOptions as HistoryOptions
 from ._following import Point as Point

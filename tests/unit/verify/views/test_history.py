@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from trialbed_verify.history import AnswerChange, FollowedPoint, VendorHistory
 from trialbed_verify.views import history_tables
 
 
-def point(at: str, p: float | None = None, left_out: str | None = None) -> dict[str, Any]:
+def point(at: str, p: float | None = None, left_out: str | None = None) -> FollowedPoint:
     tested = p is not None
-    return {
-        "at": at,
-        "cases": 60,
-        "trials": 2,
-        "success_rate": 0.975,
-        "schema_accuracy": None,
-        "p": p,
-        "evidence": 41.5 if tested else None,
-        "most_unusual": "tools" if tested else None,
-        "left_out": left_out,
-    }
+    return FollowedPoint(
+        at=at,
+        results="results.jsonl",
+        cases=60,
+        trials=2,
+        success_rate=0.975,
+        schema_accuracy=None,
+        p=p,
+        evidence=41.5 if tested else None,
+        most_unusual="tools" if tested else None,
+        left_out=left_out,
+    )
 
 
-def document(*points: dict[str, Any], changes: Any = ()) -> dict[str, Any]:
-    return {"model": "m", "vendor": "acme", "points": points, "changes": changes, "false_alarms_every": 365}
+def history(*points: FollowedPoint, changes: Sequence[AnswerChange] = ()) -> VendorHistory:
+    return VendorHistory("m", "acme", points, changes, 365, 0)
 
 
 def test_each_verification_is_a_row_and_a_change_is_dated() -> None:
     points = [point("2026-03-01T02:00:59+00:00"), point("2026-03-02T02:00:59+00:00", 0.0004)]
-    change = {"since": points[1]["at"], "found": points[1]["at"], "subjects": ["tools", "calls"]}
-    (table,) = history_tables(document(*points, changes=[change]))
+    change = AnswerChange(points[1].at, points[1].at, ("tools", "calls"), 400.0)
+    (table,) = history_tables(history(*points, changes=[change]))
     assert table.title == "acme with m: changed since 2026-03-02 02:00"
     assert list(table.columns) == [
         "verification", "cases", "trials", "success", "schema", "p", "evidence", "most unusual",
@@ -47,9 +49,9 @@ def test_each_verification_is_a_row_and_a_change_is_dated() -> None:
 
 def test_points_of_one_minute_are_told_apart_and_one_that_is_left_out_says_why() -> None:
     points = [point("2026-03-01T02:00:01+00:00"), point("2026-03-01T02:00:02+00:00", left_out="cannot be read")]
-    (table,) = history_tables(document(*points))
+    (table,) = history_tables(history(*points))
     assert table.title == "acme with m: nothing to compare yet"
     assert [line[0] for line in table.lines] == ["2026-03-01 02:00:01", "2026-03-01 02:00:02"]
     assert table.notes[-1] == "2026-03-01 02:00:02 was left out: cannot be read."
-    (table,) = history_tables(document(points[0], point("2026-03-02T02:00:01+00:00", 0.6)))
+    (table,) = history_tables(history(points[0], point("2026-03-02T02:00:01+00:00", 0.6)))
     assert table.title == "acme with m: no change was found"
