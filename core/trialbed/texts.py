@@ -42,6 +42,15 @@ def _few_marks(found: re.Match[str]) -> str:
     return "".join(kept)
 
 
+def number_of(count: int, one: str, more: str = "") -> str:
+    """Return a number with its noun: ``1 query``, ``1,200 trials``.
+
+    Args:
+        more: the plural; empty for the singular with an s.
+    """
+    return f"1 {one}" if count == 1 else f"{count:,} {more or f'{one}s'}"
+
+
 def one_line(text: str, longest: int) -> str:
     """Return a text on one line, cut where it has more characters."""
     line = " ".join(text.split())

@@ -141,7 +141,9 @@ def _conclusions(comparisons: Sequence[RunComparison]) -> Table:
 
 
 def _common(queries: int) -> str:
-    return "1 common query" if queries == 1 else f"{queries:,} common queries"
+    from trialbed.texts import number_of
+
+    return number_of(queries, "common query", "common queries")
 
 
 def _compared_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:

@@ -14,6 +14,7 @@ from trialbed.records import Rating, Score, shown_name
 from trialbed.report import run_title
 from trialbed.report.inspection import api_name, as_text, end_text, expectation_lines, fault_words, reason_text
 from trialbed.scoring import score_heading, score_words
+from trialbed.texts import number_of
 from trialbed.views import compact, number, printable, screen_drawing, style_sheet
 from trialbed.wire.redaction import redact
 from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of
@@ -149,6 +150,7 @@ def _environment() -> Environment:
         "reason_text": reason_text,
         "score_heading": score_heading,
         "run_title": run_title,
+        "number_of": number_of,
         "failure_words": failure_words,
         "failures_line": failures_line,
         "grade": score_grade,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from trialbed.records import IntegrityFinding, IntegrityKind, RunConfig
+from trialbed.texts import number_of
 
 ANY = "*"
 """Stands for every model among those that a run allows."""
@@ -83,7 +84,7 @@ class Integrity:
     def lines(self) -> Iterator[str]:
         """Yield a line for each kind."""
         for kind, tally in self.found.items():
-            trials = "1 trial" if tally.trials == 1 else f"{tally.trials:,} trials"
+            trials = number_of(tally.trials, "trial")
             yield f"{tally.count:,} {WORDS[kind][tally.count != 1]}, in {trials}{_names(tally)}"
 
 

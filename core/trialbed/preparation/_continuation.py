@@ -10,6 +10,7 @@ from trialbed.preparation._prepared import Prepared
 from trialbed.preparation._trials import count_trials
 from trialbed.records import Run, RunConfig
 from trialbed.store import Store
+from trialbed.texts import number_of
 
 LAST = "last"
 """Stands for the latest run that fits, instead of a run's id."""
@@ -69,7 +70,8 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
         return f"it has the framework {', '.join(fewer)} too; name it as well"
     missing = sum(query_id not in here.query_ids for query_id in there.query_ids)
     if missing:
-        return f"it has {missing} queries that are not chosen here"
+        are = "is" if missing == 1 else "are"
+        return f"it has {number_of(missing, 'query', 'queries')} that {are} not chosen here"
     if there.repeat > here.repeat:
         return f"its repeats are {there.repeat}, not {here.repeat}"
     other = [label for label, own in there.variations.items() if own != here.variations.get(label)]

@@ -11,6 +11,7 @@ from trialbed.report._report import Report
 from trialbed.report.attribution import LOST_BY, USED, Attribution
 from trialbed.report.comparison import ScoreFinding, leading_scores
 from trialbed.scoring import JUDGED
+from trialbed.texts import number_of
 
 LOSSES = {
     "not offered": "were not offered to the model",
@@ -76,9 +77,12 @@ class Conclusion:
             return f"{self.framework} has no result yet: {_trials(self.missing)} not measured."
         if self.waits_for:
             others = _listed([f"{name}'s" for name in self.waits_for])
-            whole = f"{self.measured:,} of {self.measured:,} trials measured"
+            whole = f"{self.measured:,} of {number_of(self.measured, 'trial')} measured"
             return f"{self.framework}: {whole}; its result is not shown, because {others} are missing."
-        return f"{self.framework} has no result: none of its {self.measured:,} trials has {shown_name(self.score)}."
+        return f"{self.framework} has no result: {self._none()} {shown_name(self.score)}."
+
+    def _none(self) -> str:
+        return "its one trial has no" if self.measured == 1 else f"none of its {self.measured:,} trials has"
 
     def _achievement(self, mean: ScoreMean) -> str:
         share = percent(mean.value or 0.0)
@@ -230,8 +234,8 @@ def _over(mean: ScoreMean | None, queries: int, repeat: int, *, whole: bool) -> 
     if not whole:
         return f"the {count:,} trials that were measured for every framework"
     if count != queries * repeat:
-        return f"{count:,} of {queries * repeat:,} trials"
-    text = "1 query" if queries == 1 else f"{queries:,} queries"
+        return f"{count:,} of {number_of(queries * repeat, 'trial')}"
+    text = number_of(queries, "query", "queries")
     return text if repeat == 1 else f"{text} asked {repeat} times each"
 
 
@@ -244,4 +248,4 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _trials(count: int) -> str:
-    return "1 trial was" if count == 1 else f"{count:,} trials were"
+    return f"{number_of(count, 'trial')} {'was' if count == 1 else 'were'}"

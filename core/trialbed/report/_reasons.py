@@ -10,7 +10,7 @@ from trialbed.records import Failure, shown_name
 from trialbed.report._records import Reason, Summary
 from trialbed.report._trials import ReportedTrial
 from trialbed.report._worst import trial_name
-from trialbed.texts import one_line
+from trialbed.texts import number_of, one_line
 
 MAX_MESSAGE = 300
 """Characters of a message; the whole stands in the trial's entry."""
@@ -92,12 +92,13 @@ def reason_lines(summary: Summary) -> Iterator[str]:
     for found in summary.failures:
         ended = found.status
         verb = ended if ended == "failed" else f"{'was' if trials == 1 else 'were'} not measured"
-        yield f"{found.count} of {trials} trials {verb} ({found.kind}){_of_them(found)}: {_first(found, summary)}"
+        told = f"{found.count} of {number_of(trials, 'trial')} {verb} ({found.kind}){_of_them(found)}"
+        yield f"{told}: {_first(found, summary)}"
     # An agent with a model of its own, which the gateway does not see, has no tokens to be counted.
     asked = summary.tokens.requests > 0
     for group in _alike(found for found in summary.untold if asked or found.kind != "model"):
         scores, found = [shown_name(item.score) for item in group], group[0]
-        count = "1 trial" if found.count == 1 else f"{found.count} trials"
+        count = number_of(found.count, "trial")
         where = _first(found, summary)
         yield f"{', '.join(scores)} could not be determined for {count} ({found.kind}){_of_them(found)}: {where}"
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from trialbed.records import framework_name
 from trialbed.report._faults import fault_note
+from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from trialbed.records import Run
@@ -25,7 +26,7 @@ def run_title(run: Run) -> str:
     names = config.frameworks
     compared = _in_words(names) if len(names) <= NAMED else f"{len(names)} {_subjects(run)}"
     number = len(config.query_ids)
-    queries = "1 query" if number == 1 else f"{number:,} queries"
+    queries = number_of(number, "query", "queries")
     times = f", {config.repeat} times each" if config.repeat > 1 else ""
     kind = "Verification: " if run.kind == "endpoints" else ""
     faults = ", with injected faults" if fault_note(config.faults) else ""

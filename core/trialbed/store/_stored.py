@@ -36,6 +36,7 @@ from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._trials import each_result, read_trials, read_wire, results_of
 from trialbed.suggestions import closest
+from trialbed.texts import number_of
 
 ReadStore = Callable[[], AbstractContextManager[Connection]]
 """Begins a transaction that sees one state of the store."""
@@ -264,10 +265,10 @@ class StoredRun:
         """
         for trial in self._counted_trials(self.attempts(framework=framework, query_id=query_id, repeat=repeat)):
             return trial
-        repeats = "1 trial" if self.config.repeat == 1 else f"{self.config.repeat} trials"
+        repeats = number_of(self.config.repeat, "trial")
         raise DataError(
             f"run {self.run_id!r} has no trial of {framework} on query {query_id!r}, repeat {repeat}; it has "
-            f"{', '.join(self.config.frameworks)} on {len(self.config.query_ids)} queries, "
+            f"{', '.join(self.config.frameworks)} on {number_of(len(self.config.query_ids), 'query', 'queries')}, "
             f"{repeats} each, and is {self.status}"
         )
 

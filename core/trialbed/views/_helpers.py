@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from trialbed.records import HelperUse
+from trialbed.texts import number_of
 from trialbed.views._figures import compact
 
 
 def helper_line(use: HelperUse) -> str:
     """Return a helper's requests, tokens and cost."""
-    parts = [_number(use.requests, "request"), _number(use.tokens, "token")]
+    parts = [number_of(use.requests, "request"), number_of(use.tokens, "token")]
     if use.cost is not None:
         parts.append(f"{'at least ' if use.unreported else ''}{compact(use.cost)} USD")
     if use.cached:
-        parts.append(f"{_number(use.cached, 'reply', 'replies')} from the cache")
+        parts.append(f"{number_of(use.cached, 'reply', 'replies')} from the cache")
     return f"{use.role} {use.model}: {', '.join(parts)}"
 
 
@@ -29,7 +30,3 @@ def lost_line(lost: Mapping[str, int]) -> str:
         else f"{count:,} trials were lost with their nodes, and ran"
     )
     return f"{trials} again: {', '.join(f'{node} {number:,}' for node, number in sorted(lost.items()))}"
-
-
-def _number(count: int, one: str, more: str = "") -> str:
-    return f"1 {one}" if count == 1 else f"{count:,} {more or f'{one}s'}"

@@ -14,6 +14,7 @@ from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
+from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from trialbed.store import StoredRun
@@ -98,7 +99,7 @@ def _write_folder(run: StoredRun, folder: Path, data_dir: Path | None) -> None:
 
     written = set()
     for one in export_stabletoolbench(run, run_queries(run.config, data_dir or default_folder()), folder):
-        trials = "1 trial" if one.trials == 1 else f"{one.trials:,} trials"
+        trials = number_of(one.trials, "trial")
         left_out = f"; {one.left_out} that were not measured are left out" if one.left_out else ""
         click.echo(f"written: {one.path} ({trials}{left_out})", err=True)
         written.add(one.framework)

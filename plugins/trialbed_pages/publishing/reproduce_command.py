@@ -11,6 +11,7 @@ import click
 from trialbed.cli.environments import env_dir_option
 from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
 from trialbed.cli.setting_options import data_dir_option
+from trialbed.texts import number_of
 
 EPILOG = """\b
 Examples:
@@ -85,7 +86,7 @@ def command(
         files = "" if frameworks else f"; {len(found.same)} of {len(manifest.made)} files are the same"
         numbers = f"{len(found.differences)} differences" if found.differences else "every number is the published one"
         numbers = numbers if found.trials or found.differences else "nothing was compared"
-        click.echo(f"{found.trials:,} trials replayed; {numbers}{files}")
+        click.echo(f"{number_of(found.trials, 'trial')} replayed; {numbers}{files}")
         for line in (*(f"differs: {name}" for name in found.other), *found.differences):
             click.echo(line)
     if found.other or found.differences or not found.trials:

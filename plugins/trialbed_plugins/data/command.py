@@ -180,11 +180,13 @@ def _print_query(query: Query) -> None:
 
 def _print_dataset(dataset: Any, figures: dict[str, Any]) -> None:
     """Print the size of a dataset, and the first of its tasks."""
-    from trialbed.texts import one_line
+    from trialbed.texts import number_of, one_line
     from trialbed.views import printable
 
     title = figures["name"] if figures["name"] == figures["test_set"] else f"{figures['name']}, {figures['test_set']}"
-    click.echo(printable(f"{title}: {figures['queries']:,} queries, sha256 {figures['digest'][:12]}"))
+    click.echo(
+        printable(f"{title}: {number_of(figures['queries'], 'query', 'queries')}, sha256 {figures['digest'][:12]}")
+    )
     click.echo(
         f"Apis on offer: {figures['apis']:,}; tools: {figures['tools']:,}; categories: {figures['categories']:,}"
     )

@@ -11,6 +11,7 @@ import click
 from trialbed.cli.completion import RUNS_AND_FILES, completes, runs
 from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
+from trialbed.texts import number_of
 from trialbed_plugins.recordings._options import model_cache_option
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ def _lines(run: StoredRun, compared: Collection[str], found: Sequence[Following]
             continue
         trials = [trial for trial in found if trial.key.framework == framework]
         followed = sum(trial.left is None for trial in trials)
-        yield f"{_title(run, framework)}: {followed} of {len(trials)} trials follow the recording to the end"
+        follow = "follows" if len(trials) == 1 else "follow"
+        count = f"{followed} of {number_of(len(trials), 'trial')}"
+        yield f"{_title(run, framework)}: {count} {follow} the recording to the end"
         ways = by_difference(trials)
         for trial, count in ways[:SHOWN]:
             difference = "nothing like it was recorded" if trial.difference is None else trial.difference.text

@@ -15,6 +15,7 @@ from trialbed.report.comparison import (
     rank_notes,
     verdict_notes,
 )
+from trialbed.texts import number_of
 from trialbed.views import Table, TableRow
 
 Compared = tuple[str, FrameworkComparison]
@@ -90,5 +91,5 @@ def _causes(found: Sequence[Compared]) -> Iterator[str]:
     """Yield the causes of lower native profiles, each with its first query."""
     for framework, comparison in found:
         for cause, queries in comparison.causes.items():
-            many = "1 query" if len(queries) == 1 else f"{len(queries)} queries"
+            many = number_of(len(queries), "query", "queries")
             yield f"{framework}: lower on {many} (first: {queries[0]}): {cause}."

@@ -10,6 +10,7 @@ from typing import Any
 from trialbed.records import shown_name
 from trialbed.report import Report, Summary
 from trialbed.scoring import JUDGED
+from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, IntervalPlot, PlotPoint, Table, TableRow, compact, counts
 from trialbed_plugins.reporters._columns import (
     SKEWED,
@@ -172,7 +173,7 @@ def _point(name: str, column: Column) -> PlotPoint:
 def _heading(report: Report) -> str:
     """The subject and the settings of a run, which are the same for every framework."""
     config = report.run.config
-    queries = "1 query" if len(config.query_ids) == 1 else f"{len(config.query_ids)} queries"
+    queries = number_of(len(config.query_ids), "query", "queries")
     *first, last = config.models or ("",)
     models = f"{', '.join(first)} and {last}" if first else last
     return (

@@ -49,9 +49,10 @@ def rank_sentence(model: str, found: Standings) -> str:
     """Say who leads, whether that is shown, and who is placed last or not ranked, in one sentence."""
     said = []
     if found.ranked:
-        first, *others = found.ranked
-        leads = " and ".join(_name(row, of_all=False) for row in found.ranked if row.rank == first.rank)
-        behind = [row for row in others if row.rank != first.rank and row.name in (first.tied_with or ())]
+        first = found.ranked[0]
+        leading = [row for row in found.ranked if row.rank == first.rank] if first.tie else [first]
+        leads = " and ".join(_name(row, of_all=False) for row in leading)
+        behind = [row for row in found.ranked if row not in leading and row.name in (first.tied_with or ())]
         tied = " and ".join(_name(row, of_all=False) for row in behind)
         if first.tie:
             ahead = f", and are not shown to be ahead of {tied}" if tied else ""

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from trialbed.contracts import Reporter
 from trialbed.statistics import Estimate
+from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate, print_tables
 from trialbed_verify.documents import as_document
 from trialbed_verify.verification.results import UNNAMED, EndpointSummary, ObservedSpread, RowExample, TokenCost
@@ -70,8 +71,9 @@ def _columns(summaries: Sequence[EndpointSummary]) -> list[str]:
 def _heading(summary: EndpointSummary) -> str:
     about = summary.provenance
     return (
-        f"{summary.model}: {about['test_set_cases']} requests of {about['test_set']} "
-        f"({about['test_set_digest'][:12]}), {about['trials']} trial(s), trialbed {about['trialbed_version']}"
+        f"{summary.model}: {number_of(about['test_set_cases'], 'request')} of {about['test_set']} "
+        f"({about['test_set_digest'][:12]}), {number_of(about['trials'], 'trial')}, "
+        f"trialbed {about['trialbed_version']}"
     )
 
 

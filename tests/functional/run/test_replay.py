@@ -81,12 +81,12 @@ def test_each_model_of_a_run_is_compared_with_its_own_recording_and_they_are_not
         bench("run", "--model", f"scripted:{model}", "--limit", 1)
         bench("record", "latest", "-o", f"{model}.cassette")
     bench("run", *(part for model in models for part in ("--model", f"replay:{model}.cassette")), "--limit", 1)
-    assert bench("replay", "latest").out.count("1 of 1 trials follow the recording to the end") == len(models)
+    assert bench("replay", "latest").out.count("1 of 1 trial follows the recording to the end") == len(models)
     refused = bench("record", "latest", "-o", "both.cassette", code=2).err
     assert "has the answers of 2 models (replay:gold.cassette, replay:partial.cassette)" in refused
     bench("run", "--model", "replay:gold.cassette", "--model", "scripted:partial", "--limit", 1)
     said = bench("replay", "latest").out
-    assert said.count("1 of 1 trials follow the recording to the end") == 1
+    assert said.count("1 of 1 trial follows the recording to the end") == 1
     assert said.count("has not used a recording: name one with --recording FILE|RUN") == 1
 
 

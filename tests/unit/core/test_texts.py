@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.backtracking import processor_time
 from support.cases import for_each
 
-from trialbed.texts import MOST_MARKS, json_values, normalize, without_thoughts
+from trialbed.texts import MOST_MARKS, json_values, normalize, number_of, without_thoughts
 
 TAGS = st.lists(st.sampled_from(["<think>", "</think>", "<THINKING>", "</thinking>", "<reasoning>", "x", "\n"])).map(
     "".join
@@ -62,3 +62,8 @@ def test_the_search_for_values_ends(piece: str) -> None:
     # With quadratic effort this would take minutes.
     list(json_values((piece * 200_000)[:200_000], re.compile(r"[{\[]"), Counting()))
     assert tries < 25_000
+
+
+def test_one_is_singular_and_large_numbers_have_separators() -> None:
+    assert [number_of(count, "query", "queries") for count in (0, 1, 1200)] == ["0 queries", "1 query", "1,200 queries"]
+    assert number_of(2, "trial") == "2 trials"

@@ -12,6 +12,7 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.cli.stored import moment, run_reporter, seconds, show_command
 from trialbed.cli.waiting import names_reading
+from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from trialbed.records import Query
@@ -119,7 +120,7 @@ def _framework_versions(run: StoredRun) -> Iterator[str]:
 
 def _number(run: StoredRun) -> str:
     count, repeat = len(run.config.query_ids), run.config.repeat
-    text = "1 query" if count == 1 else f"{count} queries"
+    text = number_of(count, "query", "queries")
     return text if repeat == 1 else f"{text} x {repeat}"
 
 

@@ -25,6 +25,7 @@ from trialbed.report.comparison._sides import (
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
 from trialbed.statistics import RESAMPLES, Estimate, mean_estimate, paired_interval
+from trialbed.texts import number_of
 
 FEW = 10
 """Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
@@ -221,7 +222,8 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
     ]
     if len(common) < FEW:
         notes.append(
-            f"only {len(common)} queries: the intervals of tokens, turns and times are narrower than they should be"
+            f"only {number_of(len(common), 'query', 'queries')}: the intervals of tokens, turns and times are narrower "
+            "than they should be"
         )
     return notes
 
@@ -236,7 +238,7 @@ def _notes_on_times(sides: Sequence[Side]) -> Iterator[str]:
             "others"
         )
     elif count:
-        trials = "1 trial" if count == 1 else f"{count} trials"
+        trials = number_of(count, "trial")
         yield f"times leave out the first trial of each worker ({trials})"
 
 

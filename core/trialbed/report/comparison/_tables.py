@@ -14,6 +14,7 @@ from trialbed.report.comparison._ranks import rank_notes
 from trialbed.report.comparison._recovery import recovery_table
 from trialbed.report.comparison._sides import Side, setting_label
 from trialbed.scoring import JUDGED, judge_note
+from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Table, compact, counts, number
 
 MOST_QUERIES = 20
@@ -70,7 +71,7 @@ def _table(
     found: RunComparison, described: Mapping[str, ScoreDescription], named: Callable[[str], str] | None
 ) -> Table:
     baseline, candidate = found.baseline, found.candidate
-    common = "1 common query" if found.common == 1 else f"{found.common:,} common queries"
+    common = number_of(found.common, "common query", "common queries")
     title = f"{candidate.name} compared with {baseline.name}: {common} of {baseline.about.test_set}"
     columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
     rows = [
@@ -204,17 +205,14 @@ def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
         )
     for side, only in zip(sides, (found.only_baseline, found.only_candidate), strict=True):
         if only:
-            yield f"{_queries(only)} left out, as only {side.name} has {'it' if only == 1 else 'them'}."
+            are, them = ("is", "it") if only == 1 else ("are", "them")
+            yield f"{number_of(only, 'query', 'queries')} {are} left out, as only {side.name} has {them}."
     for key, (ours, theirs) in found.settings.items():
         yield f"{setting_label(key)}: {json.dumps(ours)} and {json.dumps(theirs)}, which are not the same."
     for side in sides:
         if side.failures:
             yield f"{side.name}: trials that failed: {counts(side.failures)}."
     yield from (f"{note[0].upper()}{note[1:]}." for note in found.notes)
-
-
-def _queries(count: int) -> str:
-    return "1 query is" if count == 1 else f"{count:,} queries are"
 
 
 def _on_judge(side: Side) -> str:

@@ -254,7 +254,7 @@ def test_a_run_does_not_shrink_or_change_its_adapters() -> None:
     assert why_not_extended(CONFIG, CONFIG) is None
     reasons = {
         "it has the framework langgraph too; name it as well": changed(**{**MORE, "frameworks": ("reference",)}),
-        "it has 1 queries that are not chosen here": changed(**{**MORE, "query_ids": (1, 2)}),
+        "it has 1 query that is not chosen here": changed(**{**MORE, "query_ids": (1, 2)}),
         "its repeats are 2, not 1": changed(**{**MORE, "repeat": 1}),
         "the adapter of reference or its environment changed since it began": changed(**MORE, **OTHER_CODE),
     }

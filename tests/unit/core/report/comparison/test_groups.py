@@ -147,7 +147,7 @@ def test_settings_that_differ_are_named_with_their_values(write) -> None:
         "seed": [0, 7],
     }
     assert 'model: "scripted:gold" and "gpt-4o", which are not the same.' in text(found)
-    assert "only 1 queries" in text(found).lower()
+    assert "only 1 query:" in text(found).lower()
 
 
 def test_each_setting_of_a_run_is_compared_and_one_that_a_version_lacked_has_its_default(write) -> None:
