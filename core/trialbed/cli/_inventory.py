@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from trialbed.cli._group import COMMANDS, load_command
 from trialbed.contracts import AGENT_CONTRACT
@@ -24,13 +24,7 @@ class Item:
 
     def as_json(self) -> dict[str, str]:
         """Return it for ``--json``."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "distribution": self.distribution,
-            "version": self.version,
-            "problem": self.problem,
-        }
+        return asdict(self)
 
     def as_row(self) -> tuple[str, str, str, str]:
         """Return it for the table."""

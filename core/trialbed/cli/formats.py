@@ -65,3 +65,19 @@ def records_text(form: str, tables: Sequence[Any], records: Sequence[Mapping[str
     if form == "csv":
         return csv_text(records)
     return markdown(tables) if form == "markdown" else html_page(title, tables)
+
+
+def print_list(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a list of words in columns."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from trialbed.views import printable
+
+    table = Table(box=None, pad_edge=False)
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*map(printable, row))
+    console: Any = Console(highlight=False, markup=False, soft_wrap=False)
+    console.print(table)

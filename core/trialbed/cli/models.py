@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from trialbed.cli.formats import print_list
 from trialbed.cli.options import json_option, print_json
 from trialbed.cli.setting_options import api_key_env_option, base_url_option
 
@@ -45,7 +45,8 @@ def command(base_url: str | None, api_key_env: str, as_json: bool) -> None:
         return
     for advice in listing_advice():
         click.echo(advice, err=True)
-    _print([(name, COSTS[info.deterministic], COSTS[info.costs], info.needs or "nothing") for name, info in found])
+    rows = ((name, COSTS[info.deterministic], COSTS[info.costs], info.needs or "nothing") for name, info in found)
+    print_list(("model", "deterministic", "costs money", "needs"), rows)
 
 
 def _entry(name: str, info: ModelInfo) -> dict[str, Any]:
@@ -56,18 +57,3 @@ def _entry(name: str, info: ModelInfo) -> dict[str, Any]:
         "costs": info.costs,
         "needs": info.needs,
     }
-
-
-def _print(rows: Sequence[tuple[str, ...]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from trialbed.views import printable
-
-    table = Table(box=None, pad_edge=False)
-    for title in ("model", "deterministic", "costs money", "needs"):
-        table.add_column(title, overflow="fold")
-    for row in rows:
-        table.add_row(*map(printable, row))
-    console: Any = Console(highlight=False, markup=False, soft_wrap=False)
-    console.print(table)
