@@ -194,6 +194,7 @@ def command(
     if faults is not None and not planned:
         _serve_faults(faults, given["host"], given["port"])
         return
+    from trialbed.models import check_endpoint_keys
     from trialbed.settings import SERVER_TOKEN, RunSettings, completion_cache, key_variable, make_folder
     from trialbed.settings import response_cache as default_cache
     from trialbed.wire.addresses import split_address
@@ -206,10 +207,11 @@ def command(
         make_folder(Path(cache).parent, "--response-cache")
     real_url = None if no_real else given.pop("real_url")
     given.pop("real_url", None)
+    settings = RunSettings(base_url=base_url, api_key_env=api_key_env, endpoint_key_env=endpoint_key_env)
+    check_endpoint_keys(settings)
     model, simulator_url = split_address(given["simulator_model"] or "")
     simulator_variable = None
     if simulator_url is not None:
-        settings = RunSettings(base_url=base_url, api_key_env=api_key_env, endpoint_key_env=endpoint_key_env)
         _check_simulator(given["simulator_model"], settings)
         simulator_variable = key_variable(settings, simulator_url)
     given["simulator_model"] = model or None

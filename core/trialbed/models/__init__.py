@@ -13,6 +13,7 @@ from trialbed.models._find import (
 from trialbed.models._idle import idle_settings
 from trialbed.models._objects import ObjectModel
 from trialbed.models._settings import (
+    check_endpoint_keys,
     check_standing,
     is_at_endpoint,
     judge_choice,
@@ -28,6 +29,7 @@ __all__ = [
     "CacheChoice",
     "FoundModel",
     "ObjectModel",
+    "check_endpoint_keys",
     "check_standing",
     "choose_cache",
     "close_scheme",

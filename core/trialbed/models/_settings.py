@@ -42,7 +42,7 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
             or no key; says what to do.
     """
     _check_address(settings.base_url, "--base-url")
-    _check_endpoint_keys(settings)
+    check_endpoint_keys(settings)
     info = model_info(settings, own_model)
     real = [("--model", settings.model)] if info.at_endpoint else []
     real += [] if own_judge else [("--judge", model) for model in _judge_models(settings)]
@@ -240,8 +240,12 @@ def _is_own_server(url: str, settings: RunSettings) -> bool:
     return bool(port) and asked.port == port and same_host
 
 
-def _check_endpoint_keys(settings: RunSettings) -> None:
-    """Refuse entries that name no variable, or one that does not look secret."""
+def check_endpoint_keys(settings: RunSettings) -> None:
+    """See that each entry of ``endpoint_key_env`` names a host and the variable with its key.
+
+    Raises:
+        UsageError: one names none, or a variable that does not look secret.
+    """
     for entry in settings.endpoint_key_env:
         host, _, variable = entry.partition("=")
         if not host or not variable or "/" in host:

@@ -113,3 +113,20 @@ def test_a_simulators_endpoint_is_named_without_a_password(
     assert "--simulator-model: the endpoint at h is given with a password" in said
     assert "sekret" not in said
     assert not started
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("https://other/v1=OPENAI_API_KEY", "is not HOST=VARIABLE"),
+        ("other", "is not HOST=VARIABLE"),
+        ("other=PLACE", "only if the name of its variable says that it is one"),
+    ],
+)
+def test_a_key_for_no_host_is_refused(
+    entry: str, said: str, started: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLACE", "Paris")
+    assert main(["serve", "--simulator-model", "m@http://other/v1", "--endpoint-key-env", entry]) == 2
+    assert said in capsys.readouterr().err
+    assert not started
