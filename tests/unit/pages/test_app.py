@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from contextlib import AsyncExitStack
 from html.parser import HTMLParser
@@ -12,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.routing import Mount
+from support.page_words import words
 from support.stored_columns import CROSSED, load_columns
 from support.stored_runs import BEGUN, NEW, OLD, add_begun_run, add_costs, make_hostile_store, trial
 
@@ -40,11 +40,6 @@ class Elements(HTMLParser):
 
     def links(self) -> list[str]:
         return [attrs["href"] or "" for tag, attrs in self.found if tag == "a" and "href" in attrs]
-
-
-def words(page: str) -> str:
-    """The texts of a page, without its elements."""
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -206,34 +201,6 @@ async def test_a_filter_that_no_run_fits_leads_back_to_all(get: Any) -> None:
     text = (await get("/?model=nosuch")).text
     assert "No run matches" in text
     assert "Show all 2" in text
-
-
-async def test_the_list_counts_trials_without_a_failure_and_those_that_failed(get: Any) -> None:
-    text = words((await get("/")).text)
-    newest, older = text[text.index(NEW) : text.index(OLD)], text[text.index(OLD) :]
-    assert "finished 3 of 4 without failure 1 failed" in newest
-    assert "finished 2 of 2 without failure reference" in older
-
-
-async def test_queries_that_fit_are_counted_beside_all(get: Any) -> None:
-    assert "1\N{EN DASH}2 of 2 queries" in words((await get(f"/runs/{NEW}/queries")).text)
-    assert "1\N{EN DASH}1 of 1 query (of 2)" in words((await get(f"/runs/{NEW}/queries?show=failed")).text)
-
-
-async def test_two_trials_are_marked_where_they_differ_and_scores_stand_under_their_own(get: Any) -> None:
-    page = (await get(PAIR)).text
-    assert re.findall(r'<p class="mark">(.*?)</p>', page) == ["the same", "differs", "the same"]
-    (row,) = re.findall(r'<tr><th scope="row">solved[^<]*</th>(.*?)</tr>', page)
-    assert re.findall(r'data-head="(.*?)">(.*?)</td>', row) == [("reference/1", "1"), ("langgraph:native/1", "0")]
-
-
-async def test_a_trial_says_how_it_ended_and_which_attempt_it_is(get: Any, stored: Path) -> None:
-    failed = trial("langgraph:native", "a/b", wrong=True)
-    with Store.open(str(stored)) as store:
-        store.add_trial(NEW, failed.model_copy(update={"attempt": 1}))
-    for attempt in (0, 1):
-        text = words((await get(f"{FAILED}&attempt={attempt}")).text)
-        assert f" failed scripted:gold, seed 7, attempt {attempt} of 0 , 1 " in text
 
 
 async def test_the_best_framework_stands_first(get: Any) -> None:
