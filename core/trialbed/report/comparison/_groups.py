@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from trialbed.report.comparison._differences import ComparisonOptions, RunCompar
 from trialbed.report.comparison._findings import headline_scores
 from trialbed.report.comparison._ranks import open_ranks
 from trialbed.report.comparison._run import run_pairs
-from trialbed.report.comparison._sides import Side, are_same_trials, unique_names, void_notes
+from trialbed.report.comparison._sides import Side, are_same_trials, setting_label, unique_names, void_notes
 from trialbed.report.comparison._stored import read_sides
 
 
@@ -60,13 +61,23 @@ def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) 
 
 
 def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
-    """Yield a line for each framework and score that is shown to be worse than its baseline."""
+    """Yield a line for each framework and score that is shown to be worse than its baseline, with other settings."""
     for comparison in comparisons:
         for score, finding in comparison.findings.items():
             if finding.verdict == "worse":
                 names = f"{comparison.candidate.name} is worse than {comparison.baseline.name}"
                 interval = f"{finding.difference:.4f} [{finding.interval.low:.4f}, {finding.interval.high:.4f}]"
-                yield f"{names}: {shown_name(score)} differs by {interval} over {finding.n} queries"
+                differs = f"{shown_name(score)} differs by {interval} over {finding.n} queries"
+                yield f"{names}: {differs}{_changed(comparison)}"
+
+
+def _changed(found: RunComparison) -> str:
+    """Return the settings that are not those of the baseline, which may be the cause."""
+    changed = (
+        f"{setting_label(key)} is {json.dumps(ours)} in place of {json.dumps(theirs)}"
+        for key, (theirs, ours) in found.settings.items()
+    )
+    return "".join(f"; {one}" for one in changed)
 
 
 def _split_void(pairs: Iterable[tuple[Side, Side]]) -> tuple[list[tuple[Side, Side]], list[str]]:

@@ -273,6 +273,10 @@ def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
     worse = read_sides(str(write("a", {number: scores(0.0) for number in range(20)}, run_id="new")), None)
     (line,) = regressions(baseline, worse, 0.05)
     assert line.startswith("a (new) is worse than a (old): solved differs by -1.0000 [-1.0000, -0.6777]")
+    assert line.endswith("over 20 queries")
+    other = read_sides(str(write("a", {number: scores(0.0) for number in range(20)}, run_id="b", model="small")), None)
+    (line,) = regressions(baseline, other, 0.05)
+    assert line.endswith('over 20 queries; model is "small" in place of "scripted:gold"')
     same = read_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="same")), None)
     assert regressions(baseline, same, 0.05) == []
     lacking = write("a", {1: scores(1.0)}, run_id="lacking", status="incomplete", num_queries=2)
