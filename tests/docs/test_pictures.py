@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PICTURES = DOCS / "pictures"
 PAGES = [ROOT / "README.md", *DOCS.rglob("*.md")]
-SOURCES = (ROOT / "plugins" / "trialbed_pages", ROOT / "plugins" / "trialbed_verify")
+SOURCES = (*(ROOT / "plugins" / name for name in ("trialbed_pages", "trialbed_verify")), ROOT / "core/trialbed/scoring")
 SHOWN = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 
 PATHS = ("how-to/choose-a-framework", "how-to/test-an-agent", "how-to/verify-vendors", "how-to/write-a-plugin")
