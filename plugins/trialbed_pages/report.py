@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trialbed.drivers import load_driver
 from trialbed.records import Query
+from trialbed.report import run_title
 from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun
 from trialbed.views import html_page
@@ -30,7 +31,7 @@ def run_report(
         queries: its tasks; None to read them from its dataset.
     """
     if run.record.kind == "endpoints":
-        return html_page(f"Verification {run.run_id}", load_driver("components", "verification").page_parts(run))
+        return html_page(run_title(run.record), load_driver("components", "verification").page_parts(run))
     cache = FigureCache(data_dir or default_folder(), {} if queries is None else {run.run_id: queries})
     figures = cache.of(run, score)
     tasks = cache.queries(run)

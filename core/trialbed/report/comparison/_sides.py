@@ -234,7 +234,7 @@ def void_notes(sides: Iterable[Side]) -> Iterator[str]:
             yield f"the row of {side.about.framework} in {side.source} is void, so that it is not compared: {side.void}"
 
 
-MOST_SETTINGS, LONGEST_SETTING = 2, 40
+MOST_SETTINGS, LONGEST_SETTING = 3, 40
 """Settings that a name says at most, and the characters of each."""
 
 DIGESTS = ("judge_prompt", "catalog_digest")

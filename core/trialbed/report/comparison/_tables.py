@@ -199,9 +199,11 @@ def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
         f"{named(name)}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding))
     )
     if others := [name for name, score in found.scores.items() if not score.whole]:
+        # Words may have commas of their own.
+        names = (", " if named is shown_name else "; ").join(map(named, others))
         yield (
-            f"{', '.join(map(named, others))}: means over the queries that both have, each counted once; those "
-            "over all trials stand in the table of each run."
+            f"{names}: means over the queries that both have, each counted once; those over all trials stand in the "
+            "table of each run."
         )
     for side, only in zip(sides, (found.only_baseline, found.only_candidate), strict=True):
         if only:
