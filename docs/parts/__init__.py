@@ -27,7 +27,7 @@ from parts._python import (
 from parts._records import record_fields
 from parts._releases import framework_releases
 from parts._results import findings, published_results
-from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, mutation_score, policies, systems
+from parts._runs import checks, document_keys, drivers, error_tree, failure_kinds, mutation_score, policies
 from parts._scores import scores
 from parts._vendors import (
     call_reasons,
@@ -95,6 +95,5 @@ PARTS: dict[str, Callable[[], str]] = {
     "scores": scores,
     "settings": settings,
     "suites": suites,
-    "systems": systems,
     "vendor-drivers": vendor_drivers,
 }

@@ -13,7 +13,6 @@ from typing import Any, get_args
 
 from parts._markdown import escaped, first_paragraph, table
 from trialbed import errors
-from trialbed.cli.help import supported_systems
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.report import document_schema
@@ -142,9 +141,3 @@ def _kind(node: dict[str, Any]) -> str:
         or ("one of " + ", ".join(map(str, node["enum"])) if "enum" in node else "any")
     )
     return " or ".join(kind) if isinstance(kind, list) else str(kind)
-
-
-def systems() -> str:
-    """What works on which system."""
-    rows = supported_systems()
-    return table(("", *[*rows[0]][1:]), [tuple(row.values()) for row in rows])

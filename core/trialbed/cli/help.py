@@ -20,21 +20,12 @@ Examples:
   bench help records
   bench help records Query
   bench help records Query --json
-  bench help systems
-  bench help systems macOS
   bench help run
 """
 
 RECORDS = "records"
-SYSTEMS = "systems"
-TOPICS = {
-    RECORDS: "What plugins are given, and what they return; with NAME, the fields of one.",
-    SYSTEMS: "What works on Linux, macOS and Windows; with NAME, on one of them.",
-}
+TOPICS = {RECORDS: "What plugins are given, and what they return; with NAME, the fields of one."}
 """Topics with their descriptions."""
-
-PART = "part"
-TESTED = "Tested is CPython 3.11 to 3.13 on Linux, x86-64. On Windows, use WSL 2: it is Linux."
 
 OTHERS = "bench --help lists the commands, and bench help COMMAND explains one."
 
@@ -56,12 +47,10 @@ def _record_names() -> list[str]:
 def command(ctx: click.Context, topic: str | None, name: str | None, as_json: bool) -> None:
     """Explain a topic, such as the fields of records, or a command.
 
-    TOPIC is "records", "systems", or a command, with NAME for one of its own. Without a topic, topics are listed.
+    TOPIC is "records" or a command, with NAME for one of its own. Without a topic, topics are listed.
     """
     if topic is None:
         _print(_entries(TOPICS, "topic") if as_json else f"{_listed(TOPICS)}\n\n{OTHERS}", as_json=as_json)
-    elif topic == SYSTEMS:
-        _show_systems(name, as_json=as_json)
     elif topic != RECORDS:
         _show_command(ctx, topic, name, as_json=as_json)
     elif name is None:
@@ -86,31 +75,6 @@ def _show_record(name: str, *, as_json: bool) -> None:
     if record is None:
         raise click.UsageError(f"there is no record {name!r}{_suggestion(name, _record_names())}")
     _print(dataclasses.asdict(record) if as_json else "\n".join(_record_lines(record)), as_json=as_json)
-
-
-def supported_systems() -> list[dict[str, str]]:
-    """Return what works where: for each part of Trialbed its name, and what holds of it on each system."""
-    import json
-    from importlib.resources import files
-
-    rows: list[dict[str, str]] = json.loads(files("trialbed.cli").joinpath("systems.json").read_bytes())
-    return rows
-
-
-def _show_systems(name: str | None, *, as_json: bool) -> None:
-    rows = supported_systems()
-    systems = [key for key in rows[0] if key != PART]
-    chosen = [system for system in systems if name is None or system.lower() == name.lower()]
-    if not chosen:
-        raise click.UsageError(f"there is no system {name!r}{_suggestion(name or '', systems)}")
-    if as_json:
-        _print([{key: row[key] for key in (PART, *chosen)} for row in rows], as_json=True)
-        return
-    for row in rows:
-        click.echo(_wrapped(row[PART], "", ""))
-        for system in chosen:
-            click.echo(_wrapped(row[system], f"  {system + ':':<9}", " " * 11))
-    click.echo(f"\n{_wrapped(TESTED, '', '')}")
 
 
 def _show_command(ctx: click.Context, topic: str, name: str | None, *, as_json: bool) -> None:

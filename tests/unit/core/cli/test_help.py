@@ -51,19 +51,7 @@ def test_one_record_is_as_it_is_among_all() -> None:
 
 def test_without_a_topic_topics_are_listed() -> None:
     assert re.match(r"records  \S", ask().output)
-    assert [entry["topic"] for entry in json.loads(ask("--json").output)] == ["records", "systems"]
-
-
-def test_what_works_where_is_that_of_the_reference() -> None:
-    page = (REFERENCE.parent / "systems.md").read_text(encoding="utf-8")
-    rows = json.loads(ask("systems", "--json").output)
-    assert [row["part"] for row in rows if f"| {row['part']} | {row['Linux']} |" not in page] == []
-    shown = ask("systems").output
-    assert "  Windows: refused with an error: it needs UNIX sockets" in shown
-    assert max(map(len, shown.splitlines())) <= 80
-    own = ask("systems", "macos").output
-    assert own.count("  macOS:") == shown.count("  macOS:") == len(rows)
-    assert "Windows:" not in own
+    assert [entry["topic"] for entry in json.loads(ask("--json").output)] == ["records"]
 
 
 @for_each("path", ["runs", "adapter check"])
@@ -78,7 +66,6 @@ def test_a_command_has_its_own_help(path: str) -> None:
         ("records query", "there is no record 'query'; did you mean 'Query'?"),
         ("records APICAL", "there is no record 'APICAL'; did you mean 'ApiCall'?"),
         ("records zzz", "there is no record 'zzz'."),
-        ("systems linus", "there is no system 'linus'; did you mean 'Linux'?"),
         ("recrods", "there is no topic or command 'recrods'; did you mean 'records'?"),
         ("adapter chek", "'bench adapter' has no command 'chek'; did you mean 'check'?"),
         ("run x", "'bench run' has no command 'x'."),
