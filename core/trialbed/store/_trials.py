@@ -66,6 +66,9 @@ def _of_trials(trial_ids: Iterable[int], own: Iterable[Rows]) -> Rows:
     return [{**row, "trial_id": trial_id} for trial_id, rows in zip(trial_ids, own, strict=True) for row in rows]
 
 
+IN_PART = 100
+"""Whole trials that are read at once."""
+
 INSERT_TRIALS = trials.insert().returning(trials.c.id, sort_by_parameter_order=True)
 """Adds rows and returns their ids in the rows' order."""
 
@@ -136,8 +139,8 @@ def each_result(connection: Connection, run_id: str, framework: str | None = Non
 
 def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[TrialResult]:
     """Yield the attempts of some rows in the order of these, read in parts; rows that are gone are left out."""
-    for first in range(0, len(row_ids), IN_ONE):
-        own = row_ids[first : first + IN_ONE]
+    for first in range(0, len(row_ids), IN_PART):
+        own = row_ids[first : first + IN_PART]
         chosen = select(trials).where(trials.c.id.in_(list(own)))
         rows, found = _read(connection, chosen)
         model_calls, api_calls = _read_calls(connection, rows, chosen)
