@@ -163,18 +163,27 @@ for _ in range(int(sys.argv[3])):
 """
 
 
+PARENT = """
+import json, os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(child.pid, 0)
+child.returncode = os.waitstatus_to_exitcode(status)
+print(json.dumps([child.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss]))
+"""
+"""Starts a program from a small process: the most memory of a program is never less than that of its parent."""
+
+
 def measured(command: Sequence[str], folder: Path) -> dict[str, float]:
     """The CPU seconds and the MiB of a program."""
     began = time.perf_counter()
-    child = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    text = child.stderr.read() if child.stderr else b""
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise SystemExit(f"{command}: {text.decode()}")
+    parent = [sys.executable, "-S", "-c", PARENT, *command]
+    found = subprocess.run(parent, cwd=folder, capture_output=True, text=True, check=True)
+    code, cpu, memory = json.loads(found.stdout)
+    if code:
+        raise SystemExit(f"{command}: {found.stderr}")
     return {
-        "cpu": round(used.ru_utime + used.ru_stime, 3),
-        "mib": round(used.ru_maxrss / 1024, 1),
+        "cpu": round(cpu, 3),
+        "mib": round(memory / 1024, 1),
         "wall": round(time.perf_counter() - began, 3),
     }
 

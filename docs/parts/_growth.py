@@ -40,10 +40,13 @@ def _bare(found: dict[str, Any]) -> str:
 
 
 def growth_of_reading() -> str:
-    found = known_figures("sqlite")
+    found = {
+        size: {name: figure for name, figure in own.items() if name.startswith(SHOWN)}
+        for size, own in known_figures("sqlite").items()
+    }
     sizes = sorted(map(int, found))
     names = dict.fromkeys(name for size in sizes for name in found[str(size)])
-    rows = [_row(name, [found[str(size)].get(name) for size in sizes]) for name in names if name.startswith(SHOWN)]
+    rows = [_row(name, [found[str(size)].get(name) for size in sizes]) for name in names]
     titles = ("", *(f"{size:,} trials" for size in sizes), *(["last to first"] if len(sizes) > 1 else []))
     return f"{table(titles, rows)}\n\n{_about(found)}{_growth_of_memory(found)}"
 
@@ -83,7 +86,23 @@ def store_costs() -> str:
     return (
         f"A trial of three requests and two calls takes {1000 * own['cpu']:.1f} ms of CPU to store in SQLite, the "
         f"copying of `benchmarks/growth.py` included, and {own['bytes'] / 1000:.0f} kB: seen at {max(sizes):,} trials, "
-        f"on {own['about']['date']}."
+        f"on {own['about']['date']}.{_in_postgresql()}"
+    )
+
+
+def _in_postgresql() -> str:
+    """The same where the store is a database, and the cost of reading from it, where that was measured."""
+    found = known_figures("postgresql")
+    if not found:
+        return ""
+    size = max(map(int, found))
+    own = found[str(size)]
+    date = own[STORED]["about"]["date"]
+    more = own[REPORT]["mib"] - known_figures("sqlite")[str(size)][REPORT]["mib"]
+    return (
+        f" In PostgreSQL it takes {1000 * own[STORED]['cpu']:.1f} ms of the engine's processor, the database's own not "
+        f"counted, and processes that read a run take {more:.0f} MiB more, for the driver: seen at {size:,} trials, on "
+        f"{date}."
     )
 
 
