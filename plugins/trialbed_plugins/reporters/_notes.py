@@ -104,9 +104,7 @@ def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[
         yield f"{lost}."
     if not any(summary.incomplete for summary in summaries):
         return
-    missing = sum(summary.counts.not_measured for summary in summaries)
-    trials = "1 trial was" if missing == 1 else f"{missing} trials were"
-    yield f"INCOMPLETE: {trials} not measured; {how_to_complete(summaries)}."
+    yield f"INCOMPLETE: {_missing(summaries)}; {how_to_complete(summaries)}."
     common = summaries[0].common
     if len(summaries) > 1 and shown and common is not None:
         yield f"The scores are over the {common.trials} queries and repeats that were measured for every framework."
@@ -118,6 +116,15 @@ def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[
             "--allow-incomplete (allow_incomplete=True in Python) shows them over the queries that were measured for "
             "every framework."
         )
+
+
+def _missing(summaries: Sequence[Summary]) -> str:
+    """Return what an incomplete run lacks, as a clause: trials, or else verdicts."""
+    trials = sum(summary.counts.not_measured for summary in summaries)
+    if trials:
+        return "1 trial was not measured" if trials == 1 else f"{trials:,} trials were not measured"
+    verdicts = sum(found.count for summary in summaries for found in summary.untold if found.kind == "judge")
+    return "1 verdict is missing" if verdicts == 1 else f"{verdicts:,} verdicts are missing"
 
 
 def _on_cached(summaries: Sequence[Summary]) -> Iterator[str]:

@@ -43,6 +43,12 @@ def test_the_reasons_of_failures_stand_below(show: Show) -> None:
     assert "over the 20 trials without failure alone: solved 0.8" in text
 
 
+def test_a_run_is_incomplete_without_all_verdicts_too(show: Show) -> None:
+    untold = {"score": "sopr_score", **reason("judge", 3, message="no verdict after 3 votes")}
+    text = show([document(status="incomplete", untold_reasons=[untold])])
+    assert "INCOMPLETE: 3 verdicts are missing; the same command runs what is missing." in text
+
+
 def test_success_over_repeats_that_is_the_same_for_each_k_is_said_once() -> None:
     none, half = ScoreMean(0.0, (0.0, 0.39), 6), ScoreMean(0.5, (0.2, 0.8), 6)
     each_k = {1: none, 2: none, 3: none}
