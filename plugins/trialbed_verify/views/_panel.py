@@ -83,9 +83,9 @@ def _panel_reasons(panel: Panel) -> Iterator[str]:
 
 def brief_reasons(panel: Panel) -> Iterator[str]:
     """Yield in words the reasons of the verdict that its conclusion does not give, and why which subjects differ."""
-    if panel.needed:
-        damage, _, rest = reason_in_words(panel).partition("; ")
-        yield _as_sentence(rest or damage)
+    rest = reason_in_words(panel).partition("; ")[2] if panel.needed else ""
+    if rest and not rest.startswith("about "):
+        yield _as_sentence(rest)
     yield from map(_as_sentence, panel.remarks)
     alike: dict[str, list[str]] = {}
     for one in panel.gates:

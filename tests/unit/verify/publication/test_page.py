@@ -70,6 +70,13 @@ def test_the_page_gives_the_reason_of_a_verdict_once(files: list[Path]) -> None:
     assert "is shown to exceed the margin" not in text, "all differ for one reason, which the plot shows"
 
 
+def test_a_verdict_that_lacks_cases_says_how_many_once(tmp_path: Path) -> None:
+    files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=20) for name in ("official", "alike")]
+    text = page(files, "page.html")
+    assert "20 cases are too few for a verdict" in text
+    assert "would do" not in text
+
+
 def test_subjects_that_differ_for_several_reasons_stand_by_these() -> None:
     reasons = {"any": "its excess", "schema": "its excess", "tools": "its distance"}
     gates = [
