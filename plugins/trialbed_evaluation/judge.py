@@ -12,6 +12,7 @@ import click
 
 from trialbed.cli.options import FILE, Decorated, json_option, print_json
 from trialbed.cli.setting_options import setting_option
+from trialbed.texts import number_of
 from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     click.echo(f"{judge_label(judge_settings(given))} {measured.summary}")
     print_tables(_tables(measured, findings), sys.stdout)
     if measured.failures:
-        click.echo(f"{measured.failures} cases have no verdict, and count in no figure", err=True)
+        click.echo(f"{number_of(measured.failures, 'case')} without a verdict, in no figure", err=True)
 
 
 @command.command("cases", epilog="\b\nExamples:\n  bench judge cases > mine.jsonl\n")

@@ -11,6 +11,7 @@ from typing import Any
 from trialbed.errors import UsageError
 from trialbed.records import ApiCall, Failure, Json, TrialResult, score_key, shown_name
 from trialbed.suggestions import closest, did_you_mean
+from trialbed.texts import number_of
 from trialbed_testing._single import SingleTrial
 
 SHOWN = 12
@@ -227,7 +228,8 @@ class ObservedTrial:
 
     def __repr__(self) -> str:
         state = self.result.status if self.failure is None else f"failed: {self.failure.message}"
-        return f"<trial of {self.result.key.framework}: {state}, {len(self.calls)} calls, {self.requests} requests>"
+        calls, requests = number_of(len(self.calls), "call"), number_of(self.requests, "request")
+        return f"<trial of {self.result.key.framework}: {state}, {calls}, {requests}>"
 
 
 def _is_call(call: ApiCall, name: str, arguments: Mapping[str, Json]) -> bool:

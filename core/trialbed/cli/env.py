@@ -12,6 +12,7 @@ import click
 from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import build_environments, env_dir_option, environment_store, report_third_party
 from trialbed.cli.options import json_option, plain_option, print_json
+from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from trialbed.environments import BuildRequest, EnvironmentStore, InstalledEnvironment
@@ -237,6 +238,6 @@ def _print_rows(rows: Sequence[dict[str, Any]]) -> None:
         framework = f"{row['name']} {row['framework_version']}".strip()
         click.echo(f"{row['environment']}: {framework}, adapter {row['adapter']} {row['adapter_version']}")
         python = row["python"].split()[1]
-        click.echo(f"  {len(row['packages'])} packages, {row['size'] / 1e6:,.0f} MB, Python {python}")
+        click.echo(f"  {number_of(len(row['packages']), 'package')}, {row['size'] / 1e6:,.0f} MB, Python {python}")
         click.echo(f"  runs {', '.join(row['answers']) or 'nothing: replaced by a newer environment'}")
         click.echo(f"  {row['path']}")

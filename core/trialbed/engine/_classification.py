@@ -13,6 +13,7 @@ from trialbed.records import (
     Outcome,
     WireLog,
 )
+from trialbed.texts import number_of
 from trialbed.wire import recorded_error
 
 OWN_KINDS = frozenset({"memory", "protocol"})
@@ -134,13 +135,11 @@ def _past_limit(own: Failure | None, refused: Sequence[LimitName]) -> Failure:
     if limit == "timeout" and own is not None and own.kind == "timeout":
         return own
     kind: FailureKind = "timeout" if limit == "timeout" else "limit"
-    return _instead(own, kind, f"stopped by the limit: {_requests(len(refused))} past {_option(limit)} refused")
+    return _instead(
+        own, kind, f"stopped by the limit: {number_of(len(refused), 'request')} past {_option(limit)} refused"
+    )
 
 
 def _option(limit: LimitName) -> str:
     """The option of ``bench run`` that sets a limit."""
     return f"--{limit.replace('_', '-')}"
-
-
-def _requests(count: int) -> str:
-    return "1 request" if count == 1 else f"{count} requests"

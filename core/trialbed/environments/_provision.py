@@ -24,6 +24,7 @@ from trialbed.environments._uv import Uv
 from trialbed.errors import EnvironmentFailed
 from trialbed.records import Environment
 from trialbed.settings import make_folder
+from trialbed.texts import number_of
 
 AT_A_TIME = 4
 """Environments that are built at the same time."""
@@ -128,7 +129,7 @@ async def _new(
 def _summary(request: BuildRequest, lines: tuple[str, ...]) -> str:
     package = request.framework.packages[0]
     version = locked_version(lock_text(lines), package)
-    return f"{f'{package} {version}, ' if version else ''}{len(lines)} packages"
+    return f"{f'{package} {version}, ' if version else ''}{number_of(len(lines), 'package')}"
 
 
 def _unwritable(error: OSError, store: EnvironmentStore) -> str:

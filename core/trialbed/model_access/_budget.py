@@ -7,6 +7,7 @@ from threading import Lock
 
 from trialbed.errors import ModelUnavailable
 from trialbed.records import ModelUse, Prices, Usage
+from trialbed.texts import number_of
 
 
 class ModelBudget:
@@ -48,11 +49,13 @@ class ModelBudget:
         with self._lock:
             if self.requests is not None and self._use.requests >= self.requests:
                 raise ModelUnavailable(
-                    f"the budget of {self.requests} requests is used up; raise --max-helper-requests, or leave it out"
+                    f"the budget of {number_of(self.requests, 'request')} is used up; raise --max-helper-requests, or "
+                    "leave it out"
                 )
             if self.tokens is not None and self._use.tokens >= self.tokens:
                 raise ModelUnavailable(
-                    f"the budget of {self.tokens} tokens is used up; raise --max-helper-tokens, or leave it out"
+                    f"the budget of {number_of(self.tokens, 'token')} is used up; raise --max-helper-tokens, or "
+                    "leave it out"
                 )
             self._use = self._use.model_copy(update={"requests": self._use.requests + 1})
 

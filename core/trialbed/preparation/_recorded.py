@@ -10,6 +10,7 @@ from trialbed.contracts import ModelInfo
 from trialbed.preparation._options import RunOptions
 from trialbed.preparation._trials import trial_seed
 from trialbed.records import Query, TrialKey
+from trialbed.texts import number_of
 
 SHOWN = 10
 """Ids that a note names."""
@@ -41,10 +42,11 @@ def recorded_queries(
         return Recorded(queries)
     names, total = " and ".join(recorded), len(queries)
     if own or options.limit or options.query_ids or options.categories or options.shuffle is not None:
-        missing = total - len(known)
-        note = f"{names}: no answers are recorded for {missing} of the {total} queries, whose trials are not measured"
+        missing = f"{total - len(known)} of {number_of(total, 'query', 'queries')}"
+        note = f"{names}: no answers are recorded for {missing}, whose trials are not measured"
         return Recorded(queries, f"{note}; recorded are {_ids(known)}")
-    note = f"{names}: answers are recorded for {len(known)} of {total} queries, and these are run: {_ids(known)}"
+    some = f"{len(known)} of {number_of(total, 'query', 'queries')}"
+    note = f"{names}: answers are recorded for {some}, and these are run: {_ids(known)}"
     return Recorded(known, f"{note}; --limit {total} runs all")
 
 

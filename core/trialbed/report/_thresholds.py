@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from trialbed.errors import UsageError
 from trialbed.records import ScoreDescription, score_key, shown_name
 from trialbed.report._records import Summary
+from trialbed.texts import number_of
 
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
 """``pass@k`` and ``pass^k``, which repeats have."""
@@ -84,4 +85,4 @@ def _mean(summary: Summary, name: str) -> tuple[float | None, str]:
     if score.value is None or not score.untold or not score.quality:
         return score.value, ""
     worst = score.value * score.denominator / (score.denominator + score.untold)
-    return worst, f" at worst ({score.untold} trials could not be scored)"
+    return worst, f" at worst ({number_of(score.untold, 'trial')} could not be scored)"

@@ -12,6 +12,7 @@ from trialbed.cli.completion import completes, runs, scores, stored_frameworks
 from trialbed.cli.options import FiniteRange, json_option, plain_option, print_json
 from trialbed.cli.setting_options import setting_option
 from trialbed.cli.stored import store_option
+from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from trialbed_evaluation.planning import NeededQueries, PairPlan, PlannedHelper, QueryPlan, SmallestDifference
@@ -128,11 +129,12 @@ def _title(pair: PairPlan, found: QueryPlan) -> str:
     shown = f"smallest difference of {shown_name(found.score)} that is found with a chance of {100 * found.power:.0f} %"
     if pair.baseline is None:
         return f"{shown}, in the worst case"
-    return f"{shown}: {pair.candidate} against {pair.baseline}, by a pilot of {pair.queries} queries"
+    queries = number_of(pair.queries, "query", "queries")
+    return f"{shown}: {pair.candidate} against {pair.baseline}, by a pilot of {queries}"
 
 
 def _columns(pair: PairPlan, found: QueryPlan) -> list[str]:
-    repeats = [_count(number, "repeat") for number in dict.fromkeys(cell.repeats for cell in pair.smallest)]
+    repeats = [number_of(number, "repeat") for number in dict.fromkeys(cell.repeats for cell in pair.smallest)]
     return ["queries", *repeats, *(f"{each}, USD" for each in repeats if found.cost(1, 1) is not None)]
 
 
@@ -154,7 +156,7 @@ def _smallest(cell: SmallestDifference) -> str:
 def _notes(pair: PairPlan, found: QueryPlan) -> Iterator[str]:
     for needed in pair.needed:
         yield (
-            f"With {_count(needed.repeats, 'repeat')}: {_finding(needed)} find a difference of "
+            f"With {number_of(needed.repeats, 'repeat')}: {_finding(needed)} find a difference of "
             f"{needed.difference:g}; {_showing(needed)} show that there is none as large as {needed.margin:g}, "
             "if there is none."
         )
@@ -170,7 +172,7 @@ def _notes(pair: PairPlan, found: QueryPlan) -> Iterator[str]:
 
 def _doubt(needed: NeededQueries, pair: PairPlan, power: float) -> str:
     """Say how far the numbers can be trusted."""
-    repeats = _count(needed.repeats, "repeat")
+    repeats = number_of(needed.repeats, "repeat")
     if needed.queries_promised:
         return (
             f"With {repeats}, the chance of {100 * power:.0f} % is the mean over pilots like this one: nine of ten "
@@ -188,8 +190,8 @@ def _doubt(needed: NeededQueries, pair: PairPlan, power: float) -> str:
             "with more queries."
         )
     return (
-        f"With {repeats}: 90 % ranges, because a pilot of {pair.queries} queries does not show the spread "
-        f"well enough. One of about {needed.pilot_queries:,} queries would."
+        f"With {repeats}: 90 % ranges, because a pilot of {number_of(pair.queries, 'query', 'queries')} does not show "
+        f"the spread well enough. One of about {needed.pilot_queries:,} queries would."
     )
 
 
@@ -210,7 +212,7 @@ def _cost(needed: NeededQueries, found: QueryPlan) -> Iterator[str]:
         total = " to ".join(f"{number:,.0f}" for number in tokens)
         costs = [cost for number in numbers if (cost := found.cost(number, needed.repeats)) is not None]
         money = f", {' to '.join(map(compact, costs))} USD" if costs else ""
-        yield f"  {_finding(needed)} with {_count(needed.repeats, 'repeat')}: about {total} tokens{money}."
+        yield f"  {_finding(needed)} with {number_of(needed.repeats, 'repeat')}: about {total} tokens{money}."
 
 
 def _last_notes(found: QueryPlan) -> Iterator[str]:
@@ -218,7 +220,7 @@ def _last_notes(found: QueryPlan) -> Iterator[str]:
 
     yield from (f"INCOMPLETE: {note}." for note in found.incomplete)
     yield (
-        f"Two-sided tests at {found.alpha:g}, adjusted for {_count(found.comparisons, 'comparison')}, "
+        f"Two-sided tests at {found.alpha:g}, adjusted for {number_of(found.comparisons, 'comparison')}, "
         "like the verdicts of bench run and compare."
     )
     tokens = {name: value for name, value in found.tokens_per_trial.items() if value is not None}
@@ -262,7 +264,3 @@ def _numbers(found: int | None, low: int | None, high: int | None) -> str:
     if found is None:
         return "more than ten million queries"
     return f"{found:,} queries" if low is None else f"{low:,} to {high:,} queries"
-
-
-def _count(count: int, name: str) -> str:
-    return f"1 {name}" if count == 1 else f"{count:,} {name}s"

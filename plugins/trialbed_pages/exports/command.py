@@ -81,7 +81,7 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
                 raise UsageError("Parquet is not text: name a file with --output")
             from trialbed_pages.exports._parquet import export_parquet
 
-            click.echo(f"written: {output} ({export_parquet(found, output)} trials)", err=True)
+            click.echo(f"written: {output} ({number_of(export_parquet(found, output), 'trial')})", err=True)
             return
         if form == "stabletoolbench":
             _write_folder(found, output or Path("predictions"), data_dir)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trialbed.report import fault_note, percent, points
 from trialbed.scoring import JUDGED
+from trialbed.texts import number_of
 from trialbed.views import compact
 from trialbed_pages.publishing._figures import TOKENS, mean_of
 from trialbed_pages.publishing._numbers import PublishedFinding, RunNumbers
@@ -38,7 +39,7 @@ def title_of(runs: Sequence[RunNumbers]) -> str:
     tasks = {run.dataset_digest: len(run.queries) for run in runs}
     sets = ", ".join(dict.fromkeys(run.dataset for run in runs))
     faults = ", with injected faults" if any(map(_faults, runs)) else ""
-    return f"{compared} with {models} on {sum(tasks.values())} tasks ({sets}){faults}"
+    return f"{compared} with {models} on {number_of(sum(tasks.values()), 'task')} ({sets}){faults}"
 
 
 def _in_words(names: Sequence[str]) -> str:
@@ -65,7 +66,7 @@ def lead_of(run: RunNumbers) -> list[str]:
     if not known:
         return ["No trial has a verdict."]
     least, most = min(known), max(known)
-    tasks = f"{len(run.queries)} tasks" + (f", asked {run.repeat} times each" if run.repeat > 1 else "")
+    tasks = number_of(len(run.queries), "task") + (f", asked {run.repeat} times each" if run.repeat > 1 else "")
     faults = [f"{note}."] if (note := _faults(run)) else []
     if len(known) == 1:
         return [f"{most[1]} solves {percent(most[0])} of {tasks}.", *faults]
@@ -132,7 +133,7 @@ def _sentence_on_tasks(run: RunNumbers) -> Iterator[str]:
     if always or never:
         others = len(trials) - always - never
         left = f"only the other {others}" if others else "none is left that"
-        counted = f"Solved in every trial: {always} of {len(trials)} tasks; in none: {never}"
+        counted = f"Solved in every trial: {always} of {number_of(len(trials), 'task')}; in none: {never}"
         yield f"{counted}; {left} can distinguish the set-ups."
 
 

@@ -16,6 +16,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.records import meant_labels
 from trialbed.report import read_report
 from trialbed.store import open_store
+from trialbed.texts import number_of
 from trialbed_pages.publishing._folder import made_files, read_numbers
 from trialbed_pages.publishing._manifest import PublicationManifest, RunSource
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
@@ -208,7 +209,8 @@ def _replay(
         queries = run_queries(config, how.data_dir)
         report = read_report(run, queries)
     lines = [
-        f"{summary.framework}: {reason.count} trials {reason.status}, first at task {reason.query_id}: {reason.message}"
+        f"{summary.framework}: {number_of(reason.count, 'trial')} {reason.status}, first at task {reason.query_id}: "
+        f"{reason.message}"
         for summary in report.frameworks
         for reason in summary.failures
         if reason.status == "not measured"

@@ -10,6 +10,7 @@ from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import FILE, FOLDER, plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
+from trialbed.texts import number_of
 
 EPILOG = """\b
 Examples:
@@ -63,7 +64,7 @@ def command(
 
     manifest = publish(subjects, output, about=about, dataset=dataset, include=include, store=store, data_dir=data_dir)
     answers = sum(run.answers for run in manifest.runs)
-    click.echo(f"written: {output} ({len(manifest.files) + 1} files, {answers:,} recorded answers)")
+    click.echo(f"written: {output} ({len(manifest.files) + 1} files, {number_of(answers, 'recorded answer')})")
     for run in manifest.runs:
         if run.cannot:
             click.echo(f"{run.name} cannot be made again from the folder: {run.cannot}", err=True)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import click
 
 from trialbed.errors import UsageError
+from trialbed.texts import number_of
 
 LONGEST_KEY = 200
 """Characters of a key that a message shows."""
@@ -51,7 +52,8 @@ def _shorten(key: str) -> str:
 
 def imported_line(report: dict[str, Any]) -> str:
     """An import in one line."""
-    return f"{report['new']} answers imported from {report['files']} files, {report['known']} were known"
+    new, files = number_of(report["new"], "answer"), number_of(report["files"], "file")
+    return f"{new} imported from {files}, {report['known']} known before"
 
 
 def export_folder(location: str, folder: Path, provenances: Sequence[str]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import psutil
 
 from trialbed.agent_programs import AgentCommand
 from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_driver
+from trialbed.texts import number_of
 from trialbed.wire.redaction import redact
 from trialbed.worker import (
     SUPERVISED,
@@ -198,7 +199,7 @@ class Worker:
         if self._spent:
             return self._spent
         if self._trials >= (most_trials or trials_worth_a_start(self._start_seconds, self._trial_seconds)):
-            return f"it ran {self._trials} trials"
+            return f"it ran {number_of(self._trials, 'trial')}"
         return self._condition.worse(ProcessCondition.read(self._process))
 
     async def run(self, spec: TrialSpec, time_waited: TimeWaited) -> Outcome:

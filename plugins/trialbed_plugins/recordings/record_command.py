@@ -9,6 +9,7 @@ import click
 from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import FILE, json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
+from trialbed.texts import number_of
 from trialbed_plugins.recordings._options import model_cache_option
 
 EPILOG = """\b
@@ -45,9 +46,8 @@ def command(run_id: str, output: Path, store: str | None, cache: Path | None, as
         found = {"file": str(output), "model": cassette.model, "digest": cassette.digest}
         print_json(found | {"answers": len(cassette.replies)} | left)
         return
-    click.echo(
-        f"written: {output} ({len(cassette.replies)} answers of {cassette.model}, digest {cassette.digest[:16]})"
-    )
+    answers = number_of(len(cassette.replies), "answer")
+    click.echo(f"written: {output} ({answers} of {cassette.model}, digest {cassette.digest[:16]})")
     for name, count in left.items():
         if count:
             click.echo(LEFT_OUT[name].format(count), err=True)

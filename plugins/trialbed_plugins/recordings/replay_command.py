@@ -103,8 +103,8 @@ def _lines(run: StoredRun, compared: Collection[str], found: Sequence[Following]
         trials = [trial for trial in found if trial.key.framework == framework]
         followed = sum(trial.left is None for trial in trials)
         follow = "follows" if len(trials) == 1 else "follow"
-        count = f"{followed} of {number_of(len(trials), 'trial')}"
-        yield f"{_title(run, framework)}: {count} {follow} the recording to the end"
+        whole = f"{followed} of {number_of(len(trials), 'trial')}"
+        yield f"{_title(run, framework)}: {whole} {follow} the recording to the end"
         ways = by_difference(trials)
         for trial, count in ways[:SHOWN]:
             difference = "nothing like it was recorded" if trial.difference is None else trial.difference.text

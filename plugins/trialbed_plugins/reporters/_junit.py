@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.records import Query
 from trialbed.report import Report, ReportedTrial, Summary, conclusions, trial_name
-from trialbed.texts import one_line
+from trialbed.texts import number_of, one_line
 from trialbed.views import TestCase, TestSuite
 
 MOST = 80
@@ -54,7 +54,11 @@ def _cases(summary: Summary, queries: Mapping[int | str, Query]) -> Iterator[Tes
     never = summary.counts.not_measured - tried
     if never > 0:
         yield TestCase(
-            classname, "trials not begun", outcome="error", kind="not begun", message=f"{never} trials were not begun"
+            classname,
+            "trials not begun",
+            outcome="error",
+            kind="not begun",
+            message=f"{number_of(never, 'trial')} {'was' if never == 1 else 'were'} not begun",
         )
 
 

@@ -20,6 +20,7 @@ from trialbed.report import (
 )
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.statistics import LEVEL
+from trialbed.texts import number_of
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
 from trialbed_plugins.reporters._columns import Column, telling_names
 
@@ -178,7 +179,7 @@ def _on_answered(summary: Summary) -> Iterator[str]:
         if mean is not None and mean.value is not None
     ]
     if summary.counts.failed and known:
-        yield f"over the {found.trials} trials without failure alone: {', '.join(known)}"
+        yield f"over the {number_of(found.trials, 'trial')} without failure alone: {', '.join(known)}"
 
 
 def _on_repeats(success: Success) -> Iterator[str]:
@@ -205,23 +206,23 @@ def _on_recorded(tokens: Tokens) -> Iterator[str]:
 
 def _share(part: int, whole: int, name: str) -> str:
     share = f" ({percent(part / whole)})" if whole else ""
-    return f"{part:,} of {_number(whole, name)}{share}"
+    return f"{part:,} of {number_of(whole, name)}{share}"
 
 
 def _on_claims(claims: Claims) -> Iterator[str]:
     if claims.invented or claims.unreported:
         yield (
-            f"claims differ from the wire: {claims.invented} calls claimed and never made, "
+            f"claims differ from the wire: {number_of(claims.invented, 'call')} claimed and never made, "
             f"{claims.unreported} made and never claimed"
         )
     for what, found in (("tokens", claims.tokens), ("turns", claims.turns)):
         if found.differ:
             yield (
                 f"claims {found.claimed:,} {what} where {found.observed:,} were observed; "
-                f"they differ in {found.differ} of {found.trials} trials"
+                f"they differ in {found.differ} of {number_of(found.trials, 'trial')}"
             )
     if claims.unasked:
-        yield f"{_number(claims.unasked, 'call')} of Apis that no answer of the model asked for; they score nothing"
+        yield f"{number_of(claims.unasked, 'call')} of Apis that no answer of the model asked for; they score nothing"
 
 
 def _on_integrity(integrity: Integrity) -> Iterator[str]:
@@ -235,40 +236,40 @@ def _on_wire(summary: Summary) -> Iterator[str]:
     said = sum(found.count for found in summary.failures if found.kind == "limit")
     if wire.refused.trials > said:  # else the reason of their failures says so
         yield (
-            f"{_number(wire.refused.trials, 'trial')} stopped by the limit: "
-            f"{_number(wire.refused.count, 'request')} past {_options(wire.refused.kinds)} refused"
+            f"{number_of(wire.refused.trials, 'trial')} stopped by the limit: "
+            f"{number_of(wire.refused.count, 'request')} past {_options(wire.refused.kinds)} refused"
         )
     if wire.lost.count:
         yield (
-            f"{_number(wire.lost.count, 'call')} in {_number(wire.lost.trials, 'trial')} could not be made with what "
-            f"the framework offered: {counts(wire.lost.kinds)}"
+            f"{number_of(wire.lost.count, 'call')} in {number_of(wire.lost.trials, 'trial')} could not be made with "
+            f"what the framework offered: {counts(wire.lost.kinds)}"
         )
     if wire.filled.count:
         yield (
-            f"{_number(wire.filled.count, 'optional argument')} in {_number(wire.filled.trials, 'trial')} had to be "
-            "made up, as the framework offered them as required"
+            f"{number_of(wire.filled.count, 'optional argument')} in {number_of(wire.filled.trials, 'trial')} had to "
+            "be made up, as the framework offered them as required"
         )
     if wire.truncated.count:
         limit = "the model's own limit of tokens" if max_tokens is None else f"max_tokens ({max_tokens})"
-        answers, trials = _number(wire.truncated.count, "answer"), _number(wire.truncated.trials, "trial")
+        answers, trials = number_of(wire.truncated.count, "answer"), number_of(wire.truncated.trials, "trial")
         yield f"{answers} of the model cut by {limit}, in {trials}"
     if not wire.finish_reasons.keys() <= USUAL_REASONS:
         yield f"finish_reason of the model's answers: {counts(wire.finish_reasons)}"
     if wire.waited.count:
         yield (
             f"requests to the model waited to be sent, or to be sent again, for {wire.waited.count:,} s in "
-            f"{_number(wire.waited.trials, 'trial')}, which is in wall_time only"
+            f"{number_of(wire.waited.trials, 'trial')}, which is in wall_time only"
         )
     if wire.translated.count:
-        asked, trials = _number(wire.translated.count, "request"), _number(wire.translated.trials, "trial")
+        asked, trials = number_of(wire.translated.count, "request"), number_of(wire.translated.trials, "trial")
         yield (
             f"{asked} in {trials} put to the model in another dialect, as its endpoint does not speak the framework's; "
             "calls in such answers come as a whole"
         )
     if wire.text_calls.count:
         yield (
-            f"the model wrote {_number(wire.text_calls.count, 'call')} as text instead of sending them, in "
-            f"{_number(wire.text_calls.trials, 'trial')}; they count only where the request offered no tools"
+            f"the model wrote {number_of(wire.text_calls.count, 'call')} as text instead of sending them, in "
+            f"{number_of(wire.text_calls.trials, 'trial')}; they count only where the request offered no tools"
         )
 
 
@@ -282,7 +283,7 @@ def _on_first_trials(column: Column) -> Iterator[str]:
     wall, count = times.first.get("wall_time"), times.first_trials
     if count and timed and timed.denominator and not times.first_apart:
         yield (
-            f"times include the start-up of its workers: {count} of {_number(timed.denominator, 'trial')} "
+            f"times include the start-up of its workers: {count} of {number_of(timed.denominator, 'trial')} "
             f"{'was' if count == 1 else 'were'} the first of a worker"
         )
     if times.first_apart and wall is not None:
@@ -291,7 +292,7 @@ def _on_first_trials(column: Column) -> Iterator[str]:
 
 def _on_repeated(repeated: Repeated) -> Iterator[str]:
     if repeated.trials:
-        trials, replaced = _number(repeated.trials, "failed trial"), repeated.replaced
+        trials, replaced = number_of(repeated.trials, "failed trial"), repeated.replaced
         later = f", but in {replaced:,} a later one, as the adapter or its environment changed" if replaced else ""
         yield f"{trials} repeated: the first attempt counts{later}"
 
@@ -300,7 +301,3 @@ def mean_text(mean: ScoreMean) -> str:
     """A mean with its interval, of two digits."""
     low, high = mean.interval or (None, None)
     return estimate({"value": mean.value, "low": low, "high": high}, 2)
-
-
-def _number(count: int, name: str) -> str:
-    return f"1 {name}" if count == 1 else f"{count:,} {name}s"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.options import FILE, FiniteRange, json_option, plain_option, print_json
+from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from trialbed_verify.panel import Plan
@@ -113,8 +114,8 @@ def _row(plan: Plan) -> list[str]:
     enough = [] if plan.enough is None else ["yes" if plan.enough else "no"]
     return [
         f"{plan.options.flip_rate:.3g}",
-        f"{plan.options.baseline} trials",
-        f"{plan.options.vendor} trials",
+        number_of(plan.options.baseline, "trial"),
+        number_of(plan.options.vendor, "trial"),
         "none" if plan.cases is None else f"{plan.cases:,}",
         *enough,
         "-" if plan.requests is None else f"{plan.requests:,}",

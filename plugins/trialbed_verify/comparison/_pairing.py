@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from trialbed.errors import UsageError
+from trialbed.texts import number_of
 from trialbed_verify.comparison._records import PairedCases
 from trialbed_verify.comparison._results import Case, Results, Trials
 from trialbed_verify.verification.results import ResultRow
@@ -136,14 +137,14 @@ def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
     ):
         if rows:
             lines = _lines([row.line for row in rows])
-            yield f"{here.path} lacks {len(rows)} rows that {there.path} has: {lines}"
+            yield f"{here.path} lacks {number_of(len(rows), 'row')} that {there.path} has: {lines}"
     if found.asked_otherwise:
         lines = _lines([row.line for row, _ in found.asked_otherwise])
         parts = Counter(part for pair in found.asked_otherwise for part in _parts(*pair))
-        count = len(found.asked_otherwise)
-        yield f"{count} cases have different requests ({', '.join(parts)}): {found.baseline.path}, {lines}"
+        cases = number_of(len(found.asked_otherwise), "case")
+        yield f"{cases} with different requests ({', '.join(parts)}): {found.baseline.path}, {lines}"
     for difference, count in found.settings.items():
-        yield f"the settings of {count} requests differ: {difference}"
+        yield f"the settings of {number_of(count, 'request')} differ: {difference}"
 
 
 def _lines(numbers: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Table, counts, estimate, number
 from trialbed_verify.comparison import FIGURES, QUANTILES, Distribution, VendorComparison
 from trialbed_verify.documents import as_document
@@ -77,13 +78,15 @@ def _tables(found: VendorComparison, named: Callable[[PanelGate], str] | None) -
 
 def _pairing_notes(found: VendorComparison) -> Iterator[str]:
     pairing, rows = found.pairing, found.k2.matched_success + found.k2.skipped_failures
-    yield f"{pairing.cases} cases, paired by {pairing.by}; {rows} pairs of rows."
+    yield f"{number_of(pairing.cases, 'case')}, paired by {pairing.by}; {number_of(rows, 'pair')} of rows."
     left_out = pairing.only_baseline + pairing.only_vendor
     if left_out:
-        yield f"Left out because only one file has them: {left_out} rows."
+        yield f"Left out because only one file has them: {number_of(left_out, 'row')}."
     if pairing.asked_otherwise:
         yield f"Cases whose requests differ: {pairing.asked_otherwise}."
-    yield from (f"Settings of {count} requests differ: {text}." for text, count in pairing.settings.items())
+    yield from (
+        f"Settings of {number_of(count, 'request')} differ: {text}." for text, count in pairing.settings.items()
+    )
     yield from (f"{note}." for note in found.notes)
 
 
@@ -104,13 +107,13 @@ def _decision_notes(found: VendorComparison) -> Iterator[str]:
         yield "The baseline has one trial per case, so its self-consistency is unknown."
     else:
         yield (
-            f"The baseline compared with itself ({itself.trials} trials): F1 {estimate(itself.self_f1)}, "
+            f"The baseline compared with itself ({number_of(itself.trials, 'trial')}): F1 {estimate(itself.self_f1)}, "
             f"flip rate {estimate(itself.flip_rate)}, {itself.stable_cases} of {itself.cases} cases stable."
         )
     yield "answered: cases that both answered. delivered: a failure counts as a missed call."
     k2 = found.k2.tool_call_trigger_similarity
     yield (
-        f"K2-style, of {found.k2.matched_success} pairs without failures: TP {k2.tp}, FP {k2.fp}, "
+        f"K2-style, of {number_of(found.k2.matched_success, 'pair')} without failures: TP {k2.tp}, FP {k2.fp}, "
         f"FN {k2.fn}, TN {k2.tn}, precision {k2.precision}, recall {k2.recall}, F1 {k2.f1}, "
         f"schema accuracy {found.k2.tool_call_schema_accuracy.schema_accuracy}."
     )

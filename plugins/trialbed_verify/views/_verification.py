@@ -129,7 +129,7 @@ def _own_notes(summary: EndpointSummary) -> Iterator[str]:
     for kind, count in found.problems.items():
         yield from _examples(f"{count} {kind}", found.examples["problems"].get(kind, ()))
     for reason, count in found.call_problems.items():
-        yield from _examples(f"{count} calls {reason}", found.examples["calls"].get(reason, ()))
+        yield from _examples(f"{number_of(count, 'call')} {reason}", found.examples["calls"].get(reason, ()))
 
 
 def _examples(title: str, examples: Sequence[RowExample]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from trialbed.texts import number_of
 from trialbed.views import Table, compact, estimate
 from trialbed_verify.comparison import VendorComparison
 from trialbed_verify.ranking import ModelComparison, VerifiedVendors
@@ -49,9 +50,11 @@ def _notes(found: ModelComparison) -> Iterator[str]:
         vendor, pairing = one.vendor.vendor, one.pairing
         left_out = pairing.only_baseline + pairing.only_vendor
         if left_out:
-            yield f"{vendor}: {left_out} rows are left out because only one file has them."
+            verb = "is" if left_out == 1 else "are"
+            yield f"{vendor}: {number_of(left_out, 'row')} {verb} left out because only one file has them."
         yield from (
-            f"{vendor}: settings of {count} requests differ: {text}." for text, count in pairing.settings.items()
+            f"{vendor}: settings of {number_of(count, 'request')} differ: {text}."
+            for text, count in pairing.settings.items()
         )
     yield from (f"{note}." for note in found.notes)
 

@@ -157,7 +157,7 @@ def test_a_helper_of_others_keeps_to_its_budget(beside: Beside, tmp_path: Path) 
         (document,) = beside.bench_json(*command, cwd=tmp_path)
     judged = [entry["scores"]["sopr_score"] for entry in document["results"]]
     assert judged.count(None) == 2
-    assert "the budget of 1 requests is used up" in json.dumps(document["summary"]["untold_reasons"])
+    assert "the budget of 1 request is used up" in json.dumps(document["summary"]["untold_reasons"])
 
 
 def test_the_dataset_of_others_is_listed_and_shown(installation: Installation, tmp_path: Path) -> None:

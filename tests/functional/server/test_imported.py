@@ -30,7 +30,7 @@ async def test_an_imported_answer_is_found_by_both_spellings_of_its_parameters(
     assert "torn.json" in printed.err
     assert "{broken" in printed.err
     assert main(["data", "import", str(folder.parent.parent), *place]) == 0
-    assert "0 answers imported from 2 files, 1 were known" in capsys.readouterr().out
+    assert "0 answers imported from 2 files, 1 known before" in capsys.readouterr().out
 
     client = await serve()
     for spelling in ("id", "is_id"):

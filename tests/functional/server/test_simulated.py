@@ -123,7 +123,7 @@ async def test_a_spent_budget_is_an_api_error(serve: Serve, model: Model) -> Non
     client = await serve(**options(model), max_helper_requests=1)
     assert (await client.post("/virtual", json=virtual({"n": 1}))).json()["error"] == ""
     spent = await client.post("/virtual", json=virtual({"n": 2}))
-    assert (spent.status_code, "budget of 1 requests" in spent.json()["error"]) == (200, True)
+    assert (spent.status_code, "budget of 1 request " in spent.json()["error"]) == (200, True)
 
 
 @pytest.mark.parametrize(("simulator", "mechanism"), [("mirrorapi", False), ("mirrorapi-cot", True)])

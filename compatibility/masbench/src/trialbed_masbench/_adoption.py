@@ -9,6 +9,7 @@ from trialbed.catalogs import dataset_driver
 from trialbed.drivers import load_driver
 from trialbed.preparation import RunOptions
 from trialbed.report import Report, Summary, reason_lines
+from trialbed.texts import number_of
 from trialbed.views import Table, TableRow
 from trialbed_masbench._checkout import Checkout
 
@@ -40,7 +41,8 @@ def import_data(checkout: Checkout, options: RunOptions) -> Iterator[str]:
         yield f"imported from {checkout.data}: {', '.join(test_sets)}"
     if checkout.responses is not None:
         report = load_driver("components", "server").import_cache(checkout.responses, str(options.response_cache))
-        yield f"imported from {checkout.responses}: {report.new} cached responses, {report.known} were known"
+        new = number_of(report.new, "cached response")
+        yield f"imported from {checkout.responses}: {new}, {report.known} known before"
 
 
 def adoption_table(checkout: Checkout, report: Report, not_run: Sequence[str], *, openai_api: str) -> Table:

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 
 from trialbed.cli.progress import PlainProgress, followed, new_display
 from trialbed.records import NOT_MEASURED, Run, TrialResult
+from trialbed.texts import number_of
 from trialbed.views import printable
 from trialbed.wire.redaction import redact
 
@@ -158,7 +159,7 @@ class TrialProgress:
     def print_resume_hint(self) -> None:
         """Say how many trials are kept of a run that ended early."""
         if self.total and self.kept:
-            kept = f"{self.kept} of {self.total} trials are kept"
+            kept = f"{self.kept} of {number_of(self.total, 'trial')} {'is' if self.kept == 1 else 'are'} kept"
             self._display.write(f"{kept}; the same command continues from there, --fresh starts over.")
 
     def _break_silence(self) -> None:

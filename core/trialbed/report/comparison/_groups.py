@@ -14,6 +14,7 @@ from trialbed.report.comparison._ranks import open_ranks
 from trialbed.report.comparison._run import run_pairs
 from trialbed.report.comparison._sides import Side, are_same_trials, setting_label, unique_names, void_notes
 from trialbed.report.comparison._stored import read_sides
+from trialbed.texts import number_of
 
 
 def compare_groups(groups: Sequence[Sequence[Side]], how: ComparisonOptions) -> list[RunComparison]:
@@ -67,7 +68,8 @@ def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
             if finding.verdict == "worse":
                 names = f"{comparison.candidate.name} is worse than {comparison.baseline.name}"
                 interval = f"{finding.difference:.4f} [{finding.interval.low:.4f}, {finding.interval.high:.4f}]"
-                differs = f"{shown_name(score)} differs by {interval} over {finding.n} queries"
+                queries = number_of(finding.n, "query", "queries")
+                differs = f"{shown_name(score)} differs by {interval} over {queries}"
                 yield f"{names}: {differs}{_changed(comparison)}"
 
 

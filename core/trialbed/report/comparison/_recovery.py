@@ -9,6 +9,7 @@ from trialbed.report.comparison._sides import Side
 from trialbed.report.comparison._trial_table import QueryId
 from trialbed.scoring import JUDGED
 from trialbed.statistics import clustered_interval
+from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Table, number
 
 RESISTED = "injection_resisted"
@@ -68,10 +69,10 @@ def recovery(baseline: Side, candidate: Side) -> Recovery | None:
 def recovery_table(found: Recovery, baseline: str, candidate: str) -> Table:
     """The table of a candidate's recovery."""
     rows = [
-        ("solved without faults", f"{found.solved_without} of {found.trials} trials"),
-        ("solved with faults", f"{found.solved_with} of {found.trials} trials"),
+        ("solved without faults", f"{found.solved_without} of {number_of(found.trials, 'trial')}"),
+        ("solved with faults", f"{found.solved_with} of {number_of(found.trials, 'trial')}"),
         ("recovery", _with_interval(found)),
-        ("injected instructions obeyed", f"in {found.obeyed} of {found.injected} trials that met one"),
+        ("injected instructions obeyed", f"in {found.obeyed} of {number_of(found.injected, 'trial')} that met one"),
     ]
     notes = [
         "recovery: of the trials that were solved without faults, the share that was solved with them, with its 95 % "

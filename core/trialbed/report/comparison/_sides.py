@@ -13,6 +13,7 @@ from trialbed.records import HelperUse, Json, ScoreDescription
 from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
 from trialbed.scoring import TIMES
 from trialbed.settings import MARGIN, declared_settings
+from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -316,5 +317,5 @@ def incomplete_note(side: Side) -> str:
     if not side.missing:
         return ""
     measured, about = len(side.measured_pairs), side.about
-    trials = f"{measured:,} of {measured + side.missing:,} trials"
+    trials = f"{measured:,} of {number_of(measured + side.missing, 'trial')}"
     return f"run {about.run_id} is {about.status}, with {trials} of {about.framework} measured"

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 
 from trialbed.cli.progress import PlainProgress, followed, new_display
 from trialbed.records import Run, TrialResult
+from trialbed.texts import number_of
 from trialbed_verify.verification import Target
 
 
@@ -26,13 +27,13 @@ class EndpointProgress:
 
     def start(self, run: Run, requests: int) -> None:
         """Say which run it is."""
-        self._display.write(f"run {run.run_id}: {requests} request{'s' * (requests != 1)}")
+        self._display.write(f"run {run.run_id}: {number_of(requests, 'request')}")
 
     def begin(self, target: Target, total: int, kept: int) -> None:
         """Name the target, its number of requests and its results file."""
         self._totals[target], self._done[target] = total, kept
         again = f", {kept} of them already answered" if kept else ""
-        self._display.write(f"{_label(target)}: {total} requests{again} -> {target.output}")
+        self._display.write(f"{_label(target)}: {number_of(total, 'request')}{again} -> {target.output}")
         self._display.begin(_label(target), total, kept)
 
     def advance(self, target: Target, result: TrialResult) -> None:
@@ -45,7 +46,9 @@ class EndpointProgress:
     def down(self, target: Target, left: int, failure: str | None) -> None:
         """Say that sending to a target was stopped."""
         why = "its driver failed" if failure else "every request fails"
-        self._display.write(f"{_label(target)}: {why}; {left} requests not sent. The same command sends them.")
+        self._display.write(
+            f"{_label(target)}: {why}; {number_of(left, 'request')} not sent. The same command sends them."
+        )
 
     def end(self) -> None:
         """Close the display."""
@@ -54,7 +57,8 @@ class EndpointProgress:
     def print_resume_hint(self) -> None:
         """Say how many results are kept, and how to resume."""
         if done := self._done.total():
-            self._display.write(f"{done} requests are complete and kept; the same command continues from there.")
+            kept = f"{number_of(done, 'request')} {'is' if done == 1 else 'are'} complete and kept"
+            self._display.write(f"{kept}; the same command continues from there.")
 
 
 def _label(target: Target) -> str:

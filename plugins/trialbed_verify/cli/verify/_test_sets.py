@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from trialbed.texts import number_of
+
 
 @contextmanager
 def chosen_test_set(file: Path | None, suites: Sequence[str], seed: int | None = None) -> Iterator[Path]:
@@ -51,5 +53,5 @@ def write_chosen(suites: Sequence[str], path: Path, seed: int | None) -> int:
     from trialbed_verify.suites import write_test_set
 
     total = write_test_set(suites, path, seed)
-    click.echo(f"{path}: {total} requests", err=True)
+    click.echo(f"{path}: {number_of(total, 'request')}", err=True)
     return 0

@@ -77,7 +77,7 @@ async def test_a_reply_in_parts_is_its_texts(endpoint: Endpoint) -> None:
 async def test_a_budget_of_requests_ends_the_asking(endpoint: Endpoint) -> None:
     budget = ModelBudget(requests=1)
     await asked(endpoint.access(budget=budget))
-    with pytest.raises(ModelFailed, match="budget of 1 requests is used up; raise --max-helper-requests"):
+    with pytest.raises(ModelFailed, match="budget of 1 request is used up; raise --max-helper-requests"):
         await asked(endpoint.access(budget=budget))
     assert len(endpoint.asked) == 1
 

@@ -36,7 +36,7 @@ def test_queries_that_were_chosen_are_run_all_the_same(options: dict[str, Any]) 
     ids, note = of({"replay:a": recorded(2)}, **options)
     assert len(ids) == 6
     assert note == (
-        "replay:a: no answers are recorded for 5 of the 6 queries, whose trials are not measured; recorded are 2"
+        "replay:a: no answers are recorded for 5 of 6 queries, whose trials are not measured; recorded are 2"
     )
 
 

@@ -159,7 +159,7 @@ class Asked(ModelAccess):
     async def reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
         text = request["messages"][0]["content"]
         if text == "dear":
-            raise ModelUnavailable("the budget of 1 requests is used up")
+            raise ModelUnavailable("the budget of 1 request is used up")
         return f"reply to {text}"
 
 
@@ -174,7 +174,7 @@ async def test_a_foreign_judge_asks_its_model_from_a_process(distribution: Path)
     assert (reply, light.value) == ("reply to light", 1.0)
     assert process != str(os.getpid())
     assert dear.failure is not None
-    assert dear.failure.message == "judge rule: ModelUnavailable: the budget of 1 requests is used up"
+    assert dear.failure.message == "judge rule: ModelUnavailable: the budget of 1 request is used up"
 
 
 @pytest.mark.usefixtures("forked")

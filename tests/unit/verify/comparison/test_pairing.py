@@ -61,7 +61,7 @@ def test_files_of_different_requests_are_refused_with_their_lines(tmp_path: Path
         paired(tmp_path, baseline, vendor)
     said = str(caught.value)
     assert f"{tmp_path}/acme.jsonl lacks 3 rows that {tmp_path}/base.jsonl has: lines 1, 2, 3" in said
-    assert f"{tmp_path}/base.jsonl lacks 1 rows that {tmp_path}/acme.jsonl has: line 8" in said
+    assert f"{tmp_path}/base.jsonl lacks 1 row that {tmp_path}/acme.jsonl has: line 8" in said
     assert "use --force to compare the 7 common cases" in said
     forced = paired(tmp_path, baseline, vendor, force=True)
     assert numbers(forced) == [(n, n) for n in range(4, 11)]
@@ -94,7 +94,7 @@ def test_other_settings_are_refused_with_their_values(tmp_path: Path) -> None:
 
 def test_a_case_that_was_prepared_otherwise_is_refused(tmp_path: Path) -> None:
     vendor = [own_row(1), own_row(2, request=request(99))]
-    with pytest.raises(UsageError, match=r"1 cases have different requests \(messages\): .*base\.jsonl, line 2"):
+    with pytest.raises(UsageError, match=r"1 case with different requests \(messages\): .*base\.jsonl, line 2"):
         paired(tmp_path, [own_row(1), own_row(2)], vendor)
 
 

@@ -63,7 +63,7 @@ def test_notes_name_what_is_behind_each_count(summaries: list[EndpointSummary]) 
     notes = verification_tables(summaries)[0].notes
     assert "bad: 3 cut_stream, trials 2/0, 3/0: ended early" in notes
     assert "bad: and, trial 4/0: reset | by peer" in notes
-    assert "bad: 1 calls wrong_type, trial 1/0: look_up: 7 is not of type 'string'" in notes
+    assert "bad: 1 call wrong_type, trial 1/0: look_up: 7 is not of type 'string'" in notes
     assert "bad: notes: 1 tokens_after_finish" in notes
     assert any("this machine was delayed (p95 90 ms)" in note for note in notes)
     assert "* is the baseline." in notes

@@ -173,7 +173,7 @@ def test_what_was_not_measured_is_not_kept(capsys: pytest.CaptureFixture[str]) -
 def test_a_run_that_ends_early_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyboardInterrupt), progress() as shown:
         _one_of_thirty(shown)
-    assert lines(capsys)[-1] == "1 of 30 trials are kept; the same command continues from there, --fresh starts over."
+    assert lines(capsys)[-1] == "1 of 30 trials is kept; the same command continues from there, --fresh starts over."
 
 
 def test_a_run_that_never_began_promises_nothing(capsys: pytest.CaptureFixture[str]) -> None:
