@@ -197,6 +197,11 @@ class RunPage:
         return found
 
     @property
+    def has_values(self) -> bool:
+        """Whether any trial has a value of the score."""
+        return any(True for _ in self.figures.worst(self.score))
+
+    @property
     def answered_trials(self) -> int:
         """The trials without failure."""
         return sum(row.answered for row in self.rows)

@@ -9,6 +9,7 @@ from typing import Any
 from support.page_words import words
 from support.stored_runs import NEW, OLD, trial
 
+from trialbed.records import Failure, Score
 from trialbed.store import Store
 
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
@@ -103,3 +104,19 @@ async def test_a_raw_request_is_the_text_that_was_sent(get: Any) -> None:
     answer = await get(f"/runs/{NEW}/body?framework=reference&query=1&kind=request&place=1")
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert answer.text.startswith('{"messages": [{"role": "user", "content": "How warm is it?"}]')
+
+
+async def test_two_trials_of_the_same_course_are_said_to_be_that(get: Any) -> None:
+    page = await get(f"/runs/{NEW}/pair?left=reference&right=reference&query=1")
+    assert "Both take the same course; both solved the task." in words(page.text)
+
+
+async def test_a_run_says_of_a_score_without_values_that_it_has_none_and_of_a_full_one_that_it_is_full(
+    get: Any, stored: Path
+) -> None:
+    silent = Score(name="politeness", value=None, failure=Failure(kind="judge", message="no verdict"))
+    with Store.open(str(stored)) as store:
+        for one in list(store.attempts(OLD)):
+            store.add_scores(OLD, one, [silent])
+    assert "Every query has 1.00 with every framework." in words((await get(f"/runs/{OLD}")).text)
+    assert "No trial has a value of politeness." in words((await get(f"/runs/{OLD}?score=politeness")).text)

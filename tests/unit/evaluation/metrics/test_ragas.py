@@ -337,3 +337,9 @@ async def test_the_conversation_is_written_as_ragas_does() -> None:
 def test_another_program_is_refused() -> None:
     with pytest.raises(UsageError, match="compat"):
         tool_call_f1([], [], compat="deepeval")  # type: ignore[arg-type]
+
+
+def test_the_formula_counts_the_calls_that_one_side_alone_has() -> None:
+    made, right = [call("f", x=1), call("f", x=2), call("f", x=3)], [call("f", x=1), call("g")]
+    found = tool_call_f1(made, right, compat="ragas").diagnosis.formula
+    assert found == "2pr/(p+r) of 1 distinct calls in both, 2 only made, 1 only right"

@@ -149,6 +149,8 @@ def test_spans_follow_the_conventions(run: StoredRun) -> None:
     assert attributes(children[2])["gen_ai.tool.call.arguments"] == {"stringValue": '{"city": "Ulm"}'}
     (failed,) = spans(second)
     assert failed["status"] == {"code": 2, "message": "it died"}
+    assert attributes(failed)["error.type"] == {"stringValue": "crash"}
+    assert "error.type" not in attributes(agent)
 
 
 def spans(export: dict[str, Any]) -> list[dict[str, Any]]:
