@@ -68,6 +68,7 @@ def test_failures_count_as_0_and_say_why(capsys: pytest.CaptureFixture[str]) -> 
     assert "answered with status 400" in text
     assert "this model knows no such tool" in text
     assert "has_finish is 0.25, below 0.9" in shown.err
+    assert "trials failed" not in shown.err, "the table has said so"
 
 
 def test_what_the_endpoint_failed_is_not_measured_and_the_same_command_runs_only_that(
