@@ -306,8 +306,9 @@ class _Pages:
 
     def _figures(self, run: StoredRun, score: str) -> RunFigures:
         figures = self._cache.of(run, score)
-        if len(figures.columns) and score not in ("", *figures.columns.kinds, *figures.headline):
-            raise UsageError(f"run {run.run_id} has no score {score!r}; it has {', '.join(figures.columns.kinds)}")
+        if len(figures.columns) and score not in ("", *figures.quality, *figures.headline):
+            there = ", ".join(figures.quality)
+            raise UsageError(f"run {run.run_id} has no score {score!r} from 0 to 1; it has {there}")
         return figures
 
     def _trial_page(self, run: StoredRun, trial: StoredTrial) -> TrialPage:

@@ -67,7 +67,7 @@ async def test_neither_the_list_of_models_nor_an_unknown_path_is_a_step(serve: S
         assert (await client.get(f"/t/{TRIAL}/v1/models")).status_code == 200
         assert (await client.post(f"/t/{TRIAL}/v1/completions", json={})).status_code == 404
     assert (await client.post(CHAT, json=BODY)).status_code == 200
-    assert [call["cause"] for call in (await closed(client))["model_calls"]] == ["request"] * 3 + [None]
+    assert [call["cause"] for call in (await closed(client))["model_calls"]] == ["path"] * 3 + [None]
 
 
 async def test_what_the_endpoint_did_not_answer_is_no_step_but_a_refusal_is(serve: Serve) -> None:

@@ -146,6 +146,7 @@ async def test_what_others_wrote_is_text_and_no_key_is_shown(get: Any, path: str
         ("/runs/nosuch", 404, "no run"),
         ("/nosuch", 404, "no such page"),
         (f"/runs/{NEW}?score=nosuch", 400, "no score"),
+        (f"/runs/{NEW}?score=total_tokens", 400, "from 0 to 1; it has"),
         (f"/runs/{NEW}/queries?page=0", 400, "page"),
         (f"/runs/{NEW}/trial?framework=nosuch&query=1", 404, "no trial"),
         (f"/runs/{NEW}/trial?framework=reference&query=[]", 400, "names no query"),
