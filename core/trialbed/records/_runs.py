@@ -87,9 +87,6 @@ UNUSUAL: dict[str, Json] = {
 }
 """Fields of a configuration that are written only where they have another value than this."""
 
-GONE = frozenset(("judge_base_url",))
-"""Settings that stored runs may have, and that are there no longer."""
-
 
 class RunConfig(Record, IdentitySettings):
     """The settings that identify a run; their digest decides which run a command resumes.
@@ -174,11 +171,14 @@ class RunConfig(Record, IdentitySettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_gone(cls, values: Any) -> Any:
-        """Read the configuration of a run that had further settings."""
-        if not isinstance(values, Mapping):
+    def _with_endpoint_of_judge(cls, values: Any) -> Any:
+        """Read the configuration of a run that had the endpoint of its judge beside it."""
+        if not isinstance(values, Mapping) or "judge_base_url" not in values:
             return values
-        return {name: value for name, value in values.items() if name not in GONE}
+        found = {**values}
+        if endpoint := found.pop("judge_base_url"):
+            found["judge"] = f"{found['judge']}@{endpoint}"
+        return found
 
     @model_serializer(mode="wrap")
     def _without_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Json]:

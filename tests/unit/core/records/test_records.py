@@ -109,9 +109,11 @@ def test_an_unknown_key_is_an_error() -> None:
         ApiRef.model_validate({"category": "c", "tool_name": "t", "api_name": "a", "colour": "red"})
 
 
-def test_the_configuration_of_a_run_is_read_without_settings_that_are_gone() -> None:
-    config = run_config()
-    assert RunConfig.model_validate({**config.model_dump(), "judge_base_url": None}) == config
+def test_the_endpoint_of_a_judge_that_a_stored_run_has_beside_it_is_read_as_its() -> None:
+    config = run_config().model_dump()
+    assert RunConfig.model_validate({**config, "judge_base_url": None}) == RunConfig.model_validate(config)
+    judged = {**config, "judge": "gpt-x", "judge_base_url": "https://judge.example/v1"}
+    assert RunConfig.model_validate(judged).judge == "gpt-x@https://judge.example/v1"
 
 
 def test_an_api_has_a_pair_and_a_title() -> None:
