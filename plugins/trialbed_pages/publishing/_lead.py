@@ -22,11 +22,16 @@ VERDICTS = {
     "better": "shown to solve more",
     "worse": "shown to solve fewer",
     "equivalent": "shown to differ by less than {margin:g} points",
-    "identical": "the same on every task asked",
-    "too few": "too few tasks to tell",
+    "identical": "no difference on any task asked, which alone does not show less than {margin:g} points",
+    "too few": "neither shown to differ nor to be within {margin:g} points",
 }
 
-SUPPOSED = "Less than {margin:g} points supposes that tasks not asked differ no more than the most different of these."
+ALIKE = (
+    "Set-ups that send equal requests get the same recorded answer: those without a difference are not measured "
+    "independently of each other."
+)
+SUPPOSED = "Less than {margin:g} points assumes that on no other task the difference is larger than the largest here."
+LIMITS = "All of this holds for this model and these tasks; other models and tasks may give other results."
 
 
 def title_of(runs: Sequence[RunNumbers]) -> str:
@@ -119,9 +124,10 @@ def _noise_sentence(run: RunNumbers, apart: float) -> Iterator[str]:
     if points(widest) == points(0):
         yield "The model's noise moves none of these shares: the repeats of each set-up agree."
         return
+    trials = len(run.queries)
     yield (
-        "The model alone moves these shares: between the repeats of one set-up, where only the seed differs, they "
-        f"differ by up to {points(widest)}; the means of the set-ups, by up to {points(apart)}."
+        "The model alone moves these shares: two repeats of one set-up, where only the seed differs, differ by up to "
+        f"{points(widest)} ({trials:,} trials each); the set-ups, by up to {points(apart)} ({trials * run.repeat:,})."
     )
 
 
@@ -134,7 +140,7 @@ def _sentence_on_tasks(run: RunNumbers) -> Iterator[str]:
         others = len(trials) - always - never
         left = f"only the other {others}" if others else "none is left that"
         counted = f"Solved in every trial: {always} of {number_of(len(trials), 'task')}; in none: {never}"
-        yield f"{counted}; {left} can distinguish the set-ups."
+        yield f"{counted}; {left} could show a difference."
 
 
 def _words(run: RunNumbers) -> Iterator[str]:
@@ -163,8 +169,9 @@ def _verdict_sentences(run: RunNumbers) -> Iterator[str]:
         if parts:
             against = "Native against controlled" if kind == "profile" else f"Against {found[0].against}"
             yield f"{against}, {'; '.join(parts)}."
-    if any(one.score == JUDGED and _verdict(one) == "equivalent" for one in run.findings):
-        yield SUPPOSED.format(margin=100 * run.margin)
+    verdicts = {_verdict(one) for one in run.findings if one.score == JUDGED}
+    notes = {"equivalent": SUPPOSED.format(margin=100 * run.margin), "identical": ALIKE}
+    yield " ".join([*(text for verdict, text in notes.items() if verdict in verdicts), LIMITS])
 
 
 def _verdict(found: PublishedFinding) -> str:

@@ -27,7 +27,7 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
     """
     prefix = f"{name}: " if name else ""
     found: list[Part] = [
-        Table(f"{prefix}The result of each set-up", notes=[*_conclusions(run.frameworks), BRACKETS]),
+        Table(f"{prefix}The result of each set-up", notes=[BRACKETS, *_conclusions(run.frameworks)]),
         figures["solved"],
         _costs(run, prefix),
         figures["tokens"],
@@ -41,7 +41,10 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
     return found
 
 
-BRACKETS = "In brackets: the 95 % interval. A lost call is one that the task expects, of whose result nothing was used."
+BRACKETS = (
+    "In brackets: the 95 % interval. A lost call is one that the task expects, of whose result nothing was used: the "
+    "model did not ask for it, or it went wrong on the way."
+)
 
 
 def _conclusions(frameworks: Sequence[PublishedFramework]) -> list[str]:

@@ -82,16 +82,17 @@ def run(name: str = "first", *, dataset: str = "d1", judge: str = "rule", **sett
 
 def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out() -> None:
     assert title_of([run()]) == "crewai and the reference loop with local:small on 2 tasks (harbour)"
-    first, sure, verdict, words = lead_of(run())
+    first, sure, verdict, limits, words = lead_of(run())
     assert first == (
         "The 2 set-ups solve from 25 % (crewai:native) to 75 % (reference) of 2 tasks, asked 2 times each. "
         "A trial takes 400 tokens on average."
     )
     assert verdict == "Against reference, shown to solve fewer: crewai:native."
     assert sure == (
-        "The model alone moves these shares: between the repeats of one set-up, where only the seed differs, they "
-        "differ by up to 50 points; the means of the set-ups, by up to 50 points."
+        "The model alone moves these shares: two repeats of one set-up, where only the seed differs, differ by up to "
+        "50 points (2 trials each); the set-ups, by up to 50 points (4)."
     )
+    assert limits == "All of this holds for this model and these tasks; other models and tasks may give other results."
     assert words == "Native: a framework as its own documentation sets it up; reference: Trialbed's own plain loop."
 
 
@@ -133,16 +134,16 @@ def test_runs_are_named_by_their_models_where_that_is_enough() -> None:
 
 def test_too_few_tasks_are_said_to_show_nothing() -> None:
     few = run().model_copy(update={"findings": (finding("crewai:native", "too few (120)"),)})
-    first, _, verdict, _ = lead_of(few)
+    first, _, verdict, *_ = lead_of(few)
     assert first.startswith("No set-up is shown to solve more or fewer tasks than reference: the 2 solve from 25 %")
-    assert verdict == "Against reference, too few tasks to tell: crewai:native."
+    assert verdict == "Against reference, neither shown to differ nor to be within 10 points: crewai:native."
 
 
 @pytest.mark.parametrize(
     ("reference", "other", "told"),
     [
-        ((1.0, 1.0), (1.0, 1.0), "Solved in every trial: 1 of 2 tasks; in none: 0; only the other 1 can"),
-        ((0.0, 0.0), (0.0, 0.0), "Solved in every trial: 0 of 2 tasks; in none: 1; only the other 1 can"),
+        ((1.0, 1.0), (1.0, 1.0), "Solved in every trial: 1 of 2 tasks; in none: 0; only the other 1 could"),
+        ((0.0, 0.0), (0.0, 0.0), "Solved in every trial: 0 of 2 tasks; in none: 1; only the other 1 could"),
         ((1.0, 0.0), (1.0, 1.0), ""),
     ],
 )
@@ -151,7 +152,7 @@ def test_tasks_that_all_set_ups_solve_or_none_does_are_said_to_show_nothing(
 ) -> None:
     set_ups = (framework("reference", a=reference, b=(1.0, 0.0)), framework("crewai:native", a=other, b=(0.0, 0.0)))
     sure = lead_of(run().model_copy(update={"frameworks": set_ups}))[1]
-    assert sure.endswith(f" {told} distinguish the set-ups." if told else " points.")
+    assert sure.endswith(f" {told} show a difference." if told else " points (4).")
 
 
 def test_tasks_of_which_none_distinguishes_set_ups_are_named_so() -> None:
@@ -162,16 +163,23 @@ def test_tasks_of_which_none_distinguishes_set_ups_are_named_so() -> None:
     sure = lead_of(run().model_copy(update={"frameworks": set_ups}))[1]
     assert sure == (
         "The model's noise moves none of these shares: the repeats of each set-up agree. Solved in every trial: 1 of 2 "
-        "tasks; in none: 1; none is left that can distinguish the set-ups."
+        "tasks; in none: 1; none is left that could show a difference."
     )
 
 
-def test_the_margin_within_which_set_ups_are_equal_is_named() -> None:
-    equal = run().model_copy(update={"findings": (finding("crewai:native", "equivalent"),)})
-    assert lead_of(equal)[2:4] == [
-        "Against reference, shown to differ by less than 10 points: crewai:native.",
-        "Less than 10 points supposes that tasks not asked differ no more than the most different of these.",
-    ]
+@pytest.mark.parametrize(
+    ("verdict", "told", "note"),
+    [
+        ("equivalent", "shown to differ by less than 10 points", "Less than 10 points assumes that on no other task"),
+        ("identical", "no difference on any task asked, which alone does not show less than 10", "Set-ups that send"),
+    ],
+)
+def test_equal_set_ups_are_said_to_be_so_as_far_as_that_is_shown(verdict: str, told: str, note: str) -> None:
+    equal = run().model_copy(update={"findings": (finding("crewai:native", verdict),)})
+    verdicts, notes = lead_of(equal)[2:4]
+    assert verdicts.startswith(f"Against reference, {told}")
+    assert notes.startswith(note)
+    assert notes.endswith("other models and tasks may give other results.")
 
 
 def test_the_causes_of_single_lower_tasks_do_not_say_that_the_whole_is_lower() -> None:
@@ -191,11 +199,11 @@ def test_set_ups_with_the_same_conclusion_share_a_sentence() -> None:
     same = [one.model_copy(update={"conclusion": one.label + text}) for one in run().frameworks]
     part = parts_of(run().model_copy(update={"frameworks": tuple(same)}), figures_of(run()))[0]
     assert isinstance(part, Table)
-    assert list(part.notes)[:-1] == [
+    assert list(part.notes)[1:] == [
         "reference and crewai:native each solve 38 % of 30 tasks; 33 of each one's 49 lost calls were not asked for "
         "by the model."
     ]
-    assert "95 % interval" in part.notes[-1]
+    assert "95 % interval" in part.notes[0]
 
 
 def test_noise_is_what_repeats_of_one_set_up_differ_by() -> None:
