@@ -96,7 +96,11 @@ def launch(
     own = environment_lock is None
     interpreter = own_interpreter(python_path) if own else environment_interpreter(command[0], environment_lock or "")
     given = [path for path in _with_targets(files) if path.exists()]
-    interpreter = replace(interpreter, readable=(*interpreter.readable, *given), needed=(*interpreter.needed, *given))
+    interpreter = replace(
+        interpreter,
+        readable=(*interpreter.readable, *given),
+        needed=(*interpreter.needed, *filter(Path.is_file, given)),
+    )
     _check_hidden(sandbox, interpreter)
     server.check(sandbox.mode)
     with Descriptors() as descriptors:
