@@ -194,6 +194,17 @@ def test_no_table_is_cut_off_in_print(page: Page, address: str, name: str) -> No
     assert page.locator("table:visible").evaluate_all(wide) == []
 
 
+def test_answers_stand_in_print_below_the_names_of_their_frameworks(page: Page, address: str) -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": PAPER, "height": 800})
+    page.goto(address + PATHS["answers"])
+    edges = "cells => cells.map(one => one.getBoundingClientRect().left)"
+    heads = page.locator("table.answers thead th").evaluate_all(edges)
+    assert len(heads) == 3
+    for row in page.locator("table.answers tbody tr").all():
+        assert row.locator("th, td").evaluate_all(edges) == heads
+
+
 @pytest.mark.parametrize("width", [1200, 1280, 1366])
 def test_the_verdicts_of_a_run_are_whole_at_every_width(page: Page, address: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
