@@ -21,17 +21,15 @@ ORDER = ("better", "worse", "equivalent", "identical", "too few")
 VERDICTS = {
     "better": "shown to solve more",
     "worse": "shown to solve fewer",
-    "equivalent": "shown to differ by less than {margin:g} points",
-    "identical": "no difference on any task asked, which alone does not show less than {margin:g} points",
-    "too few": "neither shown to differ nor to be within {margin:g} points",
+    "equivalent": "within {margin:g} points, if no other task differs by more than the largest difference seen",
+    "identical": "the same on every task asked, which leaves {interval} possible",
+    "too few": "open",
 }
 
-ALIKE = (
-    "Set-ups that send equal requests get the same recorded answer: those without a difference are not measured "
-    "independently of each other."
+INTERVALS = (
+    "In brackets: the 95 % interval of the difference, for further tasks like these with this model; other models or "
+    "kinds of tasks may give other results."
 )
-SUPPOSED = "Less than {margin:g} points assumes that on no other task the difference is larger than the largest here."
-LIMITS = "All of this holds for this model and these tasks; other models and tasks may give other results."
 
 
 def title_of(runs: Sequence[RunNumbers]) -> str:
@@ -93,7 +91,7 @@ def _shares_sentence(run: RunNumbers, known: Sequence[tuple[float, str]], tasks:
     if not against or any(_verdict(one) in ("better", "worse") for one in against):
         return f"The {len(known)} set-ups {share} of {tasks}."
     finding = f"No set-up is shown to solve more or fewer tasks than {against[0].against}"
-    return f"{finding}: the {len(known)} {share} of {tasks}."
+    return f"{finding}: the {len(known)} set-ups {share} of {tasks}."
 
 
 def _at(value: float, means: Sequence[tuple[float, str]]) -> list[str]:
@@ -127,7 +125,8 @@ def _noise_sentence(run: RunNumbers, apart: float) -> Iterator[str]:
     trials = len(run.queries)
     yield (
         "The model alone moves these shares: two repeats of one set-up, where only the seed differs, differ by up to "
-        f"{points(widest)} ({trials:,} trials each); the set-ups, by up to {points(apart)} ({trials * run.repeat:,})."
+        f"{points(widest)} ({trials:,} trials each); the set-ups, by up to {points(apart)} ({trials * run.repeat:,} "
+        "trials each)."
     )
 
 
@@ -138,9 +137,11 @@ def _sentence_on_tasks(run: RunNumbers) -> Iterator[str]:
     never = sum(bool(values) and max(values) <= 0 for values in trials)
     if always or never:
         others = len(trials) - always - never
-        left = f"only the other {others}" if others else "none is left that"
+        left = (
+            f"all differences come from the other {others}" if others else "none is left that could show a difference"
+        )
         counted = f"Solved in every trial: {always} of {number_of(len(trials), 'task')}; in none: {never}"
-        yield f"{counted}; {left} could show a difference."
+        yield f"{counted}; {left}."
 
 
 def _words(run: RunNumbers) -> Iterator[str]:
@@ -158,20 +159,21 @@ def _words(run: RunNumbers) -> Iterator[str]:
 
 
 def _verdict_sentences(run: RunNumbers) -> Iterator[str]:
+    judged = [one for one in run.findings if one.score == JUDGED]
     for kind in KINDS:
-        found = [one for one in run.findings if one.kind == kind and one.score == JUDGED]
-        by_verdict: dict[str, list[str]] = {}
-        for one in found:
+        found = [one for one in judged if one.kind == kind and _verdict(one) in VERDICTS]
+        by_words: dict[str, list[str]] = {}
+        for one in sorted(found, key=lambda one: ORDER.index(_verdict(one))):
             name = one.framework.replace(NATIVE, "") if kind == "profile" else one.framework
-            by_verdict.setdefault(_verdict(one), []).append(name)
-        words = {name: text.format(margin=100 * run.margin) for name, text in VERDICTS.items()}
-        parts = [f"{words[name]}: {', '.join(by_verdict[name])}" for name in ORDER if name in by_verdict]
-        if parts:
+            interval = one.text.partition(" ")[2]
+            words = VERDICTS[_verdict(one)].format(margin=100 * run.margin, interval=interval)
+            by_words.setdefault(words, []).append(f"{name} {interval}" if _verdict(one) == "too few" else name)
+        if found:
             against = "Native against controlled" if kind == "profile" else f"Against {found[0].against}"
+            parts = [f"{words}: {', '.join(names)}" for words, names in by_words.items()]
             yield f"{against}, {'; '.join(parts)}."
-    verdicts = {_verdict(one) for one in run.findings if one.score == JUDGED}
-    notes = {"equivalent": SUPPOSED.format(margin=100 * run.margin), "identical": ALIKE}
-    yield " ".join([*(text for verdict, text in notes.items() if verdict in verdicts), LIMITS])
+    if any(_verdict(one) in ("identical", "too few") for one in judged):
+        yield INTERVALS
 
 
 def _verdict(found: PublishedFinding) -> str:
