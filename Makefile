@@ -1,10 +1,9 @@
 # Commands for a fresh machine (Python 3.11+ with pip and venv). Everything is installed into .venv here, by uv;
 # the system's Python is only asked to create it.
 PYTHON ?= python3
-# How many tests run at once: a number. Tests wait for programs now and then, so there is one worker more than processors;
-# slow ones wait more, for programs that hang and for the index that environments are built from, so there are two more.
-SLOW_JOBS := $(or $(JOBS),$(shell expr `getconf _NPROCESSORS_ONLN` + 2))
-JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 1)
+# How many tests run at once: a number. Tests wait for programs, for those that hang, and for the index that environments
+# are built from, so there are two workers more than processors.
+JOBS ?= $(shell expr `getconf _NPROCESSORS_ONLN` + 2)
 # What the model of the demo does: gold, or an error of a real model, such as wrong-args.
 POLICY ?= gold
 VENV := .venv
@@ -13,7 +12,7 @@ INSTALL := $(BIN)/uv pip install --python $(BIN)/python
 PYTEST := $(BIN)/python -m pytest --maxprocesses 8
 QUICKLY := $(PYTEST) -n $(JOBS) --dist worksteal
 # A worker runs whole files of slow tests, since they share what takes long to make; the longest files are begun first.
-SLOWLY := $(PYTEST) -n $(SLOW_JOBS) --dist loadfile --no-loadscope-reorder
+SLOWLY := $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # Where slow tests are: each worker would take seconds to import the thousands of others.
 SLOW := adapters/langgraph tests/browser tests/docs tests/functional tests/packaging tests/suites tests/unit/core/store tests/unit/adapter_lab/cli tests/unit/verify/panel
 # The distributions beside Trialbed's own that tests need.
