@@ -115,7 +115,7 @@ async def aevaluate(
     from trialbed.cli.run.late import function_progress
 
     if tasks is None:
-        raise UsageError("tasks: None is no task; leave tasks out to run the dataset of the settings")
+        raise UsageError("tasks: None was given; leave tasks out to run the dataset of the settings")
     return await run_agents(
         agents,
         None if isinstance(tasks, EllipsisType) else tasks,
@@ -232,7 +232,7 @@ def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:
         pairs = list(given.items())
         unnamed = [label for label, _ in pairs if not (isinstance(label, str) and label.strip())]
         if unnamed:
-            raise UsageError(f"agents: {unnamed[0]!r:.60} is no name of an agent; give a text")
+            raise UsageError(f"agents: {unnamed[0]!r:.60} cannot be an agent's name; give a text that is not empty")
         renamed = next((label for label, agent in pairs if isinstance(agent, str) and agent != label), None)
         if renamed is not None:
             raise UsageError(f"agents: a framework keeps its own label: write {given[renamed]!r}, not {renamed!r}")

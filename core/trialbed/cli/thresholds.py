@@ -42,8 +42,8 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
         repeat: trials of each query; None where that is not known.
 
     Raises:
-        UsageError: there is no such score, and one is suggested; or it is a share, and the threshold is none; or less
-            of it is better; or the run has too few repeats for it.
+        UsageError: there is no such score, and one is suggested; or it is a share, and the threshold is not from 0 to
+            1; or lower is better; or the run has too few repeats for it.
     """
     from trialbed.plugins import described_scores
     from trialbed.records import shown_name

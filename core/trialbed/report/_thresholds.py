@@ -16,7 +16,7 @@ REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
 """``pass@k`` and ``pass^k``, which repeats have."""
 
 
-LESS_IS_BETTER = "less of it is better, so that a mean below a threshold is no failure"
+LESS_IS_BETTER = "lower is better, so a mean below a threshold does not fail"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Bar:
 
     @property
     def figures(self) -> str:
-        """What stands beside the bar."""
+        """Return the text beside the bar."""
         return compact(self.total) if self.text is None else self.text
 
 

@@ -96,9 +96,9 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
         ({"agents": {"mine": "reference"}}, "a framework keeps its own label: write 'reference', not 'mine'"),
         ({"agents": "lang-graph"}, "did you mean 'langgraph'"),
         ({"tasks": ["What?"]}, r"tasks: 'What\?' is not a task; write Task\('What\?', …\)"),
-        ({"agents": {"": counting}}, "agents: '' is no name of an agent"),
-        ({"agents": {None: counting}}, "agents: None is no name of an agent"),
-        ({"tasks": None}, "tasks: None is no task; leave tasks out to run the dataset of the settings"),
+        ({"agents": {"": counting}}, "agents: '' cannot be an agent's name"),
+        ({"agents": {None: counting}}, "agents: None cannot be an agent's name"),
+        ({"tasks": None}, "tasks: None was given; leave tasks out to run the dataset of the settings"),
         ({"tasks": []}, "tasks: there are none"),
         ({"tasks": [Task("?", tools=[3])]}, "task 1: 3 is not a tool"),
         (

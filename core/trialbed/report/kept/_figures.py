@@ -29,7 +29,7 @@ FIGURES = "figures"
 """The part of a kept report that has the figures."""
 
 WITHOUT_TASKS = "figures without tasks"
-"""The part with those that are known where the dataset is out of reach; nobody reads it who has the dataset."""
+"""The part with the figures that are known without the dataset; it is read only where that is out of reach."""
 
 FORMAT = 6
 """Incremented where figures are reckoned otherwise within a version of Trialbed; new fields are noticed."""

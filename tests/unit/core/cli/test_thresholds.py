@@ -67,7 +67,7 @@ def test_a_share_cannot_reach_more_than_one(text: str) -> None:
 
 @for_each("text", ["total_tokens=100", "wall_time=0.0001", "model_turns=12", "redundant_calls=0"])
 def test_a_score_of_which_less_is_better_has_no_least(text: str) -> None:
-    with pytest.raises(UsageError, match=r"less of it is better, so .*--fail-on-regression of bench run"):
+    with pytest.raises(UsageError, match=r"lower is better, so .*--fail-on-regression of bench run"):
         check_scores(parse_thresholds([text]))
 
 
