@@ -66,7 +66,8 @@ def plain(schema: Any, definitions: Mapping[str, Any]) -> Any:
         return plain({**definitions[schema["$ref"].rpartition("/")[2]], **beside}, definitions)
     found = {key: value for key, value in schema.items() if key not in ("title", "$defs", "default")}
     if "const" in found or "enum" in found:
-        choices = found.get("enum", [found.get("const")])
+        # In an order of their own, as below: `typing` gives back an equal Literal in a list, whose order was another.
+        choices = sorted(found.get("enum", [found.get("const")]), key=ORDER)
         return {"enum": choices, **({"description": found["description"]} if "description" in found else {})}
     if "anyOf" in found:  # in an order of their own: unions that differ only in theirs are equal
         found["anyOf"] = sorted((plain(part, definitions) for part in found["anyOf"]), key=ORDER)
