@@ -43,6 +43,8 @@ class Script:
 
     def __init__(self, *lines: Line) -> None:
         self._lines = [line if isinstance(line, Forever) or callable(line) else read_line(line) for line in lines]
+        if any(isinstance(line, Forever) for line in self._lines[:-1]):
+            raise UsageError("no line of a script is reached after forever(…): it is the last")
         self._next = 0
         self._given: dict[int, int] = {}
 
@@ -66,7 +68,7 @@ def script(*lines: Line) -> Script:
     """Return a model that says these lines: ``script(call("find", id=7), say("done"))``.
 
     Raises:
-        UsageError: one of them is no line.
+        UsageError: one of them is no line, or comes after one that is repeated.
     """
     return Script(*lines)
 

@@ -129,6 +129,11 @@ def test_what_is_no_line_is_refused_when_a_script_is_made(line: Any) -> None:
             made(line)
 
 
+def test_a_line_that_is_never_reached_is_refused_when_a_script_is_made() -> None:
+    with pytest.raises(UsageError, match=r"no line of a script is reached after forever\(…\)"):
+        script(forever("again"), say("done"))
+
+
 @pytest.mark.parametrize("status", ["x", "500", None, 1000, 20])
 def test_what_is_no_status_is_refused_when_a_failure_is_made(status: Any) -> None:
     with pytest.raises(UsageError, match="is no status of HTTP; give a number such as 429 or 500"):
