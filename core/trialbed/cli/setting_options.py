@@ -96,9 +96,14 @@ def _declared_option(name: str, *, several: bool) -> click.Option:
         default=[declared.default] if several and declared.default is not None else declared.default,
         callback=_one_or_several if several else None,
         metavar=declared.setting.metavar,
-        help=declared.setting.help,
+        help=_several_help(declared.setting.help) if several else declared.setting.help,
         shell_complete=COMPLETIONS.get(declared.name),
     )
+
+
+def _several_help(text: str) -> str:
+    sentence, _, rest = text.partition(".")
+    return text if "repeatable" in sentence else f"{sentence}; repeatable.{rest}"
 
 
 def setting_options(command: Decorated) -> Decorated:
