@@ -17,7 +17,7 @@ from trialbed.report._tally import quality_names
 from trialbed.report._trials import QueryId, ReportedTrial, Shortener
 from trialbed.report.attribution import attribute_trial
 from trialbed.report.comparison import FrameworkComparison, compare_frameworks, open_ranks
-from trialbed.scoring import ALWAYS, OF_GOLD, absent_by_trials, absent_scores
+from trialbed.scoring import ALWAYS, OF_SOME, absent_by_trials, absent_scores
 from trialbed.settings import secret_values
 from trialbed.spool import Spool
 from trialbed.store import StoredRun, counted_attempts, require_frameworks
@@ -139,7 +139,7 @@ def _report(
     groups = {name: read.count(gold or {}) for name, read in _read(run, each(), known, tools).items()}
     columns = [group.trials.columns for group in groups.values()]
     common = common_trials(run.status, columns) if allow_incomplete else None
-    answered = chain.from_iterable(own.values_by_query(OF_GOLD) for own in columns)
+    answered = chain.from_iterable(own.values_by_query(OF_SOME) for own in columns)
     absent = absent_scores(queries.values()) if queries else absent_by_trials(known, answered)
     # Those of the run itself come first: its scorers may not be installed here, or have changed.
     described = {**listeners.descriptions(), **run.scores}

@@ -24,7 +24,7 @@ from trialbed.scoring._checks import Check, run_checks
 from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.scoring._counting import (
     NONE_ABSENT,
-    OF_GOLD,
+    OF_SOME,
     TIMES,
     absent_by_trials,
     absent_scores,
@@ -47,7 +47,7 @@ __all__ = [
     "MEMORY",
     "MIN_CASES",
     "NONE_ABSENT",
-    "OF_GOLD",
+    "OF_SOME",
     "PROCESSOR_SECONDS",
     "RULE",
     "SILENT_SECONDS",

@@ -21,6 +21,12 @@ OF_GOLD_ARGUMENTS = ("argument_accuracy", "tool_call_f1", "tool_call_accuracy")
 """Scores that there are only of queries whose expected calls have arguments."""
 
 OF_GOLD = (*OF_GOLD_CALLS, *OF_GOLD_ARGUMENTS)
+"""Scores that there are only of queries that say something of the calls; a run may have them of no query."""
+
+OF_STATE = ("final_state",)
+"""Scores that there are only of queries that name a final state; without any, a run has none of them."""
+
+OF_SOME = (*OF_GOLD, *OF_STATE)
 """Scores that not every query has."""
 
 NONE: frozenset[str] = frozenset()
@@ -43,13 +49,20 @@ class EndedTrial(Protocol):
 
 def absent_scores(queries: Iterable[Query]) -> dict[QueryId, Collection[str]]:
     """Return the scores that trials of a query cannot have, for the queries of which there are some."""
-    return {query.query_id: names for query in queries if (names := _absent_scores(query))}
+    found, has_states = {}, False
+    for query in queries:
+        found[query.query_id] = _absent_scores(query)
+        has_states |= query.final_state is not None
+    of_run = OF_SOME if has_states else OF_GOLD
+    kept = {names: tuple(name for name in names if name in of_run) for names in set(found.values())}
+    return {query_id: kept[names] for query_id, names in found.items() if kept[names]}
 
 
-def _absent_scores(query: Query) -> Collection[str]:
+def _absent_scores(query: Query) -> tuple[str, ...]:
+    of_state = OF_STATE if query.final_state is None else ()
     if not query.states_calls:
-        return OF_GOLD
-    return OF_GOLD_ARGUMENTS if all(call.arguments is None for call in query.gold_calls) else ()
+        return (*OF_GOLD, *of_state)
+    return (*OF_GOLD_ARGUMENTS, *of_state) if all(call.arguments is None for call in query.gold_calls) else of_state
 
 
 def absent_by_trials(
@@ -75,7 +88,9 @@ def absent_by_trials(
         if number == len(known):
             known.append(joined)
     known[0] = NONE.union(*known) if numbers else frozenset(OF_GOLD)
-    missing = [tuple(name for name in OF_GOLD if name not in names) for names in known]
+    seen = NONE.union(*known)
+    of_run = [name for name in OF_SOME if name in OF_GOLD or name in seen]
+    missing = [tuple(name for name in of_run if name not in names) for names in known]
     return {query: missing[number] for query, number in zip(ids, found, strict=True) if missing[number]}
 
 

@@ -12,6 +12,7 @@ import pytest
 from support.evaluation import about, counting, trials
 
 from trialbed import (
+    Expect,
     Score,
     Task,
     evaluate,
@@ -59,6 +60,43 @@ def test_a_stored_run_keeps_the_descriptions_of_its_scorers() -> None:
     assert report["mine"].scores["size"].description == length.describe_scores()[0]
     assert "size, words" in str(report)
     assert "first of a worker" not in str(report), "an object of this process has no worker"
+
+
+def test_a_trial_that_failed_is_0_in_a_final_state_only_where_its_task_names_one() -> None:
+    """In every view of the run: report, document, frame, comparison."""
+
+    class Seats:
+        def __init__(self) -> None:
+            self.taken: list[str] = []
+
+        def book(self, seat: str) -> str:
+            self.taken.append(seat)
+            return "booked"
+
+        def state(self) -> list[str]:
+            return self.taken
+
+    def whole(query: str, tools: Any) -> str:
+        return str(tools[0].invoke({"seat": query}))
+
+    def fails(query: str, tools: Any) -> str:
+        if query != "1A":
+            raise ValueError(query)
+        return whole(query, tools)
+
+    stated = [Task(seat, tools=Seats, expect=Expect("booked", state=[seat])) for seat in ("1A", "2B")]
+    tasks = [*stated, Task("3C", tools=Seats, expect=Expect("booked"))]
+    report = evaluate({"whole": whole, "fails": fails}, tasks, output="results")
+    found = {name: report[name].scores["final_state"] for name in ("whole", "fails")}
+    counted = {name: (mean.value, mean.denominator) for name, mean in found.items()}
+    assert counted == {"whole": (1, 2), "fails": (0.5, 2)}
+    document = json.loads(Path("results/fails_tasks.json").read_text())
+    assert document["summary"]["average_final_state"] == 0.5
+    assert [entry["scores"].get("final_state") for entry in document["results"]] == [1, 0, None]
+    frame = open_store().run("latest").to_frame()
+    assert sorted(frame[frame["framework"] == "fails"]["final_state"].dropna()) == [0, 1]
+    kept = read_report(open_store().run("latest"))
+    assert kept["fails"].scores["final_state"].value == 0.5
 
 
 def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:

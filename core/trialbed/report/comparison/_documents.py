@@ -20,7 +20,7 @@ from trialbed.report.comparison._sides import (
     missing_trials,
 )
 from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
-from trialbed.scoring import OF_GOLD
+from trialbed.scoring import OF_SOME
 
 FOLDER = Path("results", "tools")
 """The folder of documents that may be named by their names alone."""
@@ -89,7 +89,7 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
     declared = summary.get("quality_scores")
     quality = bounded if declared is None else frozenset(declared)
     # Documents of other programs need not say in which scores a failed trial is 0.
-    trials = list(_trials(entries, () if declared is None else OF_GOLD))
+    trials = list(_trials(entries, () if declared is None else OF_SOME))
     first = summary.get("first_trials") or {}
     _check(source, entries, trials, bounded)
     return Side(

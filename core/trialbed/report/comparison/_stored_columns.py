@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from trialbed.report.comparison._trial_table import QueryId, SideColumn, TrialTable, UnpackedColumns, small_array
-from trialbed.scoring import ALWAYS, OF_GOLD
+from trialbed.scoring import ALWAYS, OF_SOME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,7 +117,7 @@ class KnownTrials:
         import numpy as np
 
         found = {}
-        for name in OF_GOLD:
+        for name in OF_SOME:
             gone = np.array([name in absent.get(query, ()) for query in self._table.query.values], dtype=bool)
             if gone.any():
                 found[name] = self._of_trials(gone)
@@ -129,7 +129,7 @@ class KnownTrials:
 
         answered = self._queries_of(self._answered)
         found = {}
-        for name in OF_GOLD:
+        for name in OF_SOME:
             has = self._answered & self._has_score(name)
             of_query = self._queries_of(has)
             # A query that no trial answered has the scores that any trial has.
