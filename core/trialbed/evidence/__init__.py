@@ -6,6 +6,16 @@ the short values that say too little for a judge.
 
 from trialbed.evidence._carriage import carries, carries_fact, mentions
 from trialbed.evidence._passages import Passages
-from trialbed.evidence._values import MAX_TEXT, MIN_TEXT, every_value, evidence_values
+from trialbed.evidence._values import MAX_TEXT, MIN_TEXT, every_value, evidence_values, short_values
 
-__all__ = ["MAX_TEXT", "MIN_TEXT", "Passages", "carries", "carries_fact", "every_value", "evidence_values", "mentions"]
+__all__ = [
+    "MAX_TEXT",
+    "MIN_TEXT",
+    "Passages",
+    "carries",
+    "carries_fact",
+    "every_value",
+    "evidence_values",
+    "mentions",
+    "short_values",
+]

@@ -48,6 +48,11 @@ def every_value(response: Any) -> tuple[str, ...]:
     return () if text in ("", "null") else (text[:MAX_PAGE],)
 
 
+def short_values(response: Any) -> tuple[str, ...]:
+    """Return the short texts and numbers of a response, each once: those that say too little to be evidence."""
+    return tuple(dict.fromkeys(_short_leaves(_parse(response))))
+
+
 def _short_leaves(value: Any) -> Iterator[str]:
     for leaf in json_leaves(value):
         if leaf is not None and not isinstance(leaf, bool):

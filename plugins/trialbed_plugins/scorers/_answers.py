@@ -50,7 +50,7 @@ def used_results(context: ScoreContext) -> Score | None:
     uses = Uses(context.query, context.answer.final_answer, calls)
     found: dict[bool, list[str]] = {True: [], False: []}
     for call in reversed(accepted.values()):
-        used = uses.of(call)
+        used = uses.shows(call)
         if used is not None:
             found[used].append(title(call))
     total = len(found[True]) + len(found[False])

@@ -211,7 +211,7 @@ def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: S
         return "not used", "the agent did not finish"
     if answer.finish != "give_answer":
         return "not used", "the agent gave up"
-    if Uses(query, answer.final_answer, calls).of(call) is not False:
+    if Uses(query, answer.final_answer, calls).shows(call) is not False:
         return None
     return "not used", _why_unused(call, query, result, calls)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 
-from trialbed.evidence import MAX_TEXT, MIN_TEXT, carries, carries_fact, every_value, evidence_values
+from trialbed.evidence import MAX_TEXT, MIN_TEXT, carries, carries_fact, every_value, evidence_values, short_values
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=30),
@@ -38,6 +38,20 @@ JSON = st.recursive(
 )
 def test_evidence_values(response: Any, values: tuple[str, ...]) -> None:
     assert evidence_values(response) == values
+
+
+@for_each(
+    ("response", "values"),
+    [
+        ({"title": "Dune", "shelf": "A3", "copies": [2, 2], "lent": False, "note": ""}, ("A3", "2")),
+        ('{"id": 7}', ("7",)),
+        ("no", ("no",)),
+        ("Dune", ()),
+        (None, ()),
+    ],
+)
+def test_short_values(response: Any, values: tuple[str, ...]) -> None:
+    assert short_values(response) == values
 
 
 LONG = "The terms of the shop. " * 20 + "Goods can be returned within 31 days."

@@ -35,6 +35,33 @@ def test_only_what_is_new_is_evidence(response: Any, answer: str, used: bool | N
     assert Uses(QUERY, answer, []).of(call(response, {"id": "CT-1"})) is used
 
 
+SHELF = {"title": "Dune", "shelf": "A3", "copies": 2, "id": 7}
+
+
+@for_each(
+    ("answer", "later", "used"),
+    [
+        ("Dune stands there.", {}, True),
+        ("It is on shelf A3.", {}, None),
+        ("There are 2.", {}, None),
+        ("I reserved it.", {"book": 7}, None),
+        ("It is on shelf A4; there are 12.", {}, False),
+        ("I do not know.", {"book": 1}, False),
+    ],
+)
+def test_a_short_value_shows_neither_use_nor_disuse(answer: str, later: Any, used: bool | None) -> None:
+    uses = Uses(QUERY, answer, [call({}, later, 2.0)])
+    assert uses.shows(call(SHELF, started=1.0)) is used
+    assert uses.of(call(SHELF, started=1.0)) is (used or False)
+
+
+def test_a_short_value_that_the_task_or_the_call_itself_says_leaves_nothing_open() -> None:
+    query = QUERY.model_copy(update={"text": "Which of the 2 shelves?"})
+    assert Uses(query, "One of the 2.", []).shows(call(SHELF)) is False
+    assert Uses(QUERY, "Book 7.", []).shows(call(SHELF, {"id": 7})) is False
+    assert Uses(QUERY, "", [call({}, {"book": 7}, 0.5)]).shows(call(SHELF, started=1.0)) is False
+
+
 def test_a_later_call_may_use_a_result_but_not_an_earlier_one() -> None:
     one = call({"id": "CT-153"}, started=1.0)
     assert Uses(QUERY, "", [call({}, {"id": "CT-153"}, 2.0)]).of(one) is True
