@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trialbed.statistics import UNSEEN, PairedVerdict, paired_interval, paired_test, paired_verdict
+from trialbed.statistics import PairedVerdict, paired_interval, paired_test, paired_verdict
 from trialbed_evaluation.planning import is_promised, pilot_of, queries_for, queries_for_equivalence
 
 POWER = 0.8
@@ -114,7 +114,7 @@ PLANS = ((1, 1), (1, 3), (3, 3), (5, 5), (10, 10), (3, 10), (5, 3), (10, 5))
 
 def verdict(differences: list[float]) -> PairedVerdict:
     p = paired_test(differences, draws=499).p
-    return paired_verdict(paired_interval(differences, unseen=UNSEEN), p, MARGIN, changed=any(differences))
+    return paired_verdict(paired_interval(differences), p, MARGIN, changed=any(differences))
 
 
 @cache

@@ -51,7 +51,7 @@ from trialbed.report import (
 )
 from trialbed.report.attribution import AttributedCall, Attribution
 from trialbed.report.comparison import FrameworkComparison, ScoreFinding
-from trialbed.statistics import Interval
+from trialbed.statistics import DifferenceSpread, EnoughQueries, Interval
 from trialbed.store import new_run
 
 DESCRIBED = described_scores()[0]
@@ -307,10 +307,9 @@ def finding(score: str, found: Mapping[str, Any]) -> ScoreFinding:
         margin=found["margin"],
         better=tuple(found["better"]),
         worse=tuple(found["worse"]),
-        wider=interval,
-        deviation=0.0,
+        spread=DifferenceSpread(found["n"], found["difference"], 0.0, 0.0),
         verdict=found["verdict"],
-        needed=found["queries_needed"],
+        enough=EnoughQueries(needed, "equivalence") if (needed := found["queries_needed"]) else None,
     )
 
 

@@ -61,7 +61,7 @@ from trialbed.report.comparison import (
     SideColumn,
     TrialTable,
 )
-from trialbed.statistics import Interval
+from trialbed.statistics import DifferenceSpread, EnoughQueries, Interval
 
 __all__ = [
     "LESS_IS_BETTER",
@@ -76,6 +76,8 @@ __all__ = [
     "ComparedTrial",
     "Conclusion",
     "Counts",
+    "DifferenceSpread",
+    "EnoughQueries",
     "Factor",
     "FactorContrast",
     "FactorEffects",

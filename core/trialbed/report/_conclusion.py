@@ -104,7 +104,7 @@ class Conclusion:
         apart = f"{points(found.difference)} {'more' if found.difference > 0 else 'less'} than {baseline}"
         if found.is_difference:
             return f", {apart} (shown: p {'<0.001' if found.p_adjusted < 0.001 else f'{found.p_adjusted:.3f}'})"
-        enough = f", about {found.needed:,} queries would be enough" if found.needed else ""
+        enough = _enough(found)
         if points(found.difference) == points(0):
             return f", as many as {baseline} but not the same; nothing is shown yet{enough}"
         return f", {apart}; not yet shown{enough}"
@@ -183,6 +183,15 @@ def points(difference: float) -> str:
         return "less than 0.1 points"
     shown = f"{found:.0f}" if found >= WHOLE else f"{found:.1f}".removesuffix(".0")
     return "1 point" if shown == "1" else f"{shown} points"
+
+
+def _enough(finding: ScoreFinding) -> str:
+    """Return how many queries would show what, behind a finding that shows nothing yet; empty where none would."""
+    if finding.enough is None:
+        return ""
+    within = f"less than {100 * finding.margin:g} points"
+    shown = "it" if finding.enough.shows == "difference" else within
+    return f", about {number_of(finding.enough.queries, 'query', 'queries')} would be enough to show {shown}"
 
 
 def _of_lost(count: int, lost: int) -> str:

@@ -14,6 +14,7 @@ from trialbed.statistics._intervals import (
 from trialbed.statistics._large_samples import LARGE, mean_estimate
 from trialbed.statistics._paired import (
     DifferenceSpread,
+    EnoughQueries,
     PairedTest,
     PairedVerdict,
     count_values,
@@ -22,20 +23,22 @@ from trialbed.statistics._paired import (
     paired_p_values,
     paired_test,
     paired_verdict,
+    queries_for_unseen,
     queries_needed,
     sign_flip,
+    unseen_reach,
 )
 from trialbed.statistics._repeats import pass_at_k, pass_hat_k
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
-from trialbed.statistics._score_interval import UNSEEN, paired_interval, paired_intervals
+from trialbed.statistics._score_interval import paired_interval, paired_intervals
 
 __all__ = [
     "LARGE",
     "LEVEL",
     "RESAMPLES",
-    "UNSEEN",
     "CaseBootstrap",
     "DifferenceSpread",
+    "EnoughQueries",
     "Estimate",
     "Interval",
     "PairedTest",
@@ -54,7 +57,9 @@ __all__ = [
     "pass_at_k",
     "pass_hat_k",
     "quantile",
+    "queries_for_unseen",
     "queries_needed",
     "sign_flip",
+    "unseen_reach",
     "wilson_interval",
 ]

@@ -9,7 +9,7 @@ from itertools import chain, repeat
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from trialbed.statistics._intervals import Interval
+from trialbed.statistics._intervals import LEVEL, Interval
 from trialbed.statistics._large_samples import LARGE, sign_flip_limit
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def paired_verdict(
     """Return the verdict on the second condition; ``too few`` stands for too few cases for a verdict.
 
     Args:
-        interval: of the mean difference, which allows for cases that were not seen and differ by more (``UNSEEN``).
+        interval: of the mean difference, which allows for cases that were not seen and differ by more.
         p: of the test that the mean is 0, adjusted for others that are made together.
         margin: the largest difference that does not matter.
         changed: whether any case differs.
@@ -155,24 +155,34 @@ class DifferenceSpread(NamedTuple):
         queries: how many there are.
         changed: the share of them that is not 0.
         deviation: the standard deviation of the differences and two more, of which one is as large as the largest.
+        room: by how much a query that was not seen may differ, as ``paired_interval`` takes it.
     """
 
     queries: int
     mean: float
     changed: float
     deviation: float
+    room: float = 1.0
 
     @classmethod
-    def of(cls, differences: Sequence[float] | Mapping[float, int] | NDArray[Any]) -> DifferenceSpread:
-        """Return the spread of differences, one per query, or how often each occurs; at least one."""
+    def of(
+        cls, differences: Sequence[float] | Mapping[float, int] | NDArray[Any], *, room: float | None = 1.0
+    ) -> DifferenceSpread:
+        """Return the spread of differences, one per query, or how often each occurs; at least one.
+
+        Args:
+            room: None for that of the largest.
+        """
         counts = count_values(differences)
         queries = counts.total()
         squares = math.fsum(_each(counts, lambda value: value * value))
         total = math.fsum(_each(counts, lambda value: value))
-        largest = max((value * value for value in counts if value), default=1.0)
+        largest = max(map(abs, filter(None, counts)), default=1.0)
         mean = total / (queries + 2)
-        deviation = math.sqrt(max(0.0, (squares + largest) / (queries + 2) - mean * mean))
-        return cls(queries, total / queries, (queries - counts[0.0]) / queries, deviation)
+        deviation = math.sqrt(max(0.0, (squares + largest * largest) / (queries + 2) - mean * mean))
+        return cls(
+            queries, total / queries, (queries - counts[0.0]) / queries, deviation, largest if room is None else room
+        )
 
 
 def count_values(values: Iterable[float] | Mapping[float, int] | NDArray[Any]) -> Counter[float]:
@@ -221,13 +231,23 @@ def are_whole(values: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def queries_needed(spread: DifferenceSpread, margin: float, *, comparisons: int = 1, power: float = 0.8) -> int | None:
+class EnoughQueries(NamedTuple):
+    """About how many queries are enough for a verdict, and what it then is likely to be."""
+
+    queries: int
+    shows: Literal["difference", "equivalence"]
+
+
+def queries_needed(
+    spread: DifferenceSpread, margin: float, *, comparisons: int = 1, power: float = 0.8
+) -> EnoughQueries | None:
     """Estimate how many queries would be enough for a verdict, if differences go on as they are.
 
     The lesser of the numbers at which a difference as large as the mean is found (two-sided, at 5 % divided by the
     number of comparisons) and at which the mean is shown to lie within the margin (by its 95 % interval), with
     the power. By the normal approximation, J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd
-    edition (1988), chapter 2; and not below what an exact test of signs needs where all that changes goes one way.
+    edition (1988), chapter 2; and not below what an exact test of signs needs where all that changes goes one way, nor
+    below what the interval needs, however little the differences vary, for queries that were not seen.
 
     Args:
         comparisons: how many tests are made together.
@@ -239,14 +259,40 @@ def queries_needed(spread: DifferenceSpread, margin: float, *, comparisons: int 
     mean = abs(spread.mean)
     beta = normal.inv_cdf(power)
     alpha = 0.05 / comparisons
-    sizes = [
-        ((normal.inv_cdf(1 - tail) + beta) * spread.deviation / distance) ** 2
-        for tail, distance in ((alpha / 2, mean), (0.025, margin - mean))
-        if distance > TOLERANCE
-    ]
+
+    def queries_for(distance: float, tail: float) -> float:
+        if distance <= TOLERANCE:
+            return math.inf
+        by_spread = ((normal.inv_cdf(1 - tail) + beta) * spread.deviation / distance) ** 2
+        return max(by_spread, queries_for_unseen(distance, spread.deviation, beta=beta, room=spread.room))
+
+    difference, equivalence = queries_for(mean, alpha / 2), queries_for(margin - mean, 0.025)
     if mean > TOLERANCE:
-        sizes[0] = max(sizes[0], math.log2(2 / alpha) / spread.changed)
-    return max(spread.queries + 1, math.ceil(min(sizes))) if sizes else None
+        difference = max(difference, math.log2(2 / alpha) / spread.changed)
+    enough = min(difference, equivalence)
+    if enough == math.inf:
+        return None
+    shows: Literal["difference", "equivalence"] = "difference" if difference <= equivalence else "equivalence"
+    return EnoughQueries(max(spread.queries + 1, math.ceil(enough)), shows)
+
+
+def queries_for_unseen(distance: float, deviation: float, *, beta: float, room: float = 1.0) -> float:
+    """Return with how many queries an interval reaches no farther than this from its mean, however little they vary.
+
+    It reaches ``unseen_reach`` at least, beside which the mean has an error of its own.
+
+    Args:
+        deviation: of the differences.
+        beta: the quantile of the chance with which it is to be so.
+        room: by how much a query that was not seen may differ.
+    """
+    reach, error = unseen_reach(1, room), beta * deviation
+    return ((error + math.sqrt(error * error + 4 * reach * distance)) / (2 * distance)) ** 2
+
+
+def unseen_reach(queries: float, room: float = 1.0) -> float:
+    """Return how far the interval of so many queries reaches from their mean at least, about."""
+    return NormalDist().inv_cdf((1 + LEVEL) / 2) ** 2 * room / queries
 
 
 def holm(p_values: Mapping[Test, float]) -> dict[Test, float]:

@@ -10,7 +10,14 @@ import math
 from collections.abc import Callable
 from statistics import NormalDist, fmean, stdev
 
-from trialbed.statistics import UNSEEN, PairedVerdict, paired_intervals, paired_p_values, quantile
+from trialbed.statistics import (
+    PairedVerdict,
+    paired_intervals,
+    paired_p_values,
+    quantile,
+    queries_for_unseen,
+    unseen_reach,
+)
 from trialbed_evaluation.planning._pilots import Pilot, Populations
 
 NORMAL = NormalDist()
@@ -67,7 +74,7 @@ def difference_power(
         return _share(populations, queries, "better", alpha=alpha)
     z = NORMAL.inv_cdf(1 - alpha / 2)
     # However little queries vary, a mean this small could hide queries that were not seen: the interval holds 0.
-    room = difference - z * z * UNSEEN / queries
+    room = difference - unseen_reach(queries)
     errors = (populations.variances / queries) ** 0.5
     return fmean(NORMAL.cdf(min(difference / error - z, room / error)) for error in errors.tolist())
 
@@ -82,7 +89,7 @@ def equivalence_power(
     z = NORMAL.inv_cdf(0.975)
     errors = (populations.variances / queries) ** 0.5
     # A mean that lies so far out that the test finds a difference is not called equivalent.
-    rooms = [min(z, margin / error - z) for error in errors.tolist()]
+    rooms = [min(z, margin / error - max(z, unseen_reach(queries) / error)) for error in errors.tolist()]
     return fmean(max(0.0, 2 * NORMAL.cdf(room) - 1) for room in rooms)
 
 
@@ -93,7 +100,7 @@ def _share(
     import numpy as np
 
     values, counts = populations.values, populations.draw(np.random.default_rng(queries), queries)
-    low, high = paired_intervals(values, counts, unseen=UNSEEN)
+    low, high = paired_intervals(values, counts)
     is_better, is_off_0 = low > 0, (low > 0) | (high < 0)
     is_small = (-margin < low) & (high < margin) & ((values != 0) & (counts > 0)).any(1)
     asked = is_better if wanted == "better" else is_small & is_off_0
@@ -117,7 +124,9 @@ def smallest_difference(
         found = difference_power(pilot, queries, difference, repeats=repeats, alpha=alpha, draws=draws)
         return _quantile(found)
 
-    found = _solve(chance, *distance, sum(distance) * deviation / math.sqrt(queries), 1.0)
+    error = deviation / math.sqrt(queries)
+    start = max(sum(distance) * error, unseen_reach(queries) + distance[1] * error)
+    found = _solve(chance, *distance, start, 1.0)
     return found if found < 1 or chance(1.0, GUESSES[0]) >= distance[1] else None
 
 
@@ -126,7 +135,7 @@ def queries_for(
 ) -> int | None:
     """Return the number of queries that find a difference with this power; None where ten million are too few."""
     distance = NORMAL.inv_cdf(1 - alpha / 2), NORMAL.inv_cdf(power)
-    start = sum(distance) * _deviation(pilot, repeats, difference) / difference
+    start = _root(difference, _deviation(pilot, repeats, difference), *distance)
     fewest = math.ceil(math.log2(2 / alpha))
 
     def chance(root: float, draws: int) -> float:
@@ -139,13 +148,18 @@ def queries_for(
 def queries_for_equivalence(pilot: Pilot, margin: float, *, repeats: int = 1, power: float = 0.8) -> int | None:
     """Return the number of queries that show equivalence with this power where the sides are equally good."""
     distance = NORMAL.inv_cdf(0.975), NORMAL.inv_cdf((1 + power) / 2)
-    start = sum(distance) * _deviation(pilot, repeats, 0.0) / margin
+    start = _root(margin, _deviation(pilot, repeats, 0.0), *distance)
 
     def chance(root: float, draws: int) -> float:
         found = equivalence_power(pilot, max(2, round(root * root)), margin, repeats=repeats, draws=draws)
         return _quantile((1 + found) / 2)
 
     return _queries(_solve(chance, *distance, start, math.sqrt(MOST_QUERIES)), 2)
+
+
+def _root(distance: float, deviation: float, z: float, beta: float) -> float:
+    """Return the root of about the number of queries whose interval reaches no farther than this, with a chance."""
+    return max((z + beta) * deviation / distance, math.sqrt(queries_for_unseen(distance, deviation, beta=beta)))
 
 
 def _queries(root: float, fewest: int) -> int | None:

@@ -21,7 +21,7 @@ ORDER = ("better", "worse", "equivalent", "identical", "too few")
 VERDICTS = {
     "better": "shown to solve more",
     "worse": "shown to solve fewer",
-    "equivalent": "within {margin:g} points, if no other task differs by more than the largest difference seen",
+    "equivalent": "within {margin:g} points",
     "identical": "the same on every task asked, which leaves {interval} possible",
     "too few": "open",
 }

@@ -109,11 +109,11 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
 def _comparison_legend(margin: float) -> str:
     return (
         "difference: the mean over tasks, with its 95 % interval. changed: tasks on which the two differ. p is "
-        f"adjusted over all comparisons that are made at once. equivalent: within {margin:g}. identical: the "
-        "same on every task asked. Tasks that were not asked may differ; as no difference was seen, the interval "
-        "takes each of them to be as large as it can be. Where differences were seen, it takes others to be as "
-        "large as the largest of them: a small one, as in one of two repeats, makes it narrower. too few: too few "
-        "tasks to tell; the number in brackets says about how many would be enough."
+        "adjusted over all comparisons that are made at once. Tasks that were not asked may differ by all that a score "
+        "allows, from 0 to 1, and the interval has room for them: with few tasks it is wide even where none "
+        f"changed. equivalent: the interval lies within {margin:g}. identical: the same on every task asked. too few: "
+        "too few tasks to tell; about as many as the number in brackets would show either a difference or that it is "
+        f"less than {margin:g}, if differences go on as they are."
     )
 
 

@@ -257,7 +257,7 @@ class Differences:
         scores = list(dict.fromkeys(finding.score for finding in self.findings))
         alike: dict[object, tuple[list[str], ScoreFinding]] = {}
         for one in sorted(self.findings, key=lambda finding: scores.index(finding.score)):
-            shown = (one.baseline, one.candidate, one.difference, one.interval, one.p_adjusted, one.verdict, one.needed)
+            shown = (one.baseline, one.candidate, one.difference, one.interval, one.p_adjusted, one.verdict, one.enough)
             alike.setdefault((shown, len(one.changed_queries), one.n), ([], one))[0].append(one.score)
         return list(alike.values())
 

@@ -195,7 +195,7 @@ def a_comparison_has_one_p_value(walk: Walk) -> None:
         assert others.keys() == expected.keys()
         for key, found in others.items():
             told = expected[key]
-            assert (found.p_adjusted, found.verdict, found.needed) == (told.p_adjusted, told.verdict, told.needed), key
+            assert (found.p_adjusted, found.verdict, found.enough) == (told.p_adjusted, told.verdict, told.enough), key
             assert (found.difference, found.interval) == (told.difference, told.interval), key
 
 

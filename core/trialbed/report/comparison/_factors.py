@@ -19,7 +19,7 @@ from trialbed.report.comparison._paired_scores import CommonQueries
 from trialbed.report.comparison._sides import Side, shared_trials
 from trialbed.report.comparison._trial_table import TrialTable
 from trialbed.scoring import JUDGED, judge_label
-from trialbed.statistics import UNSEEN, Interval, holm, paired_interval, paired_test, paired_verdict
+from trialbed.statistics import Interval, holm, paired_interval, paired_test, paired_verdict
 from trialbed.texts import decimal_text
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 FRAMEWORK = "framework"
 JUDGE = "judge"
+
+LARGEST_EXCESS = 2.0
+"""The largest difference between two differences of a score in [0, 1]."""
 
 
 @dataclass(frozen=True)
@@ -249,10 +252,10 @@ def _contrasts(judged: Sequence[tuple[_Pair, ScoreFinding]]) -> Iterator[FactorC
     adjusted = holm({less: paired_test(column).p for less, column in columns.items()})
     finding = largest[more][1]
     for less, column in columns.items():
-        wider = paired_interval(column, unseen=UNSEEN)
-        verdict = paired_verdict(wider, adjusted[less], finding.margin, alpha=ALPHA, changed=any(column))
+        interval = paired_interval(column, largest=LARGEST_EXCESS if finding.bounded else None)
+        verdict = paired_verdict(interval, adjusted[less], finding.margin, alpha=ALPHA, changed=any(column))
         is_shown = finding.is_difference and verdict == "better"
-        yield FactorContrast(more, less, fmean(column), paired_interval(column), is_shown)
+        yield FactorContrast(more, less, fmean(column), interval, is_shown)
 
 
 def _turn(pair: _Pair, finding: ScoreFinding) -> dict[object, float]:
@@ -269,7 +272,7 @@ def _sentence(contrast: FactorContrast, score: str) -> str:
     by = f"its largest difference exceeds that of the {contrast.less} by {more}"
     if contrast.is_shown:
         return f"The {contrast.more} matters more for {shown_name(score)} than the {contrast.less}: {by}."
-    unsure = "the larger difference is not shown itself, or queries that were not asked may differ by more"
+    unsure = "the larger difference is not shown itself, or p is not below 0.05"
     why = "" if low <= 0 else f"; that leaves out 0, but {unsure}"
     return (
         f"Whether the {contrast.more} matters more for {shown_name(score)} than the {contrast.less} is not shown: "

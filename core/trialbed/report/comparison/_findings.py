@@ -12,8 +12,8 @@ from trialbed.report.comparison._paired_scores import CommonQueries
 from trialbed.report.comparison._sides import Side, shared_trials
 from trialbed.report.comparison._trial_table import QueryId
 from trialbed.statistics import (
-    UNSEEN,
     DifferenceSpread,
+    EnoughQueries,
     Interval,
     PairedVerdict,
     count_values,
@@ -43,16 +43,17 @@ class ScoreFinding:
         baseline_mean, candidate_mean: over the queries that both have.
         n: how many these are.
         difference: candidate less baseline, the mean over queries; repeats of a query are one.
-        interval: its 95 % interval.
+        interval: its 95 % interval. It allows for queries that were not seen and differ by all that the score allows.
         p: of the test that the true difference is 0: McNemar's where every query is won, lost or tied as a whole, else
             the sign-flip permutation test.
         p_adjusted: the same by Holm's method over all findings that are made together.
         better, worse: the queries that changed.
-        wider: the interval that verdicts go by. It allows for queries that were not seen and differ by more.
         verdict: ``too few`` stands for too few queries to decide.
-        needed: about how many queries would do, where there are too few.
-        deviation: of the differences, as ``DifferenceSpread`` has it.
+        enough: about how many queries would do, where there are too few, and what they would show.
+        spread: of the differences.
         comparisons: how many were tested together, for which the p-value is adjusted.
+        bounded: whether the score lies in [0, 1]. Of one that does not, queries that were not seen are taken to differ
+            by no more than those that were.
     """
 
     baseline: str
@@ -68,16 +69,21 @@ class ScoreFinding:
     margin: float
     better: tuple[QueryId, ...]
     worse: tuple[QueryId, ...]
-    wider: Interval
-    deviation: float
+    spread: DifferenceSpread
     verdict: PairedVerdict = "too few"
-    needed: int | None = None
+    enough: EnoughQueries | None = None
     comparisons: int = 1
+    bounded: bool = True
 
     @property
     def changed_queries(self) -> tuple[QueryId, ...]:
         """The queries on which the sides differ."""
         return (*self.worse, *self.better)
+
+    @property
+    def queries_needed(self) -> int | None:
+        """About how many queries would do, where there are too few."""
+        return self.enough.queries if self.enough else None
 
     @property
     def is_difference(self) -> bool:
@@ -115,7 +121,7 @@ class ScoreFinding:
             "p_adjusted": self.p_adjusted,
             "margin": self.margin,
             "verdict": self.verdict,
-            "queries_needed": self.needed,
+            "queries_needed": self.queries_needed,
             "better": list(self.better),
             "worse": list(self.worse),
         }
@@ -187,6 +193,7 @@ def _pair(common: CommonQueries, score: str, margin: float) -> ScoreFinding | No
         return None
     differences = found.differences
     counts = count_values(differences)
+    largest = 1.0 if all(score in side.bounded | side.quality for side in (common.baseline, common.candidate)) else None
     return ScoreFinding(
         baseline=common.baseline.name,
         candidate=common.candidate.name,
@@ -195,25 +202,23 @@ def _pair(common: CommonQueries, score: str, margin: float) -> ScoreFinding | No
         baseline_mean=fmean(found.ours),
         candidate_mean=fmean(found.theirs),
         difference=fmean(differences),
-        interval=paired_interval(counts),
+        interval=paired_interval(counts, largest=largest),
         p=paired_test(differences).p,
         p_adjusted=1.0,
         margin=margin,
         better=tuple(found.queries(differences > 0)),
         worse=tuple(found.queries(differences < 0)),
-        wider=paired_interval(counts, unseen=UNSEEN),
-        deviation=DifferenceSpread.of(counts).deviation,
+        spread=DifferenceSpread.of(counts, room=largest),
+        bounded=largest is not None,
     )
 
 
 def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:
     """Return the finding with its verdict, as one of a number of comparisons that are made together."""
     verdict = paired_verdict(
-        finding.wider, p_adjusted, finding.margin, alpha=ALPHA, changed=bool(finding.changed_queries)
+        finding.interval, p_adjusted, finding.margin, alpha=ALPHA, changed=bool(finding.changed_queries)
     )
-    needed = None
+    enough = None
     if verdict == "too few":
-        changed = len(finding.changed_queries) / finding.n
-        spread = DifferenceSpread(finding.n, finding.difference, changed, finding.deviation)
-        needed = queries_needed(spread, finding.margin, comparisons=comparisons)
-    return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict, needed=needed)
+        enough = queries_needed(finding.spread, finding.margin, comparisons=comparisons)
+    return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict, enough=enough)

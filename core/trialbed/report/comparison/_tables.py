@@ -94,7 +94,7 @@ def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
     if finding.verdict == "identical":
         return "", "identical"
     p = finding.p_adjusted
-    needed = f" ({finding.needed:,})" if finding.needed else ""
+    needed = f" ({finding.queries_needed:,})" if finding.queries_needed else ""
     return "<0.001" if p < 0.001 else f"{p:.3f}", f"{finding.verdict}{needed}"
 
 
@@ -128,13 +128,17 @@ def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     if "equivalent" in verdicts:
         yield f"equivalent: shown to differ by less than {findings[0].margin:g}, the margin."
     if "identical" in verdicts:
-        yield (
-            "identical: the same on every query asked. Queries that were not asked may differ: as no difference was "
-            "seen, the interval takes each of them to be as large as it can be. "
-            "Where differences were seen, it takes others to be as large as the largest of them."
-        )
+        yield "identical: the same on every query asked; how far others may differ, the interval says."
     if "too few" in verdicts:
-        yield "too few: too few queries to tell; the number in brackets says about how many would be enough."
+        yield (
+            "too few: too few queries to tell; about as many as the number in brackets would show either a difference "
+            "or that it is less than the margin, if differences go on as they are."
+        )
+    if boundless := dict.fromkeys(shown_name(finding.score) for finding in findings if not finding.bounded):
+        yield (
+            f"{' and '.join(boundless)}: no bounds are declared, so the interval takes queries that were not asked to "
+            "differ by no more than those that were."
+        )
 
 
 def changes_text(finding: ScoreFinding) -> str:

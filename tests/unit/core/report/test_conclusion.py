@@ -37,8 +37,8 @@ def test_it_says_what_by_how_much_how_sure_and_what_losses_are_due_to() -> None:
     few = finding([1.0] * 6 + [0.0] * 4, [1.0] * 8 + [0.0] * 2)
     assert few.verdict == "too few"
     assert conclusion(0.6, finding=few, lost=lost(wrong_arguments=6, not_called=5, not_used=3, used=9)) == (
-        f"mine solves 60 % of 10 queries, 20 points less than reference; not yet shown, about {few.needed} queries "
-        "would be enough; 6 of its 14 lost calls had wrong arguments."
+        f"mine solves 60 % of 10 queries, 20 points less than reference; not yet shown, about {few.queries_needed} "
+        "queries would be enough to show it; 6 of its 14 lost calls had wrong arguments."
     )
 
 
@@ -50,6 +50,7 @@ def test_it_says_what_by_how_much_how_sure_and_what_losses_are_due_to() -> None:
         (finding([1.0] * 9, [1.0] * 9), ", the same as reference on every query."),
         (finding([1.0] * 399 + [0.0], [1.0] * 400), ", shown to be within 5 points of reference."),
         (finding([1.0, 0.0], [0.0, 1.0]), "; nothing is shown yet, about"),
+        (finding([1.0, 0.0], [0.0, 1.0]), " queries would be enough to show less than 5 points."),
     ],
 )
 def test_a_verdict_is_said_as_it_is(found: ScoreFinding, words: str) -> None:

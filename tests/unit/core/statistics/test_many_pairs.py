@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.statistics import UNSEEN, paired_interval, paired_intervals, paired_p_values, paired_test
+from trialbed.statistics import paired_interval, paired_intervals, paired_p_values, paired_test
 
 VALUES = (-1.0, -0.6, -0.05, 0.0, 1 / 3, 1.0)
 DRAWS = 99
@@ -21,13 +21,13 @@ comparisons = st.lists(
 whole = [5, 0, 0, 2, 0, 30]
 
 
-@given(comparisons, st.sampled_from([0.0, UNSEEN]))
-def test_intervals_are_those_of_each(drawn: Comparisons, unseen: float) -> None:
+@given(comparisons, st.sampled_from([1.0, 2.0, None]))
+def test_intervals_are_those_of_each(drawn: Comparisons, largest: float | None) -> None:
     counts = np.array([*drawn, whole])
-    found = zip(*paired_intervals(np.tile(VALUES, (len(counts), 1)), counts, unseen=unseen), strict=True)
+    found = zip(*paired_intervals(np.tile(VALUES, (len(counts), 1)), counts, largest=largest), strict=True)
     for row, ends in zip(counts.tolist(), found, strict=True):
         interval = paired_interval(
-            {value: times for value, times in zip(VALUES, row, strict=True) if times}, unseen=unseen
+            {value: times for value, times in zip(VALUES, row, strict=True) if times}, largest=largest
         )
         assert ends == pytest.approx((interval.low, interval.high), abs=1e-9)
 

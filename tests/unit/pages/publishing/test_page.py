@@ -178,8 +178,8 @@ def test_tasks_of_which_none_distinguishes_set_ups_are_named_so() -> None:
 def test_equal_set_ups_are_said_to_be_so_as_far_as_that_is_shown() -> None:
     found = (finding("crewai:native", "equivalent"), finding("agno:native", "identical"))
     assert lead_of(run().model_copy(update={"findings": found}))[2] == (
-        "Against reference, within 10 points, if no other task differs by more than the largest difference seen: "
-        "crewai:native; the same on every task asked, which leaves [-0.80, -0.10] possible: agno:native."
+        "Against reference, within 10 points: crewai:native; the same on every task asked, which leaves [-0.80, -0.10] "
+        "possible: agno:native."
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.report.comparison import ScoreFinding
-from trialbed.statistics import Interval
+from trialbed.statistics import DifferenceSpread, Interval
 from trialbed_pages.runs.run import Differences
 
 ANY: Any = None
@@ -25,8 +25,7 @@ FINDING = ScoreFinding(
     margin=0.05,
     better=(),
     worse=(1, 2, 3, 4, 5, 6),
-    wider=Interval(-1.0, 0.1, 0.95),
-    deviation=0.0,
+    spread=DifferenceSpread(2, -0.5, 0.5, 0.5),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 
-from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
+from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings, verdict_notes
 from trialbed.statistics import DifferenceSpread, mcnemar, paired_interval, queries_needed
 
 SCORE = "sopr_score"
@@ -40,19 +41,19 @@ def test_what_changed_is_named_and_tested_pair_by_pair() -> None:
     assert found.better == ()
     assert found.p == found.p_adjusted == mcnemar(0, 8)
     assert found.verdict == "worse"
-    assert found.needed is None
+    assert found.queries_needed is None
 
 
 def test_the_same_values_are_identical_however_few_they_are() -> None:
     found = finding({1: 1.0, 2: 0.0}, {1: 1.0, 2: 0.0})
-    assert (found.verdict, found.needed, found.p) == ("identical", None, 1.0)
+    assert (found.verdict, found.queries_needed, found.p) == ("identical", None, 1.0)
 
 
 def test_too_few_queries_say_how_many_would_do() -> None:
     found = finding(dict.fromkeys(range(20), 1.0), dict.fromkeys(range(20), 1.0) | {3: 0.0, 4: 0.0})
     assert found.verdict == "too few"
-    assert found.needed is not None
-    assert 20 < found.needed < 200
+    assert found.queries_needed is not None
+    assert 20 < found.queries_needed < 200
 
 
 def test_many_queries_with_few_changes_are_equivalent() -> None:
@@ -86,7 +87,7 @@ def test_what_is_identical_does_not_count_as_a_test() -> None:
 
 def test_what_all_goes_one_way_needs_as_many_as_an_exact_test_does() -> None:
     found = finding(dict.fromkeys(range(4), 1.0), dict.fromkeys(range(4), 0.0))
-    assert (found.verdict, found.needed) == ("too few", 6)
+    assert (found.verdict, found.queries_needed) == ("too few", 6)
 
 
 def test_a_score_that_no_query_has_on_both_sides_gives_no_finding() -> None:
@@ -105,8 +106,8 @@ def test_the_interval_holds_the_mean_and_lies_where_differences_can(differences:
 
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=2, max_size=60))
 def test_more_queries_are_needed_than_there_are(differences: list[float]) -> None:
-    needed = queries_needed(DifferenceSpread.of(differences), MARGIN)
-    assert needed is None or needed > len(differences)
+    enough = queries_needed(DifferenceSpread.of(differences), MARGIN)
+    assert enough is None or enough.queries > len(differences)
 
 
 SAMPLES = 150
@@ -138,11 +139,19 @@ def test_a_difference_at_the_margin_is_called_equivalent_once_in_twenty_at_most(
 
 
 def test_a_verdict_allows_for_losses_that_were_not_seen() -> None:
-    """The interval of twenty small differences lies within the margin; one more query may lose all."""
+    """Twenty small differences lie within the margin; one more query may lose all, and the interval says so."""
     found = finding(dict.fromkeys(range(20), 0.5), {query: 0.5 + (0.05 if query % 2 else -0.05) for query in range(20)})
-    assert found.interval.low > -MARGIN
-    assert found.interval.high < MARGIN
+    assert found.interval.low < -MARGIN
     assert found.verdict == "too few"
+
+
+def test_of_a_score_without_bounds_unseen_queries_differ_as_those_seen() -> None:
+    sides = [side("a", dict.fromkeys(range(20), 30.0)), side("b", dict.fromkeys(range(20), 30.0) | {3: 10.0})]
+    unbounded = [replace(one, bounded=frozenset(), quality=frozenset()) for one in sides]
+    (found,) = paired_findings([(unbounded[0], unbounded[1])], MARGIN, [SCORE])
+    assert -6 < found.interval.low < -1 < 2 < found.interval.high < 4
+    assert any("no bounds are declared" in note for note in verdict_notes([found]))
+    assert not any("no bounds are declared" in note for note in verdict_notes([replace(found, bounded=True)]))
 
 
 def test_what_a_few_queries_lose_and_many_gain_a_little_of_is_not_called_worse_too_often() -> None:
