@@ -12,7 +12,8 @@ from trialbed.contracts import Comparer, Comparison
 from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list
 
 if TYPE_CHECKING:
-    from trialbed.report.comparison import RunComparison
+    from trialbed.report import Conclusion
+    from trialbed.report.comparison import RunComparison, Side
     from trialbed.views import Table
 
 PREFERENCE_SETTINGS = (*JUDGE_SETTINGS, "data_dir")
@@ -115,29 +116,55 @@ def _title(comparisons: Sequence[RunComparison]) -> str:
 
 
 def _conclusions(comparisons: Sequence[RunComparison]) -> Table:
-    """Return the result of each comparison in a sentence."""
-    from trialbed.report import Conclusion, ScoreMean
-    from trialbed.report.comparison import CommonQueries
+    """Return the result of each comparison in a sentence; those on sides that only failed come first."""
     from trialbed.views import Table
 
-    sentences = []
-    for one in comparisons:
-        score = next(iter(one.findings), "sopr_score")
-        finding = one.findings.get(score)
-        if finding is not None:
-            mean = ScoreMean(finding.candidate_mean, None, finding.n)
-            baseline, candidate = CommonQueries(one.baseline, one.candidate).unsure if score == "sopr_score" else (0, 0)
-            found = Conclusion(
-                one.candidate.name,
-                score,
-                mean,
-                _common(finding.n),
-                unsure=candidate,
-                baseline_unsure=baseline,
-                finding=finding,
-            )
-            sentences.append(str(found))
-    return Table("", notes=sentences)
+    baselines = map(_of_baseline, {one.baseline.name: one.baseline for one in comparisons}.values())
+    found = [*(one for one in baselines if one.has_only_failed), *filter(None, map(_conclusion, comparisons))]
+    said = [*map(str, sorted(found, key=lambda one: not one.has_only_failed)), *map(_causes, comparisons)]
+    return Table("", notes=list(dict.fromkeys(filter(None, said))))
+
+
+def _conclusion(found: RunComparison) -> Conclusion | None:
+    from trialbed.report import Conclusion, ScoreMean
+    from trialbed.report.comparison import CommonQueries
+
+    score = next(iter(found.findings), "sopr_score")
+    finding = found.findings.get(score)
+    if finding is None:
+        return None
+    baseline, candidate = CommonQueries(found.baseline, found.candidate).unsure if score == "sopr_score" else (0, 0)
+    return Conclusion(
+        found.candidate.name,
+        score,
+        ScoreMean(finding.candidate_mean, None, finding.n),
+        _common(finding.n),
+        unsure=candidate,
+        baseline_unsure=baseline,
+        finding=finding,
+        measured=int(found.candidate.table.measured.sum()),
+        failures=found.candidate.measured_failures,
+    )
+
+
+def _of_baseline(side: Side) -> Conclusion:
+    from trialbed.report import Conclusion
+
+    measured = int(side.table.measured.sum())
+    return Conclusion(side.name, "", None, "", measured=measured, failures=side.measured_failures)
+
+
+def _causes(found: RunComparison) -> str:
+    """Return a sentence on the settings that differ, where they are so many that no difference has a single cause."""
+    from trialbed.report.comparison import DIGESTS, setting_label
+
+    differing = [setting_label(key) for key in found.settings if key not in DIGESTS]
+    if found.baseline.about.framework != found.candidate.about.framework:
+        differing.insert(0, "framework")
+    if len(differing) < 2:
+        return ""
+    listed = f"{', '.join(differing[:-1])} and {differing[-1]}"
+    return f"No difference has a single cause, as these differ: {listed}."
 
 
 def _common(queries: int) -> str:

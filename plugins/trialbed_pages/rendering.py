@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode
 
-from trialbed.records import Rating, Score, shown_name
+from trialbed.records import Rating, Score, failure_words, failures_line, labels_in_words, shown_name
 from trialbed.report import run_title
-from trialbed.report.inspection import api_name, as_text, end_text, expectation_lines, fault_words, reason_text
+from trialbed.report.inspection import (
+    api_name,
+    as_text,
+    end_text,
+    expectation_lines,
+    fault_words,
+    problem_words,
+    reason_text,
+)
 from trialbed.scoring import score_heading, score_words
 from trialbed.texts import number_of
 from trialbed.views import compact, number, printable, screen_drawing, style_sheet
@@ -23,25 +30,6 @@ from trialbed_pages.runs.plots import mean_text
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-
-FAILURES = {
-    "adapter": "adapter not loaded",
-    "agent": "error in the agent",
-    "answer": "malformed answer",
-    "budget": "budget used up",
-    "crash": "worker died",
-    "endpoint": "no answer of the endpoint",
-    "judge": "no verdict",
-    "limit": "too many requests",
-    "lost": "node lost",
-    "memory": "too much memory",
-    "model": "no usable answer of the model",
-    "protocol": "worker broke its protocol",
-    "replay": "no recorded answer",
-    "server": "Trialbed's server failed",
-    "tool": "error in a tool",
-}
-"""Kind of a failure -> the same in words, where that is another."""
 
 FINISHES = {"give_answer": "finished with an answer", "give_up_and_restart": "gave up"}
 """End of an agent -> the same in words."""
@@ -74,11 +62,16 @@ def multiline(text: object) -> str:
     return "\n".join(printable(line) for line in redact(str(text)).expandtabs(4).split("\n"))
 
 
+def shown_text(text: object) -> str:
+    """Return a text of one line without characters that control a terminal, and with labels in words."""
+    return labels_in_words(printable(str(text)))
+
+
 def breakable(text: object) -> Markup:
     """Return a framework's name that a narrow column may break before its profile, its release and its level."""
     from markupsafe import Markup, escape
 
-    parts = re.split(r"(?<=[:/])|(?===)|(?=@)", printable(str(text)))
+    parts = re.split(r"(?<=[:/])|(?===)|(?=@)", shown_text(text))
     return Markup("<wbr>").join(escape(part) for part in parts)
 
 
@@ -91,18 +84,6 @@ def command_words(text: object) -> Markup:
         Markup('<span class="option">{}</span>').format(word) if word.startswith("-") else escape(word)
         for word in words
     )
-
-
-def failure_words(kind: str) -> str:
-    """Return the kind of a failure in words."""
-    return FAILURES.get(kind, kind)
-
-
-def failures_line(failures: Sequence[tuple[str, int]]) -> str:
-    """Return the kinds of a framework's failures in words, with how often there was each if there are several."""
-    if len(failures) == 1:
-        return failure_words(failures[0][0])
-    return ", ".join(f"{failure_words(kind)} ({count:,})" for kind, count in failures)
 
 
 def score_grade(score: Score) -> str:
@@ -133,7 +114,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "compact": compact,
         "number": number,
-        "printable": printable,
+        "printable": shown_text,
         "multiline": multiline,
         "breakable": breakable,
         "command_words": command_words,
@@ -147,6 +128,7 @@ def _environment() -> Environment:
         "end_text": end_text,
         "fault_words": fault_words,
         "expectation_lines": expectation_lines,
+        "problem_words": problem_words,
         "reason_text": reason_text,
         "score_heading": score_heading,
         "run_title": run_title,

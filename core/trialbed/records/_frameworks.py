@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 
 from trialbed.records._base import Record
@@ -15,6 +16,9 @@ PROFILE = ":"
 
 SETTINGS = "@"
 """Parts a framework from the settings that it has of its own in a run: ``langgraph:native@gpt-4o-mini``."""
+
+NUMBER_OF_TOOLS, TEMPERATURE = re.compile(r"[@,]max_tools=(\d+)"), re.compile(r"[@,]temperature=(\d+(?:\.\d+)?)")
+"""Settings in a label whose names are those of options."""
 
 NATIVE = "native"
 """The profile that a framework's name alone stands for: the program that its own documentation teaches."""
@@ -49,6 +53,12 @@ def varied_framework(label: str) -> str:
 def label_settings(label: str) -> str:
     """The settings that a framework has of its own, as its label has them; empty for those of the run."""
     return label.partition(SETTINGS)[2]
+
+
+def labels_in_words(text: str) -> str:
+    """A text with the settings of labels in words: ``reference with 20 tools`` for ``reference@max_tools=20``."""
+    in_words = NUMBER_OF_TOOLS.sub(r" with \1 tools", TEMPERATURE.sub(r" at temperature \1", text))
+    return in_words.replace(" with 1 tools", " with 1 tool")
 
 
 def framework_release(label: str) -> str | None:

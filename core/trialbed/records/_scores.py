@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +33,24 @@ FailureKind = Literal[
 NOT_MEASURED: frozenset[FailureKind] = frozenset({"budget", "endpoint", "lost", "replay", "server", "tool"})
 """Failures that say nothing about the framework. Such a trial has no score and is run again; any other one scores 0."""
 
+FAILURE_WORDS = {
+    "adapter": "adapter not loaded",
+    "agent": "error in the agent",
+    "answer": "malformed answer",
+    "budget": "budget used up",
+    "crash": "worker died",
+    "endpoint": "no answer of the endpoint",
+    "judge": "no verdict",
+    "limit": "too many requests",
+    "lost": "node lost",
+    "memory": "too much memory",
+    "model": "no usable answer of the model",
+    "protocol": "worker broke its protocol",
+    "replay": "no recorded answer",
+    "server": "Trialbed's server failed",
+    "tool": "error in a tool",
+}
+"""Kind of a failure -> the same in words, where that is another."""
 
 SHOWN_NAMES = {"sopr_score": "solved"}
 """Scores that people know by another name than the key of documents."""
@@ -48,6 +67,19 @@ def score_key(shown: str) -> str:
     name, at, judge = shown.partition("@")
     keys = {told: key for key, told in SHOWN_NAMES.items()}
     return f"{keys.get(name, name)}{at}{judge}"
+
+
+def failure_words(kind: str) -> str:
+    """Return the kind of a failure in words."""
+    return FAILURE_WORDS.get(kind, kind)
+
+
+def failures_line(failures: Iterable[tuple[str, int]]) -> str:
+    """Return kinds of failures in words, with how often there was each if there are several."""
+    found = list(failures)
+    if len(found) == 1:
+        return failure_words(found[0][0])
+    return ", ".join(f"{failure_words(kind)} ({count:,})" for kind, count in found)
 
 
 class Failure(Record):

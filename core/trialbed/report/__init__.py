@@ -2,7 +2,7 @@
 
 from trialbed.integrity import Integrity, IntegrityTally, framework_integrity
 from trialbed.report._build import build_report, read_report
-from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, join_alike, percent, points
+from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, join_alike
 from trialbed.report._document import (
     legacy_document,
     legacy_documents,
@@ -43,6 +43,7 @@ from trialbed.report._records import (
 from trialbed.report._report import Report
 from trialbed.report._schema import document_schema
 from trialbed.report._scores import ScoreValues
+from trialbed.report._shares import percent, points
 from trialbed.report._thresholds import LESS_IS_BETTER, REPEATS, ThresholdCheck, check_thresholds
 from trialbed.report._title import run_title
 from trialbed.report._trials import Claimed, ReportedTrial, WireCounts

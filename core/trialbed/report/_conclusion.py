@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from trialbed.records import shown_name
+from trialbed.records import NOT_MEASURED, failures_line, shown_name
 from trialbed.report._records import ScoreMean, Summary
 from trialbed.report._report import Report
+from trialbed.report._shares import percent, points
 from trialbed.report.attribution import LOST_BY, USED, Attribution
 from trialbed.report.comparison import ScoreFinding, leading_scores
 from trialbed.scoring import JUDGED
@@ -24,11 +25,7 @@ LOSSES = {
 }
 """The stage at which expected calls were lost, in words."""
 
-LEAST, WHOLE = 0.05, 9.5
-"""Points below which a difference has no figure, and from which on it has no digit after the point."""
-
-
-SEVERAL = {" solves ": " each solve ", " reaches ": " each reach "}
+SEVERAL = {" solves ": " each solve ", " reaches ": " each reach ", " failed in ": " each failed in "}
 """The beginning of what is said of one framework, and the same of several."""
 
 
@@ -46,6 +43,7 @@ class Conclusion:
         lost: what became of the expected calls, where that is known.
         missing: trials that were not measured.
         measured: those that were.
+        failures: kind -> those of them that failed.
         waits_for: the other frameworks whose missing trials are why there is no mean, as all of its own were measured.
         void: why there is no result that can be compared; empty where there is.
     """
@@ -60,6 +58,7 @@ class Conclusion:
     lost: Attribution | None = None
     missing: int = 0
     measured: int = 0
+    failures: Mapping[str, int] = field(default_factory=dict)
     waits_for: tuple[str, ...] = ()
     void: str = ""
 
@@ -72,7 +71,20 @@ class Conclusion:
         parts = [f"{self._achievement(self.mean)}{self._difference()}", self._loss(), self._incomplete()]
         return "; ".join(part for part in parts if part) + "."
 
+    @property
+    def has_only_failed(self) -> bool:
+        """Whether trials were measured, and each of them failed."""
+        return 0 < self.measured == sum(self.failures.values())
+
+    @property
+    def _failed(self) -> str:
+        """The beginning of a sentence on one whose trials all failed, which no figure may hide."""
+        trials = "its one trial" if self.measured == 1 else f"all {self.measured:,} trials"
+        return f"{self.framework} failed in {trials}: {failures_line(self.failures.items())}"
+
     def _absence(self) -> str:
+        if self.has_only_failed:
+            return f"{'; '.join(filter(None, (self._failed, self._incomplete())))}."
         if self.missing:
             return f"{self.framework} has no result yet: {_trials(self.missing)} not measured."
         if self.waits_for:
@@ -89,12 +101,14 @@ class Conclusion:
         if mean.interval and self.finding is None:
             share += f" [{percent(mean.interval[0])}, {percent(mean.interval[1])}]"
         if self.score != JUDGED:
-            return f"{self.framework} reaches {share} in {shown_name(self.score)} over {self.over}"
-        return f"{self.framework} solves {share} of {self.over}{_as_half(self.unsure)}"
+            found = f"reaches {share} in {shown_name(self.score)} over {self.over}"
+        else:
+            found = f"solves {share} of {self.over}{_as_half(self.unsure)}"
+        return f"{self._failed}; it {found}" if self.has_only_failed else f"{self.framework} {found}"
 
     def _difference(self) -> str:
         found = self.finding
-        if found is None:
+        if found is None or (self.has_only_failed and not found.changed_queries):
             return ""
         baseline = f"{found.baseline}{_as_half(self.baseline_unsure)}"
         if found.verdict == "identical":
@@ -110,7 +124,7 @@ class Conclusion:
         return f", {apart}; not yet shown{enough}"
 
     def _loss(self) -> str:
-        counts: Mapping[str, int] = self.lost.counts if self.lost else {}
+        counts: Mapping[str, int] = self.lost.counts if self.lost and not self.has_only_failed else {}
         stages = {stage: count for stage, count in counts.items() if stage != USED and count}
         if not stages:
             return ""
@@ -129,12 +143,12 @@ class Conclusion:
 
 
 def conclusions(report: Report) -> tuple[Conclusion, ...]:
-    """Return a conclusion for each framework of a run: those that are compared first, their baseline last.
+    """Return a conclusion for each framework of a run: those that only failed first, then those that are compared.
 
     In an incomplete run of several frameworks, the figures are over the trials that were measured for each of them.
     """
     found = [_conclusion(report, summary) for summary in report.frameworks]
-    return tuple(sorted(found, key=lambda one: one.finding is None))
+    return tuple(sorted(found, key=lambda one: (not one.has_only_failed, one.finding is None)))
 
 
 def conclusion_text(report: Report) -> str:
@@ -159,30 +173,8 @@ def _join_names(names: Sequence[str], rest: str) -> list[str]:
     if len(names) == 1 or verb is None:
         return [f"{name}{rest}" for name in names]
     told = rest.replace(verb, SEVERAL[verb], 1).replace(" of its ", " of each one's ", 1)
+    told = told.replace("; it solves ", "; they solve ", 1).replace("; it reaches ", "; they reach ", 1)
     return [f"{_listed(names)}{told}"]
-
-
-def percent(share: float, digits: int = 0) -> str:
-    """Return a share as a percentage that is 0 or 100 only where the share is 0 or 1.
-
-    Args:
-        digits: after the point.
-    """
-    # Rounded as the share is where it stands as a number: 0.475 is 0.47 in a table, and 47 % here.
-    shown, step = f"{100 * float(f'{share:.{digits + 2}f}'):.{digits}f}", 10.0**-digits
-    if share > 0 and not float(shown):
-        return f"<{step:.{digits}f} %"
-    return f">{100 - step:.{digits}f} %" if share < 1 and float(shown) == 100 else f"{shown} %"
-
-
-def points(difference: float) -> str:
-    """Return a difference between shares without its sign; a small one has a digit, as shares are rounded."""
-    # Means over the same values in another order differ by an error of rounding.
-    found = round(abs(100 * difference), 9)
-    if 0 < found < LEAST:
-        return "less than 0.1 points"
-    shown = f"{found:.0f}" if found >= WHOLE else f"{found:.1f}".removesuffix(".0")
-    return "1 point" if shown == "1" else f"{shown} points"
 
 
 def _enough(finding: ScoreFinding) -> str:
@@ -225,6 +217,7 @@ def _conclusion(report: Report, summary: Summary) -> Conclusion:
         lost=summary.attribution if whole else None,
         missing=counts.not_measured if report.incomplete else 0,
         measured=counts.answered + counts.failed,
+        failures={kind: count for kind, count in counts.failures.items() if kind not in NOT_MEASURED},
         waits_for=() if whole else tuple(one.framework for one in report.frameworks if one.counts.not_measured),
         void=summary.integrity.void,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trialbed.errors import UsageError
 from trialbed.records import FaultPlan, read_fault_plan
-from trialbed.report._conclusion import percent
+from trialbed.report._shares import percent
 from trialbed.texts import one_line
 
 MOST = 200
@@ -18,21 +18,23 @@ def fault_note(plan: str | None) -> str:
 
     A plan of another version, which this one cannot read, is given as it is.
     """
-    if plan is None:
-        return ""
+    found = fault_words(plan) if plan is not None else ""
+    return f"Faults were put in on purpose: {found}" if found else ""
+
+
+def fault_words(plan: str) -> str:
+    """Return how often a plan puts which faults in; empty where it puts in none."""
     try:
         return "; ".join(_parts(read_fault_plan(plan)))
     except UsageError:
-        return f"Faults were put in on purpose, by a plan that this version cannot read: {one_line(plan, MOST)}"
+        return f"by a plan that this version cannot read: {one_line(plan, MOST)}"
 
 
 def _parts(plan: FaultPlan) -> Iterator[str]:
-    beginning = "Faults were put in on purpose: "
     if plan.tools is not None and plan.tools.rate and plan.tools.faults:
-        yield f"{beginning}{percent(plan.tools.rate)} of the calls of tools{_kinds(plan.tools.faults)}"
-        beginning = ""
+        yield f"{percent(plan.tools.rate)} of the calls of tools{_kinds(plan.tools.faults)}"
     if plan.model is not None and plan.model.rate and plan.model.faults:
-        yield f"{beginning}{percent(plan.model.rate)} of the requests to the model{_kinds(plan.model.faults)}"
+        yield f"{percent(plan.model.rate)} of the requests to the model{_kinds(plan.model.faults)}"
 
 
 def _kinds(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trialbed.records import framework_name
+from trialbed.records import framework_name, labels_in_words
 from trialbed.report._faults import fault_note
 from trialbed.texts import number_of
 
@@ -32,7 +32,10 @@ def run_title(run: Run) -> str:
     faults = ", with injected faults" if fault_note(config.faults) else ""
     models = [_without_folder(model) for model in config.models]
     shown = _in_words(models if len({*models}) == len(models) else config.models)
-    return f"{kind}{compared} with {shown} on {queries}{times} ({config.test_set}){faults}"
+    tools = sorted({config.max_tools, *(own.max_tools for own in config.variations.values() if own.max_tools)})
+    offered = f", with {_in_words(list(map(str, tools)))} tools" if len(tools) > 1 else ""
+    title = f"{kind}{compared} with {shown} on {queries}{times} ({config.test_set}){offered}{faults}"
+    return labels_in_words(title)
 
 
 def _subjects(run: Run) -> str:

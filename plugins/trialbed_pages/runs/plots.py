@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trialbed.errors import UsageError
+from trialbed.records import labels_in_words
 from trialbed.report import read_report
 from trialbed.report.attribution import STAGES, USED
 from trialbed.scoring import score_heading, score_words
@@ -50,7 +51,7 @@ def score_plot(figures: RunFigures, score: str) -> IntervalPlot:
     for name in figures.run.config.frameworks:
         mean = figures.mean(name, score)
         low, high = mean.interval[:2] if mean.interval else (None, None)
-        points.append(PlotPoint(name, mean.value, low, high, mean_text(mean)))
+        points.append(PlotPoint(labels_in_words(name), mean.value, low, high, mean_text(mean)))
     return IntervalPlot(f"{score_heading(score)}, mean with its 95 % interval", points, (0.0, 1.0))
 
 
@@ -73,7 +74,7 @@ def _plot_against(cost: str, figures: RunFigures, score: str, frameworks: Sequen
         mean, each = figures.mean(name, score), figures.median(name, cost)
         text = f"{score_words(score)} {mean_text(mean)} for {compact(each)} {unit}"
         ends = mean.interval[:2] if mean.interval else None
-        marks.append(Mark(name, each, mean.value, text, ends))
+        marks.append(Mark(labels_in_words(name), each, mean.value, text, ends))
     title = f"{score_heading(score)} against {what} per trial"
     return ScatterPlot(title, f"{what} per trial, median", score_words(score), marks, y_limits=(0.0, 1.0))
 
@@ -88,13 +89,13 @@ def time_plot(figures: RunFigures, frameworks: Sequence[str]) -> BarPlot:
 def _time_bar(figures: RunFigures, name: str) -> Bar:
     whole = figures.mean(name, "wall_time").value
     if whole is None:
-        return Bar(name, {}, UNKNOWN)
+        return Bar(labels_in_words(name), {}, UNKNOWN)
     found = {part: figures.mean(name, score).value for score, part in TIME_PARTS.items()}
     parts = {part: value for part, value in found.items() if value is not None}
     rest = whole - sum(parts.values())
     # Where every part is known, the rest is time in which the gateway repeated failed requests.
     parts |= {WAITING if len(parts) == len(found) else UNSPLIT: rest} if rest > NEGLIGIBLE * whole else {}
-    return Bar(name, parts, compact(whole))
+    return Bar(labels_in_words(name), parts, compact(whole))
 
 
 def time_gaps(figures: RunFigures, frameworks: Sequence[str]) -> dict[str, list[str]]:
@@ -108,7 +109,7 @@ def time_gaps(figures: RunFigures, frameworks: Sequence[str]) -> dict[str, list[
 
 def latency_plot(figures: RunFigures) -> DistributionPlot:
     """Plot the share of trials that took no longer than a time."""
-    curves = [Curve(name, figures.times(name)) for name in figures.run.config.frameworks]
+    curves = [Curve(labels_in_words(name), figures.times(name)) for name in figures.run.config.frameworks]
     title = f"Share of trials that took no longer than a time{_on_first_trials(figures)}"
     return DistributionPlot(title, "wall time of a trial without failure, in seconds", curves, "share of trials")
 
@@ -137,7 +138,11 @@ def waterfall_plot(figures: RunFigures) -> BarPlot:
         )
     stages = [USED, *(stage for stage in STAGES if any(own[stage] for own in shares.values()))]
     bars = [
-        Bar(name, {stage: own[stage] or 0.0 for stage in stages}, f"{100 * (own[USED] or 0.0):.1f} % used")
+        Bar(
+            labels_in_words(name),
+            {stage: own[stage] or 0.0 for stage in stages},
+            f"{100 * (own[USED] or 0.0):.1f} % used",
+        )
         for name, own in shares.items()
     ]
     return BarPlot("Share of expected calls that were used, or lost at a stage", bars, good=(USED,))
@@ -147,7 +152,13 @@ def rank_plot(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:
     """Plot the ranks that are left open to each framework, the best first."""
     ordered = sorted(ranks.items(), key=lambda item: item[1])
     points = [
-        PlotPoint(name, low if low == high else None, low, high, str(low) if low == high else f"{low} to {high}")
+        PlotPoint(
+            labels_in_words(name),
+            low if low == high else None,
+            low,
+            high,
+            str(low) if low == high else f"{low} to {high}",
+        )
         for name, (low, high) in ordered
     ]
     title = f"Ranks by {score_words(score)}; frameworks overlap where no difference is shown"

@@ -21,12 +21,14 @@ from trialbed.report.comparison._paired_scores import CommonQueries
 from trialbed.report.comparison._ranks import Ranks, open_ranks, rank_notes
 from trialbed.report.comparison._run import FrameworkComparison, RunPair, chosen_baseline, compare_frameworks, run_pairs
 from trialbed.report.comparison._sides import (
+    DIGESTS,
     ComparedRun,
     HelperTotals,
     Side,
     are_same_trials,
     incomplete_note,
     missing_trials,
+    setting_label,
     unique_names,
     void_notes,
 )
@@ -51,6 +53,7 @@ from trialbed.report.comparison._trial_table import (
 
 __all__ = [
     "ALPHA",
+    "DIGESTS",
     "HEADLINE",
     "CommonQueries",
     "ComparedRun",
@@ -102,6 +105,7 @@ __all__ = [
     "regressions",
     "run_pairs",
     "run_side",
+    "setting_label",
     "unique_names",
     "verdict_notes",
     "void_notes",

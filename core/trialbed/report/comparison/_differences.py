@@ -71,6 +71,11 @@ class ScoreDifference:
     worse: int
     whole: bool = True
 
+    @property
+    def is_alike(self) -> bool:
+        """Whether both sides have the same value on every query that both have one for."""
+        return self.n > 0 and not self.better and not self.worse
+
 
 @dataclass(frozen=True)
 class RunComparison:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -12,7 +11,14 @@ from trialbed.report.comparison._differences import ComparisonOptions, RunCompar
 from trialbed.report.comparison._findings import headline_scores
 from trialbed.report.comparison._ranks import open_ranks
 from trialbed.report.comparison._run import run_pairs
-from trialbed.report.comparison._sides import Side, are_same_trials, setting_label, unique_names, void_notes
+from trialbed.report.comparison._sides import (
+    Side,
+    are_same_trials,
+    setting_label,
+    setting_value,
+    unique_names,
+    void_notes,
+)
 from trialbed.report.comparison._stored import read_sides
 from trialbed.texts import number_of
 
@@ -76,7 +82,7 @@ def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
 def _changed(found: RunComparison) -> str:
     """Return the settings that are not those of the baseline, which may be the cause."""
     changed = (
-        f"{setting_label(key)} is {json.dumps(ours)} in place of {json.dumps(theirs)}"
+        f"{setting_label(key)} is {setting_value(key, ours)} in place of {setting_value(key, theirs)}"
         for key, (theirs, ours) in found.settings.items()
     )
     return "".join(f"; {one}" for one in changed)

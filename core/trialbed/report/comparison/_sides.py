@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -10,6 +12,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from trialbed.records import HelperUse, Json, ScoreDescription
+from trialbed.report._faults import fault_words
 from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
 from trialbed.scoring import TIMES
 from trialbed.settings import MARGIN, declared_settings
@@ -178,6 +181,12 @@ class Side:
         return self.table.failures
 
     @property
+    def measured_failures(self) -> dict[str, int]:
+        """Number of trials that were measured and failed, by kind."""
+        table = self.table
+        return dict(Counter(filter(None, compress(table.failed, table.measured.tolist()))))
+
+    @property
     def measured_pairs(self) -> set[tuple[QueryId, int]]:
         """The queries and repeats that were measured."""
         return set(compress(self.table.pairs, self.table.measured.tolist()))
@@ -242,6 +251,13 @@ DIGESTS = ("judge_prompt", "catalog_digest")
 """Settings whose values no reader knows."""
 
 
+def setting_value(key: str, value: Any) -> str:
+    """Return the value of a compared setting as notes have it: a plan of faults in words, any other as JSON."""
+    if value is None:
+        return "none"
+    return fault_words(value) if key == "faults" else json.dumps(value)
+
+
 def unique_names(sides: Sequence[Side]) -> list[Side]:
     """Return the sides with names that differ.
 
@@ -270,6 +286,8 @@ def _name_by_settings(side: Side, alike: Sequence[ComparedRun]) -> str:
 def _setting_text(key: str, value: Any) -> str:
     if value is None:
         return f"no {setting_label(key)}"
+    if key == "faults":
+        return "injected faults"
     return str(value) if key == "model" else f"{setting_label(key)} {value}"
 
 

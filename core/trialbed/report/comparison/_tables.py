@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any
 
-from trialbed.records import ScoreDescription, shown_name
+from trialbed.records import ScoreDescription, failures_line, shown_name
 from trialbed.report.comparison._differences import RunComparison, ScoreDifference
 from trialbed.report.comparison._findings import ScoreFinding, explanations
 from trialbed.report.comparison._ranks import rank_notes
 from trialbed.report.comparison._recovery import recovery_table
-from trialbed.report.comparison._sides import Side, setting_label
+from trialbed.report.comparison._sides import Side, setting_label, setting_value
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.texts import number_of
-from trialbed.views import UNKNOWN, Table, compact, counts, number
+from trialbed.views import UNKNOWN, Table, compact, number
 
 MOST_QUERIES = 20
 """Queries that a note lists."""
@@ -74,15 +75,24 @@ def _table(
     common = number_of(found.common, "common query", "common queries")
     title = f"{candidate.name} compared with {baseline.name}: {common} of {baseline.about.test_set}"
     columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
+    alike = [name for name, score in found.scores.items() if score.is_alike and name not in found.findings]
     rows = [
-        (named(name) if named else _label(name, described), *_cells(score), *finding_cells(found.findings.get(name)))
+        (
+            named(name) if named else _label(name, described),
+            *_cells(score, 3 if named else 4),
+            *finding_cells(found.findings.get(name)),
+        )
         for name, score in found.scores.items()
+        if not (named and name in alike)
     ]
-    table = Table.of(title, columns, rows, _notes(found, named or shown_name), _legend(found))
+    notes = _notes(found, named or shown_name)
+    if named and alike:
+        notes = chain([f"The same on every query: {'; '.join(map(named, alike))}."], notes)
+    table = Table.of(title, columns, rows, notes, _legend(found))
     # The title has both names; and a verdict in another block than its difference could not be read.
     short = replace(table, columns=("", "baseline", "candidate", *columns[3:]))
     if named:
-        return short
+        return short if any(finding.changed_queries for finding in found.findings.values()) else short.without("p")
     fewer = replace(short.without("queries"), narrow=short.without("queries", "baseline", "candidate"))
     return replace(table, narrow=replace(short, narrow=fewer))
 
@@ -158,9 +168,9 @@ def _label(name: str, described: Mapping[str, ScoreDescription]) -> str:
     return described[name].label if name in described else shown_name(name)
 
 
-def _cells(found: ScoreDifference) -> tuple[str, str, str, str]:
-    shown = number if found.bounded else compact
-    return shown(found.baseline), shown(found.candidate), _difference_text(found), str(found.n)
+def _cells(found: ScoreDifference, digits: int) -> tuple[str, str, str, str]:
+    shown = partial(number, digits=digits) if found.bounded else compact
+    return shown(found.baseline), shown(found.candidate), _difference_text(found, shown), str(found.n)
 
 
 def difference_text(finding: ScoreFinding) -> str:
@@ -168,18 +178,13 @@ def difference_text(finding: ScoreFinding) -> str:
     return f"{finding.difference:+.2f} [{finding.interval.low:+.2f}, {finding.interval.high:+.2f}]"
 
 
-def _difference_text(found: ScoreDifference) -> str:
+def _difference_text(found: ScoreDifference, shown: Callable[[float | None], str]) -> str:
     value, interval = found.difference.value, found.difference.interval
     if value is None:
         return UNKNOWN
     ends = (interval.low, interval.high) if interval else (None, None)
-    text, low, high = (_with_sign(one, bounded=found.bounded) for one in (value, *ends))
+    text, low, high = (f"+{shown(one)}" if one is not None and one > 0 else shown(one) for one in (value, *ends))
     return f"{text} [{low}, {high}]"
-
-
-def _with_sign(value: float | None, *, bounded: bool) -> str:
-    text = number(value) if bounded else compact(value)
-    return f"+{text}" if value is not None and value > 0 else text
 
 
 def _legend(found: RunComparison) -> Iterator[str]:
@@ -214,10 +219,12 @@ def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
             are, them = ("is", "it") if only == 1 else ("are", "them")
             yield f"{number_of(only, 'query', 'queries')} {are} left out, as only {side.name} has {them}."
     for key, (ours, theirs) in found.settings.items():
-        yield f"{setting_label(key)}: {json.dumps(ours)} and {json.dumps(theirs)}, which are not the same."
+        values = f"{setting_value(key, ours)} and {setting_value(key, theirs)}"
+        yield f"{setting_label(key)}: {values}, which are not the same."
     for side in sides:
         if side.failures:
-            yield f"{side.name}: trials that failed: {counts(side.failures)}."
+            failed = number_of(sum(side.failures.values()), "trial")
+            yield f"{side.name}: {failed} failed: {failures_line(side.failures.items())}."
     yield from (f"{note[0].upper()}{note[1:]}." for note in found.notes)
 
 

@@ -86,6 +86,28 @@ def test_one_framework_has_its_interval() -> None:
     assert conclusion(0.62, missing=1).endswith("; the run is incomplete, 1 trial was not measured.")
 
 
+FAILED: dict[str, Any] = {"measured": 10, "failures": {"agent": 10}}
+
+
+def test_one_whose_trials_all_failed_is_said_to_have_failed_first() -> None:
+    failed = "mine failed in all 10 trials: error in the agent"
+    none = [0.0] * 10
+    lost_calls = lost(trial_failed=4)
+    same = finding(none, none)
+    assert conclusion(0.0, finding=same, lost=lost_calls, **FAILED) == f"{failed}; it solves 0 % of 10 queries."
+    worse = conclusion(0.0, finding=finding([0.0] * 40, [1.0] * 40), lost=lost_calls, **FAILED)
+    assert worse == f"{failed}; it solves 0 % of 10 queries, 100 points less than reference (shown: p <0.001)."
+    assert conclusion(0.0, **FAILED) == f"{failed}; it solves 0 % [31 %, 86 %] of 10 queries."
+    assert conclusion(None, missing=2, **FAILED) == f"{failed}; the run is incomplete, 2 trials were not measured."
+    two = conclusion(0.0, measured=10, failures={"agent": 8, "timeout": 2})
+    assert two.startswith("mine failed in all 10 trials: error in the agent (8), timeout (2); it solves")
+    assert conclusion(0.0, measured=1, failures={"agent": 1}).startswith("mine failed in its one trial: error in")
+    assert conclusion(0.0, measured=10, failures={"agent": 9}).startswith("mine solves 0 %")
+    assert join_alike([(name, f"{name}{failed[4:]}; it solves 0 %.") for name in ("a", "b")]) == [
+        "a and b each failed in all 10 trials: error in the agent; they solve 0 %."
+    ]
+
+
 def test_losses_are_counted() -> None:
     assert conclusion(0.0, lost=lost(not_called=4)).endswith("all 4 lost calls were not asked for by the model.")
     assert conclusion(0.0, lost=lost(trial_failed=1)).endswith("its one lost call was lost in trials that failed.")

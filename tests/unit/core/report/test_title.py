@@ -9,7 +9,7 @@ import pytest
 from support.cases import for_each
 from support.stored_runs import NEW, run
 
-from trialbed.records import EndpointInfo
+from trialbed.records import EndpointInfo, Variation
 from trialbed.report import fault_note, run_title
 
 TITLES = {
@@ -78,3 +78,14 @@ def test_the_title_of_a_verification_says_that_it_is_one(pairs: tuple[tuple[str,
     made = run(NEW, datetime(2026, 1, 1, tzinfo=UTC), tuple(one.label for one in endpoints))
     config = made.config.model_copy(update={"query_ids": (1,), "repeat": 1, "test_set": "set", "model": "k2"})
     assert run_title(made.model_copy(update={"config": config, "endpoints": endpoints})) == ENDPOINTS[pairs]
+
+
+def test_a_title_names_the_numbers_of_tools_and_labels_in_words() -> None:
+    names = ("reference", "reference@max_tools=20", "reference@temperature=0.5,max_tools=1")
+    made = run(NEW, datetime(2026, 1, 1, tzinfo=UTC), names)
+    own = {name: Variation(framework="reference", model="m", max_tools=20) for name in names[1:2]}
+    config = made.config.model_copy(update={"variations": own, "max_tools": 5, "model": "m", "query_ids": (1,)})
+    title = run_title(made.model_copy(update={"config": config}))
+    said = "reference, reference with 20 tools and reference at temperature 0.5 with 1 tool with m on 1 query"
+    assert title.startswith(said)
+    assert title.endswith(f"({config.test_set}), with 5 and 20 tools")

@@ -83,7 +83,7 @@ def test_a_failure_of_the_agent_is_zero_and_one_of_the_rig_is_not_measured(write
     assert found.document[0]["scores"]["sopr_score"]["difference"]["value"] == -0.5
     assert found.document[0]["scores"]["sopr_score"]["n"] == 2
     assert found.document[0]["scores"]["total_tokens"]["n"] == 1
-    assert "b: trials that failed: 1 crash, 1 server." in text(found)
+    assert "b: 2 trials failed: worker died (1), Trialbed's server failed (1)." in text(found)
 
 
 def test_other_datasets_are_refused_unless_forced(write) -> None:
@@ -157,7 +157,7 @@ def test_each_setting_of_a_run_is_compared_and_one_that_a_version_lacked_has_its
     b = write("b", {1: scores(1.0)}, simulator_model="gpt-4o-mini", sandbox="process")
     found = compared(a, b)
     assert found.document[0]["settings"] == {"simulator_model": [None, "gpt-4o-mini"], "sandbox": ["none", "process"]}
-    assert 'simulator model: null and "gpt-4o-mini", which are not the same.' in text(found)
+    assert 'simulator model: none and "gpt-4o-mini", which are not the same.' in text(found)
 
 
 def test_trials_that_count_half_are_said_of_both(write) -> None:
@@ -186,7 +186,16 @@ def test_frameworks_of_one_name_are_told_apart_by_few_settings_in_which_they_dif
     page = found.page() if found.page else ""
     assert "<h1>a (scripted:2) compared with a (scripted:1)</h1>" in page
     assert '<th scope="row">solved</th>' in page
-    assert '<th scope="row">tokens</th>' in page, "a page names scores in words"
+    assert '<th scope="row">tokens</th>' not in page, "there is no difference"
+    assert "The same on every query: tokens." in page, "a page names scores in words"
+
+
+def test_a_plan_of_faults_is_told_in_words(write) -> None:
+    plan = '{"tools": {"rate": 0.5, "faults": ["error"]}}'
+    found = compared(*(write("a", {1: scores(1.0)}, run_id=str(n), faults=own) for n, own in enumerate((None, plan))))
+    said = text(found)
+    assert "a (injected faults) solves 100 % of 1 common query, the same as a (no faults) on every query" in said
+    assert "faults: none and 50 % of the calls of tools (error), which are not the same." in said
 
 
 def test_several_are_held_against_the_first(write) -> None:
