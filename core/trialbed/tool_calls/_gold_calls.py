@@ -60,7 +60,7 @@ class AlignedCall:
         if self.call is None:
             return f"{name} was not called"
         if difference == UNREADABLE:
-            return f"{name} was called with arguments that are not a JSON object"
+            return f"{name} was asked for with arguments that are not a JSON object"
         return f"{name} was called with wrong arguments: {difference}" if difference else ""
 
 

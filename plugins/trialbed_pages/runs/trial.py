@@ -10,6 +10,7 @@ from functools import cached_property
 from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, TrialResult
 from trialbed.report import trial_name
 from trialbed.report.inspection import (
+    BY_EXPECTATIONS,
     Exchange,
     ModelExchange,
     TrialProblem,
@@ -105,7 +106,14 @@ class TrialPage:
         reason = one_line(reason_text(score), MOST).rstrip(".")
         # The value is the mean of the votes; the label is that of most of them, and all tables count it.
         found = "It is unsure whether the task is solved" if score.label == "Unsure" else "The task is not solved"
-        return f"{found}{f': {reason}' if reason else ''}."
+        cause = self._cause if score.detail.get("method") == BY_EXPECTATIONS else ""
+        return f"{found}{f': {reason}' if reason else ''}{cause}."
+
+    @property
+    def _cause(self) -> str:
+        """The first request or call that went wrong, where expectations say only that they are not met."""
+        first = next((one for one in self.problems if one.where.startswith(("request", "call"))), None)
+        return f"; {first.where}: {one_line(first.what, MOST).rstrip('.')}" if first else ""
 
     @property
     def annotation(self) -> Annotation | None:

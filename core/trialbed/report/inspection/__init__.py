@@ -4,10 +4,19 @@
 """
 
 from trialbed.report.inspection._exchanges import Exchange, ModelExchange, RequestMessage, ToolExchange, exchanges
-from trialbed.report.inspection._grounds import detail_text, expectation_lines, reason_text
-from trialbed.report.inspection._problems import TrialProblem, api_name, as_text, end_text, fault_words, problems
+from trialbed.report.inspection._grounds import BY_EXPECTATIONS, detail_text, expectation_lines, reason_text
+from trialbed.report.inspection._problems import (
+    TrialProblem,
+    api_name,
+    as_text,
+    end_text,
+    fault_words,
+    problem_words,
+    problems,
+)
 
 __all__ = [
+    "BY_EXPECTATIONS",
     "Exchange",
     "ModelExchange",
     "RequestMessage",
@@ -20,6 +29,7 @@ __all__ = [
     "exchanges",
     "expectation_lines",
     "fault_words",
+    "problem_words",
     "problems",
     "reason_text",
 ]

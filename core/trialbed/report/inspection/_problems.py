@@ -98,7 +98,7 @@ def _of_request(where: str, call: ModelCall) -> Iterator[TrialProblem]:
         yield TrialProblem(where, f"failed{cause}{_by_fault(call)}: {call.error or f'status {call.status}'}")
     for sent in call.tool_calls:
         if sent.problem is not None:
-            what = f"the model's call of {sent.name} could not be made: {sent.problem}"
+            what = f"the model's call of {sent.name} could not be made: {problem_words(sent.problem)}"
             yield TrialProblem(where, what, (("sent", sent.arguments),))
     for written in call.text_calls:
         what = f"the model wrote a call of {written.name} as text instead of sending it; it is never made"
@@ -131,6 +131,11 @@ def _by_fault(call: ApiCall | ModelCall) -> str:
     """Say that a failure was put in on purpose, where it was: a delay alone makes nothing fail."""
     kind = fault_words(call)
     return f", by an injected fault ({kind})" if kind not in ("", "slow") else ""
+
+
+def problem_words(problem: str) -> str:
+    """Return why a call of the model could not be made, as it is written."""
+    return problem.replace("json", "JSON")
 
 
 def fault_words(call: ApiCall | ModelCall) -> str:
@@ -169,8 +174,11 @@ def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
     if query is not None:
         yield from _lost_gold(result, tools, query)
     else:
+        names = {call.tool_name for one in result.wire.model_calls for call in one.tool_calls}
+        asked = {tool.api.pair for tool in tools if tool.name in names}
         for pair in detail.get("missing") or ():
-            yield TrialProblem("expected", f"{_api(pair)} is expected, and was never called")
+            end = "; it was asked for, and never made" if tuple(pair) in asked else ", and was never called"
+            yield TrialProblem("expected", f"{_api(pair)} is expected{end}")
     for pair in detail.get("extra") or ():
         yield TrialProblem("expected", f"{_api(pair)} was called, and is not expected")
 

@@ -40,7 +40,7 @@ CALLED_A7, CALLED_B = api_call("a", {"id": 7}), api_call("b")
         ({"gold": [A7], "called": [api_call("a", {"id": 7}, "gone")]}, ["a failed: gone"]),
         (
             {"gold": [A7], "called": [api_call("a", "[7]")]},
-            ["a was called with arguments that are not a JSON object"],
+            ["a was asked for with arguments that are not a JSON object"],
         ),
         ({"called": [CALLED_B] * 2, "expected": Expected(never=(ref("b"),))}, ["b was called 2 times"]),
         ({"gold": ["a"], "called": [CALLED_A7, CALLED_B]}, []),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.stored_runs import NEW, trial
 
-from trialbed.records import Answer, Score
+from trialbed.records import Answer, Score, SentCall
 from trialbed.store import Store, open_store
 from trialbed_pages.runs import TrialPage
 from trialbed_pages.runs.trial import as_command
@@ -97,3 +97,20 @@ async def test_a_trial_that_met_injected_faults_names_them_and_is_run_again_with
     shown = (await get("/runs/faulty/trial?framework=reference&query=1")).text
     assert shown.count("injected fault: rate limit") == len(requests) > 0
     assert f"--faults {shlex.quote(plan)}" in html.unescape(shown)
+
+
+def test_where_expectations_alone_are_not_met_it_says_what_first_went_wrong(stored: Path) -> None:
+    detail = {"reason": "2 of 2 expectations are not met: no; no", "method": "expectations"}
+    score = Score(name="sopr_score", value=0.0, label="Unsolved", detail=detail)
+    made = trial("reference", 100, wrong=False)
+    (first, *others) = made.wire.model_calls
+    sent = SentCall(name="find_order", arguments="{", problem="invalid json")
+    wire = made.wire.model_copy(update={"model_calls": (first.model_copy(update={"tool_calls": (sent,)}), *others)})
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        store.add_trial(NEW, made.model_copy(update={"scores": (score,), "wire": wire}))
+        run = reader.run(NEW)
+        (page,) = (TrialPage(run, one, None) for one in run.trials() if one.key.query_id == 100)
+        assert page.conclusion == (
+            "The task is not solved: 2 of 2 expectations are not met; request 1: the model's call of find_order could "
+            "not be made: invalid JSON."
+        )

@@ -115,3 +115,13 @@ def test_what_an_injected_fault_made_fail_is_said_to_be_its_doing() -> None:
     ]
     assert fault_words(own) == ""
     assert fault_words(own.model_copy(update={"fault": "injection:INJ-1"})) == "injection"
+
+
+def test_an_expected_call_that_the_model_asked_for_in_vain_is_not_said_to_be_never_called() -> None:
+    lacking = Score(name="api_call_score", value=0.0, detail={"missing": [["t", "a"], ["t", "b"]]})
+    cut, *others = told([model_call(sent=[sent_call("a", "{", "invalid json")])], scores=[lacking])
+    assert cut.what == "the model's call of t_a could not be made: invalid JSON"
+    assert [one.what for one in others] == [
+        "t/a is expected; it was asked for, and never made",
+        "t/b is expected, and was never called",
+    ]
