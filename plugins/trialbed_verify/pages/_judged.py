@@ -11,7 +11,7 @@ from trialbed.views import UNKNOWN, Disclosures, Folded, IntervalPlot, PlotPoint
 from trialbed_verify.comparison import Results, VendorComparison
 from trialbed_verify.pages._vendors import read_vendors, vendor_parts
 from trialbed_verify.panel import breaking_in_thousand
-from trialbed_verify.publication import comparison_parts
+from trialbed_verify.publication import comparison_parts, different_first
 from trialbed_verify.ranking import (
     ModelComparison,
     Placing,
@@ -64,7 +64,7 @@ def ranks(files: Sequence[Path]) -> list[Part]:
 
 
 def _comparisons(judged: _Judged) -> Iterator[Part]:
-    found = judged.found.comparisons
+    found = different_first(judged.found.comparisons)
     yield Table("", notes=list(map(conclusion, found)))
     yield from (Table("How they were compared", notes=judged.notes),) if judged.notes else ()
     yield from map(_verdicts, judged.found.models)
@@ -74,7 +74,9 @@ def _comparisons(judged: _Judged) -> Iterator[Part]:
 
 def _verdicts(found: ModelComparison) -> Table:
     title = f"{found.model} compared with {found.baseline}" if found.baseline else f"{found.model}: not compared"
-    return Table(title, COLUMNS, list(map(_verdict, found.comparisons)), [f"{note}." for note in found.notes])
+    return Table(
+        title, COLUMNS, list(map(_verdict, different_first(found.comparisons))), [f"{note}." for note in found.notes]
+    )
 
 
 def _verdict(one: VendorComparison) -> TableRow:

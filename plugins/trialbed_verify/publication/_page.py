@@ -25,7 +25,7 @@ from trialbed.views import (
 )
 from trialbed_verify.comparison import VendorComparison
 from trialbed_verify.findings import kind_in_words
-from trialbed_verify.panel import GateResult, Mean, PanelGate, gate_meaning
+from trialbed_verify.panel import GateResult, Mean, Panel, PanelGate, gate_meaning
 from trialbed_verify.publication._commands import rerun_commands
 from trialbed_verify.publication._evidence import differences, examples_of_findings
 from trialbed_verify.publication._sources import Source, read_source
@@ -89,9 +89,9 @@ class Publication:
 
     def _parts(self, *, drawn: bool) -> Iterator[Part]:
         if self.comparisons:
-            yield Table("", notes=list(map(conclusion, self.comparisons)))
+            yield Table("", notes=list(map(conclusion, different_first(self.comparisons))))
         yield self._verdicts()
-        for one in self.comparisons:
+        for one in different_first(self.comparisons):
             yield from comparison_parts(one, drawn=drawn)
         yield from suite_tables(
             [VendorSuites(_name(source), source.is_baseline, source.suites) for source in self.sources if source.suites]
@@ -109,7 +109,7 @@ class Publication:
                 (one.baseline.vendor, one.panel.finding, one.panel.different_subjects or UNKNOWN),
                 alarming=one.panel.finding == "different",
             )
-            for one in self.comparisons
+            for one in different_first(self.comparisons)
         ]
         said = [f"{note[0].upper()}{note[1:]}." for note in self.notes]
         made = f"Made on {self.made:%Y-%m-%d %H:%M} UTC from the files named below, offline."
@@ -166,15 +166,40 @@ def comparison_parts(found: VendorComparison, *, drawn: bool = True) -> Iterator
     shown = _telling(gates) if drawn else [one for one in gates if one.finding != "equivalent"]
     within = ", ".join(one.gate.meaning for one in gates if one not in shown)
     rest = [f"Shown to lie within the margin{', and not drawn' if drawn else ''}: {within}."] if within else []
-    yield Table(panel.title, notes=[*brief_reasons(found.panel), *rest])
+    yield Table(panel.title, notes=[*_off(found.panel), *brief_reasons(found.panel), *rest])
     points = [_point(one.gate, one.excess) for one in shown if one.excess and drawn]
     if points:
-        title = f"How far {vendor} is beyond the baseline's own spread, in margins: between -1 and 1 is within them"
+        title = f"How far {vendor} is beyond the baseline's own spread, in margins: -1 to 1 is allowed"
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
     if (examples := differences(found)) is not None:
         yield examples
     table = replace(panel, title="Gates", notes=panel.notes[-1:])
     yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens, times and tests", [table, *others])
+
+
+def different_first(comparisons: Sequence[VendorComparison]) -> list[VendorComparison]:
+    """Return comparisons, those that show a difference before the others."""
+    return sorted(comparisons, key=lambda one: one.panel.finding != "different")
+
+
+def _off(panel: Panel) -> Iterator[str]:
+    """Yield how far which subjects of a vendor that differs are off, and which are not settled, the farthest first."""
+    if panel.finding != "different":
+        return
+    farthest = sorted(panel.gates, key=_reach, reverse=True)
+    beyond = ", ".join(_off_by(one) for one in farthest if one.finding == "different")
+    yield f"Shown to lie beyond the margin (figures in margins): {beyond}."
+    if unsettled := ", ".join(one.gate.meaning for one in farthest if one.finding == "inconclusive"):
+        yield f"Not settled, the farthest first: {unsettled}."
+
+
+def _off_by(one: GateResult) -> str:
+    gate, excess = one.gate, one.excess
+    if excess is None:
+        return gate.meaning
+    if one.finding == "different" and not excess.is_beyond(gate.margin, directed=gate.is_directed):
+        return f"{gate.meaning} (by their distribution)"
+    return f"{gate.meaning} {_in_margins(excess, gate.margin)}"
 
 
 def page(
@@ -246,7 +271,12 @@ def _reach(one: GateResult) -> float:
 
 def _point(gate: PanelGate, excess: Mean) -> PlotPoint:
     value, low, high = (end / gate.margin for end in (excess.value, excess.low, excess.high))
-    return PlotPoint(gate.meaning, value, low, high, f"{value:+.2f} [{low:.2f}, {high:.2f}]")
+    return PlotPoint(gate.meaning, value, low, high, _in_margins(excess, gate.margin))
+
+
+def _in_margins(found: Mean, margin: float) -> str:
+    value, low, high = (end / margin for end in (found.value, found.low, found.high))
+    return f"{value:+.2f} [{low:.2f}, {high:.2f}]"
 
 
 def _name(source: Source) -> str:

@@ -26,21 +26,36 @@ MANNER = frozenset(
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric: its label, whether more is better, and the range of its values."""
+    """A metric: its label and its meaning, whether more is better, and the range of its values."""
 
     label: str
+    meaning: str
     more_is_better: bool
     greatest: float | None = None
     zero_is_possible: bool = False
 
 
 METRICS: Mapping[str, Metric] = {
-    "success_rate": Metric("success", more_is_better=True, greatest=1.0, zero_is_possible=True),
-    "f1": Metric("F1", more_is_better=True, greatest=1.0, zero_is_possible=True),
-    "tps": Metric("tokens/s", more_is_better=True),
-    "schema_accuracy": Metric("schema", more_is_better=True, greatest=1.0, zero_is_possible=True),
-    "ttft_ms": Metric("TTFT, ms", more_is_better=False),
-    "avg_token": Metric("tokens", more_is_better=False),
+    "success_rate": Metric(
+        "success", "the share of requests with a valid answer", more_is_better=True, greatest=1.0, zero_is_possible=True
+    ),
+    "f1": Metric(
+        "F1",
+        "how far it calls tools where the baseline does, 1 if in the same cases",
+        more_is_better=True,
+        greatest=1.0,
+        zero_is_possible=True,
+    ),
+    "tps": Metric("tokens/s", "the mean speed of answers", more_is_better=True),
+    "schema_accuracy": Metric(
+        "schema",
+        "the share of answers with calls whose calls all fit their tools' schemas",
+        more_is_better=True,
+        greatest=1.0,
+        zero_is_possible=True,
+    ),
+    "ttft_ms": Metric("TTFT, ms", "the mean time to the first token", more_is_better=False),
+    "avg_token": Metric("tokens", "the mean number for an answer", more_is_better=False),
 }
 """Name of the metric in tables -> its description."""
 

@@ -82,17 +82,11 @@ def _panel_reasons(panel: Panel) -> Iterator[str]:
 
 
 def brief_reasons(panel: Panel) -> Iterator[str]:
-    """Yield in words the reasons of the verdict that its conclusion does not give, and why which subjects differ."""
+    """Yield in words the reasons of the verdict that its conclusion does not give."""
     rest = reason_in_words(panel).partition("; ")[2] if panel.needed else ""
     if rest and not rest.startswith("about "):
         yield _as_sentence(rest)
     yield from map(_as_sentence, panel.remarks)
-    alike: dict[str, list[str]] = {}
-    for one in panel.gates:
-        if one.finding == "different":
-            alike.setdefault(one.reason, []).append(one.gate.meaning)
-    if len(alike) > 1:
-        yield from (_as_sentence(f"{reason}: {', '.join(subjects)}") for reason, subjects in alike.items())
 
 
 def _verdict_reasons(panel: Panel) -> Iterator[str]:

@@ -8,6 +8,10 @@ from typing import Any
 from trialbed.views import UNKNOWN, Table, number
 from trialbed_verify.ranking import METRICS, Placing, Ranking, Standings
 
+RANGE = "rank 95 %"
+RANKS = ("rank", RANGE, "IRF")
+"""The columns of a vendor's place."""
+
 DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
 
 
@@ -15,7 +19,7 @@ def ranking_tables(ranking: Ranking, *, reasons: bool = True) -> list[Table]:
     """Return a table per model, and one of all if there are several; the first with ranks explains their score.
 
     Args:
-        reasons: say why vendors differ from the baseline; tables of their comparisons say so already.
+        reasons: say why vendors are not ranked, placed last or differ from the baseline, which pages say already.
     """
     explained = next((model for model, found in ranking.models.items() if found.ranked), None)
     tables = [
@@ -81,17 +85,27 @@ def _table(
     reasons: bool,
 ) -> Table:
     metrics, intervals = ranking.metrics, ranking.resamples is not None
-    columns = ["vendor", "rank", *(["rank 95 %"] if intervals else []), "IRF"]
+    columns = ["vendor", *(name for name in RANKS if intervals or name != RANGE)]
     columns += [METRICS[metric].label for metric in metrics]
     rows = [_cells(row, metrics, intervals=intervals, of_all=of_all) for row in found.rows]
     count = "six metrics" if len(metrics) == len(METRICS) else f"{len(metrics)} of six metrics"
-    heading = f"{title}: ranked over {count}"
-    if not found.ranked:
-        heading += "; no vendor is ranked"
+    heading = f"{title}: ranked over {count}" if found.ranked else f"{title}: no vendor is ranked"
     notes = list(_notes(found, metrics, of_all=of_all, reasons=reasons))
     if explained:
         notes.insert(0, EXPLAINED.format(k=ranking.k))
-    return Table.of(heading, columns, rows, notes)
+    legend = [f"{METRICS[metric].label}: {METRICS[metric].meaning}." for metric in metrics]
+    return _without_empty(Table.of(heading, columns, rows, notes, legend))
+
+
+def _without_empty(table: Table) -> Table:
+    """Return a table without the columns of ranks of which no vendor has any."""
+    return table.without(
+        *(
+            name
+            for name, *cells in zip(table.columns, *table.lines, strict=True)
+            if name in RANKS and set(cells) == {UNKNOWN}
+        )
+    )
 
 
 def _cells(row: Placing, metrics: Sequence[str], *, intervals: bool, of_all: bool) -> list[str]:
@@ -122,10 +136,10 @@ def _starred_name(row: Placing, *, of_all: bool) -> str:
 def _notes(found: Standings, metrics: Sequence[str], *, of_all: bool, reasons: bool) -> Iterator[str]:
     yield from _ties(found.ranked, of_all=of_all)
     yield from _shared_ranks(found.ranked, metrics, of_all=of_all)
-    for rows, words in ((found.behind, "placed last"), (found.not_ranked, "not ranked")):
-        why = [(_name(row, of_all=of_all), "; ".join(row.reasons)) for row in rows]
-        yield from (f"{names} {verb} {words}: {reason}." for names, verb, reason in _by_text(why))
     if reasons:
+        for rows, words in ((found.behind, "placed last"), (found.not_ranked, "not ranked")):
+            why = [(_name(row, of_all=of_all), "; ".join(row.reasons)) for row in rows]
+            yield from (f"{names} {verb} {words}: {reason}." for names, verb, reason in _by_text(why))
         panels = [
             (_name(row, of_all=of_all), row.vendor.panel.reason)
             for row in found.rows

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +14,13 @@ from support.verification import target, verify, written_set
 from trialbed.errors import UsageError
 from trialbed_scripted import serve
 from trialbed_verify.comparison import CompareOptions, compare, read_one
-from trialbed_verify.panel import GATES
-from trialbed_verify.publication import read_source, verify_command, write_page
-from trialbed_verify.views import brief_reasons
+from trialbed_verify.publication import (
+    comparison_parts,
+    different_first,
+    read_source,
+    verify_command,
+    write_page,
+)
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 CASES = 60
@@ -77,18 +82,21 @@ def test_a_verdict_that_lacks_cases_says_how_many_once(tmp_path: Path) -> None:
     assert "would do" not in text
 
 
-def test_subjects_that_differ_for_several_reasons_stand_by_these() -> None:
-    reasons = {"any": "its excess", "schema": "its excess", "tools": "its distance"}
-    gates = [
-        SimpleNamespace(gate=gate, finding="different", reason=f"{reasons[gate.name]} is shown to exceed the margin")
-        for gate in GATES
-        if gate.name in reasons
-    ]
-    panel: Any = SimpleNamespace(needed=None, remarks=(), gates=gates)
-    assert list(brief_reasons(panel)) == [
-        "Its excess is shown to exceed the margin: answers that break a caller, calls that break their schemas.",
-        "Its distance is shown to exceed the margin: which tools are called.",
-    ]
+def test_a_vendor_that_differs_is_said_to_be_off_by_how_much_and_what_is_not_settled(files: list[Path]) -> None:
+    comparison = compare(read_one(files[0]), [read_one(files[1])], CompareOptions(resamples=100))[0]
+    gates = tuple(
+        replace(one, finding="inconclusive") if one.finding == "equivalent" else one for one in comparison.panel.gates
+    )
+    parts = comparison_parts(replace(comparison, panel=replace(comparison.panel, gates=gates)))
+    beyond, open_ones, *_ = next(parts).notes
+    assert beyond.startswith("Shown to lie beyond the margin (figures in margins): answers that break a caller +")
+    assert open_ones.startswith("Not settled, the farthest first: whether tools are called, finish reasons, ")
+
+
+def test_vendors_that_differ_come_before_others() -> None:
+    ends = ("inconclusive", "different", "equivalent", "different")
+    found: Any = [SimpleNamespace(panel=SimpleNamespace(finding=end), place=place) for place, end in enumerate(ends)]
+    assert [one.place for one in different_first(found)] == [1, 3, 0, 2]
 
 
 def test_nothing_that_a_vendor_says_is_more_than_text(files: list[Path]) -> None:
