@@ -15,7 +15,7 @@ from trialbed_adapter_lab.fidelity.views._conclusion import conclusions
 from trialbed_adapter_lab.fidelity.views._errors import error_rows, error_tables
 from trialbed_adapter_lab.fidelity.views._invariants import invariant_rows
 from trialbed_adapter_lab.fidelity.views._notes import heading, notes
-from trialbed_adapter_lab.fidelity.views._summary import summary
+from trialbed_adapter_lab.fidelity.views._summary import summaries, summary
 from trialbed_adapter_lab.fidelity.views._wire import many_rows, prompt_rows, schema_rows
 
 LOCK = 12
@@ -45,9 +45,9 @@ def _report_tables(report: FidelityReport) -> list[Table]:
 
 def page_parts(report: FidelityReport) -> list[Table | Folded]:
     """Return all that was measured for a page: what it comes to, the summary, and below it what readers unfold."""
-    brief = summary(report.frameworks, report.conditions.parts)
+    brief = summaries(report.frameworks, report.conditions.parts)
     about = Folded("Notes", [Table("", notes=[heading(report.conditions), *notes(report)])])
-    parts: list[Table | Folded] = [Table("", notes=_conclusions(report)), brief, about]
+    parts: list[Table | Folded] = [Table("", notes=_conclusions(report)), *brief, about]
     parts = [part for part in parts if isinstance(part, Folded) or part.notes or part.rows]
     for suffix, found in by_profile(report.frameworks):
         parts.append(Folded(f"Every figure{suffix}", list(_figures(found, report.conditions, suffix))))

@@ -20,13 +20,19 @@ def test_every_measured_part_is_a_table() -> None:
     (view,) = FidelityViewer().views([MEASURED])
     parts = view.parts()
     titles = [one.title for part in parts for one in (part.parts if isinstance(part, Folded) else [part])]
-    for part in ("Summary", "Tool schemas", "Prompt", "Behaviour", "Cost"):
+    for part in ("Tools as they are offered", "Tool schemas", "Prompt", "Behaviour", "Cost"):
         assert any(title.startswith(part) for title in titles), part
 
 
-def test_only_the_summary_is_unfolded() -> None:
+def test_only_what_it_comes_to_is_unfolded() -> None:
     (view,) = FidelityViewer().views([MEASURED])
-    assert [part.title for part in view.parts() if not isinstance(part, Folded)] == ["", "Summary"]
+    assert [part.title for part in view.parts() if not isinstance(part, Folded)] == [
+        "",
+        "Tools as they are offered, and their calls",
+        "What is added to the prompt of the model",
+        "Requests after an error, and turns",
+        "Time and CPU as multiples of the reference's",
+    ]
 
 
 def test_the_title_says_of_whom_and_of_which_day_the_figures_are(tmp_path: Path) -> None:

@@ -286,7 +286,7 @@ def test_the_summary_tells_what_a_framework_does() -> None:
     assert row["bytes"] == "+30 (+50 %)"
     assert row["tokens"] == "+4 (+50 %)"
     assert row["requests after 429"] == "1"
-    assert row["after 500"] == DASH
+    assert row["requests after 500"] == DASH
 
 
 def test_times_that_were_not_measured_are_not_shown() -> None:
@@ -359,6 +359,25 @@ def test_a_page_begins_with_its_conclusions_and_has_the_machine_among_its_notes(
     ]
     notes = next(part for part in page_parts(found) if isinstance(part, Folded) and part.title == "Notes")
     assert any("a processor" in note for part in notes.parts for note in getattr(part, "notes", ()))
+
+
+def test_a_page_has_a_table_for_each_part_in_which_most_frameworks_of_a_profile_share_a_row() -> None:
+    lost = SchemaFinding(name="a", stresses="", effects=("missing",), call="not made")
+    names = [f"{name}:{profile}" for profile in ("native", "controlled") for name in "abcd"]
+    worse = whole("a:native").model_copy(update={"schemas": ToolSchemas(findings=(lost,), order="kept", trials=1)})
+    found = report(whole("reference"), worse, *map(whole, names[1:]))
+    tables = [part for part in page_parts(found) if isinstance(part, Table) and part.rows]
+    assert [table.title for table in tables] == [
+        "Tools as they are offered, and their calls",
+        "What is added to the prompt of the model",
+        "Requests after an error, and turns",
+        "Time and CPU as multiples of the reference's",
+    ]
+    labels = [[row.label for row in table.rows] for table in tables]
+    assert labels[0] == ["reference", "a:native", "the other 3, native", "all 4, controlled"]
+    assert labels[1] == ["reference", "all 4, native", "all 4, controlled"]
+    few = report(whole("reference"), whole("a:native"), whole("b:native"))
+    assert [row.label for row in page_parts(few)[1].rows] == ["reference", "a:native", "b:native"]
 
 
 def test_markdown_begins_with_the_conclusions_too() -> None:
