@@ -14,7 +14,7 @@ from trialbed.views._figures import UNKNOWN, compact, printable
 from trialbed.views._labels import fit_label
 from trialbed.views._plot import IntervalPlot
 from trialbed.views._scatter import ScatterPlot
-from trialbed.views._table import Table
+from trialbed.views._table import INTERVAL, Table
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 SHOWN, PRINTED = 7, 8
 """Colours of parts and curves on a screen and in print."""
 
-WIDTHS = {"SCREEN": 1340, "PAPER": 590, "BESIDE": 860, "HALF": 600, "PHONE": 350}
-"""Pixels that a table may be estimated at to fit on a screen and on paper, beside its notes or another section, and on
-a telephone."""
+WIDTHS = {"SCREEN": 1340, "PAPER": 590, "HALF": 600, "PHONE": 350}
+"""Pixels that a table may be estimated at to fit on a screen, on paper, beside another section and on a telephone."""
+
+NOTHING = ("none", "+0")
+"""What stands in cells of which nothing is to be said."""
 
 Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline | DistributionPlot
 Part: TypeAlias = Table | Plot | Disclosures | Folded
@@ -100,6 +102,21 @@ def figure_text(text: object) -> str:
     return "\N{EN DASH}" if text == UNKNOWN else printable(str(text))
 
 
+def cell_text(text: object) -> Markup:
+    """Return what stands in a cell of a page: no line breaks within an interval, and nothing found is faint."""
+    from markupsafe import Markup, escape
+
+    if text in NOTHING:
+        return Markup('<span class="nothing">{}</span>').format(text)
+    parts = INTERVAL.split(figure_text(text))
+    shown = [
+        Markup('<span class="whole">{}</span>').format(one) if place % 2 else escape(one)
+        for place, one in enumerate(parts)
+    ]
+    # One element, as a narrow screen puts those of a cell beside each other.
+    return Markup("<span>{}</span>").format(Markup("").join(shown)) if len(shown) > 1 else shown[0]
+
+
 def _kinds(parts: Sequence[Part]) -> list[tuple[str, Part]]:
     return [(_kind(part), part) for part in parts]
 
@@ -123,6 +140,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"printable": printable, "compact": compact, "figure": figure_text, "fit": fit_label}
+    environment.filters |= {
+        "printable": printable,
+        "compact": compact,
+        "figure": figure_text,
+        "cell": cell_text,
+        "fit": fit_label,
+    }
     environment.globals |= {"drawing": screen_drawing, "style": style_sheet, "kinds": _kinds, **WIDTHS}
     return environment

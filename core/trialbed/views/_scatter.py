@@ -61,6 +61,11 @@ class ScatterPlot(AxesPlot):
     area_height = 260
 
     @property
+    def has_one_place(self) -> bool:
+        """Whether all marks lie in one place, so that there is nothing to tell apart."""
+        return len({(mark.x, mark.y) for mark in self.marks if mark.x is not None and mark.y is not None}) < 2
+
+    @property
     def beside(self) -> int:
         """Pixels for the names of marks: those near the right end, or all in the legend."""
         return BESIDE + room_for(_legend_text(place + 1, mark) for place, mark in enumerate(self.marks))

@@ -16,6 +16,9 @@ NUMBER = re.compile(r"[\s\[(<~≥≤±+-]*\d")
 VERSION = re.compile(r"\d+\.\d+\.\d|\d{4}-\d\d-\d\d\b")
 """The beginning of a version and of a date, which are words: they are not compared by their digits."""
 
+INTERVAL = re.compile(r"(\[[-+<>]?\d[^\[\]]{0,12}, [-+<>]?\d[^\[\]]{0,12}\])")
+"""An interval, within which no line breaks."""
+
 CHARACTER, GAP = 9, 23
 """Pixels of a character and between columns on a page."""
 
@@ -161,7 +164,7 @@ class Table:
     @cached_property
     def _widths_on_paper(self) -> list[int]:
         columns = zip(self.heads, *self.lines, strict=True) if self.rows else ()
-        longest = (max((len(word) for text in texts for word in text.split()), default=0) for texts in columns)
+        longest = (max((len(word) for text in texts for word in _unbroken(text)), default=0) for texts in columns)
         return [PAPER_GAP + PAPER_CHARACTER * min(characters, LONG) for characters in longest]
 
     @property
@@ -178,6 +181,12 @@ class Table:
     def lines(self) -> list[tuple[str, ...]]:
         """The texts of each row, the label first."""
         return [(row.label, *row.cells) for row in self.rows]
+
+
+def _unbroken(text: str) -> list[str]:
+    """Return the words of a text, an interval as one."""
+    parts = INTERVAL.split(text)
+    return [word for place, part in enumerate(parts) for word in ([part] if place % 2 else part.split())]
 
 
 def _characters(texts: Iterable[str], *, breaks: bool) -> int:

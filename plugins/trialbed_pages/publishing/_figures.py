@@ -14,7 +14,8 @@ NOTHING = PublishedMean(value=None)
 
 def figures_of(run: RunNumbers) -> dict[str, Plot]:
     """Return the figures of a run by the names of their files."""
-    drawn: dict[str, Plot] = {"solved": _plot_solved(run), "tokens": _tokens(run)}
+    tokens = _tokens(run)
+    drawn: dict[str, Plot] = {"solved": _plot_solved(run), **({} if tokens.has_one_place else {"tokens": tokens})}
     if any(stage != USED and count for one in run.frameworks for stage, count in one.gold_calls.items()):
         drawn["losses"] = _losses(run)
     return drawn

@@ -191,15 +191,25 @@ class Section(NamedTuple):
 
 def _sections(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> Iterator[Section]:
     yield from map(Section, board_tables(runs))
+    said = set[str]()
     for run, name in zip(runs, names_of(runs), strict=True):
         figures = {kind: _name_figure(plot, name) for kind, plot in figures_of(run).items()}
         files = {id(plot): f"{FIGURES}/{run.name}-{kind}.svg" for kind, plot in figures.items()}
         for place, part in enumerate(parts_of(run, figures, name=name)):
             if place == RESULT and run is runs[0] and manifest.about:
                 yield Section(Table(ABOUT, notes=manifest.about))
-            yield Section(part, files.get(id(part), ""))
+            yield Section(_without_notes(part, said), files.get(id(part), ""))
     yield Section(_provenance(manifest.runs))
     yield Section(_files(manifest))
+
+
+def _without_notes(part: Part, said: set[str]) -> Part:
+    """Return a section without the notes that an earlier one has, and add its own to these."""
+    if not isinstance(part, Table):
+        return part
+    notes = [note for note in part.notes if note not in said]
+    said.update(notes)
+    return replace(part, notes=notes)
 
 
 def _name_figure(plot: Plot, name: str) -> Plot:
@@ -251,11 +261,12 @@ def _fold_command(words: Sequence[str]) -> str:
 
 def _lead(runs: Sequence[RunNumbers]) -> list[str]:
     names = names_of(runs)
-    return [
+    lines = (
         f"{name}: {line}" if name and not place else line
         for run, name in zip(runs, names, strict=True)
         for place, line in enumerate(lead_of(run))
-    ]
+    )
+    return list(dict.fromkeys(lines))
 
 
 def _provenance(runs: Sequence[RunSource]) -> Table:

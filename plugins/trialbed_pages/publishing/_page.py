@@ -30,7 +30,7 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
         Table(f"{prefix}The result of each set-up", notes=[BRACKETS, *_conclusions(run.frameworks)]),
         figures["solved"],
         _costs(run, prefix),
-        figures["tokens"],
+        *([figures["tokens"]] if "tokens" in figures else []),
         *_comparisons(run, prefix),
         *_losses(run, prefix),
         *_noise(run, prefix),

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from trialbed.records import RunStatus
-from trialbed.report import percent
-from trialbed.scoring import JUDGED, score_words
+from trialbed.report import fault_note
 from trialbed.store import StoredRun, StoreReader
 from trialbed_pages.runs.figure_cache import FigureCache
+from trialbed_pages.runs.figures import INLINE
 from trialbed_pages.runs.headlines import FigureMean, Headline
 
 PAGE = 25
@@ -54,6 +54,8 @@ class ListingPage:
         rows: the runs of this page with their headline figures.
         more: whether there is a next page.
         place: where the store is.
+        newest: the first sentence on the newest run, as its page has it; empty on other pages, of chosen runs, where
+            there is none yet, and where a run has too many trials to be read for a list.
     """
 
     chosen: RunFilter
@@ -61,40 +63,7 @@ class ListingPage:
     rows: Sequence[tuple[StoredRun, Headline]]
     more: bool
     place: str
-
-    @property
-    def newest(self) -> str:
-        """The result of the newest run in a sentence; empty on other pages, of chosen runs, and until it has one."""
-        if self.chosen != RunFilter() or not self.rows:
-            return ""
-        run, headline = self.rows[0]
-        if run.status == "running" or headline.score == ANSWERED:
-            return ""
-        known = [(name, mean.value) for name, mean in headline.means if mean.value is not None]
-        return f"In the newest run, {_range(headline.score, known)}." if known else ""
-
-
-def _range(score: str, means: Sequence[tuple[str, float]]) -> str:
-    """Return which frameworks have the highest and the lowest mean as it is shown, as the end of a sentence."""
-    shown = percent if score == JUDGED else "{:.2f}".format
-    by_mean: dict[str, list[str]] = {}
-    for name, mean in means:
-        by_mean.setdefault(shown(mean), []).append(name)
-    most, least = next(iter(by_mean)), next(reversed(by_mean))
-    if most == least:
-        who = means[0][0] if len(means) == 1 else f"each of the {len(means)} set-ups"
-        return f"{who} solves {most} of its queries" if score == JUDGED else f"{who} has {most} in {score_words(score)}"
-    best, worst = _names(by_mean[most]), _names(by_mean[least])
-    if score != JUDGED:
-        return f"{score_words(score)} goes from {least} ({worst}) to {most} ({best})"
-    verb, of = ("solves", "its") if len(by_mean[most]) == 1 else ("solve", "their")
-    return f"{best} {verb} the most of {of} queries, {most}, and {worst} the least, {least}"
-
-
-def _names(names: Sequence[str]) -> str:
-    """Return names as a sentence has them: with commas, and "and" before the last."""
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    newest: str = ""
 
 
 def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> ListingPage:
@@ -112,7 +81,15 @@ def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> 
     # The choices come from every run, of which there may be thousands.
     choices = cache.of_store(reader.mark, lambda: _choices(reader.runs()))
     rows = [(run, _told(run, cache.headline(run))) for run in found[skipped : skipped + PAGE]]
-    return ListingPage(chosen, choices, rows, len(found) > skipped + PAGE, reader.place)
+    newest = _newest(cache, found[0]) if found and chosen == RunFilter() else ""
+    return ListingPage(chosen, choices, rows, len(found) > skipped + PAGE, reader.place, newest)
+
+
+def _newest(cache: FigureCache, run: StoredRun) -> str:
+    if run.status == "running" or run.record.kind == "endpoints" or run.record.planned > INLINE:
+        return ""
+    faults = ", with injected faults" if fault_note(run.config.faults) else ""
+    return f"In the newest run{faults}, {cache.of(run).conclusions[0]}"
 
 
 def _told(run: StoredRun, headline: Headline) -> Headline:

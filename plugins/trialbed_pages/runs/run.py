@@ -136,11 +136,17 @@ class RunPage:
 
     @cached_property
     def plots(self) -> dict[str, ScatterPlot | BarPlot]:
-        """The cost of the score and the times, by the beginning of the ids in their drawings."""
+        """The cost of the score and the times, by the beginning of the ids in their drawings.
+
+        Where all frameworks cost the same and have the same score, the table says as much as a plot.
+        """
         names = [row.name for row in self.rows]
         times = time_plot(self.figures, names)
-        timed = {"times": times} if any(bar.parts for bar in times.bars) else {}
-        return {"cost": cost_plot(self.figures, self.score, names), **timed}
+        cost = cost_plot(self.figures, self.score, names)
+        found: dict[str, ScatterPlot | BarPlot] = {} if cost.has_one_place else {"cost": cost}
+        if any(bar.parts for bar in times.bars):
+            found["times"] = times
+        return found
 
     @property
     def time_notes(self) -> list[str]:

@@ -69,7 +69,7 @@ def test_a_page_holds_tables_with_heads_notes_and_what_is_alarming() -> None:
     text = html_page("A run", [TABLE])
     page = Balanced(text)
     assert page.tags.count("table") == 1
-    for said in ("A run", "Figures", "acme", "F1", "0.5 [0.4, 0.6]", "[low, high] is the interval."):
+    for said in ("A run", "Figures", "acme", "F1", "[0.4, 0.6]", "[low, high] is the interval."):
         assert said in page.texts
     assert '<tr class="alarming"><th scope="row">failed</th><td>3 crash</td><td></td></tr>' in text
 
@@ -151,14 +151,19 @@ def test_a_table_too_wide_for_a_telephone_has_the_heading_of_each_cell_beside_it
     narrow = Table.of("narrow", ("", "a"), [("x", "1")])
     wide = Table.of("wide", ("", "the mean", "the median"), [("x", "0.50 [0.40, 0.60]", "0.50 [0.40, 0.60]")])
     assert "<td data-head=" not in html_page("t", [narrow])
-    assert '<td data-head="the median">0.50 [0.40, 0.60]</td>' in html_page("t", [wide])
+    cell = '<span>0.50 <span class="whole">[0.40, 0.60]</span></span>'  # one, in which no line breaks an interval
+    assert f'<td data-head="the median">{cell}</td>' in html_page("t", [wide])
 
 
-def test_notes_stand_below_a_table_that_needs_the_room_beside_it() -> None:
-    columns = ("", *(f"a column {number}" for number in range(9)))
-    wide = Table.of("wide", columns, [("x", *["0.50 [0.40, 0.60]"] * 9)], ["a note"])
-    assert 'class="beside-notes"' not in html_page("t", [wide])
-    assert 'class="beside-notes"' in html_page("t", [TABLE])
+def test_a_small_table_stands_beside_another_section_unless_it_has_notes() -> None:
+    small = Table.of("small", ("", "a"), [("x", "1")])
+    assert 'class="half"' in html_page("t", [small])
+    assert 'class="half"' not in html_page("t", [replace(small, notes=["a note"])])
+
+
+def test_a_cell_of_which_nothing_is_to_be_said_is_faint() -> None:
+    text = html_page("t", [Table.of("small", ("", "lost", "added", "other"), [("x", "none", "+0", "+10")])])
+    assert '<td><span class="nothing">none</span></td><td><span class="nothing">+0</span></td><td>+10</td>' in text
 
 
 def test_a_table_wider_than_paper_stands_in_blocks_with_the_labels_in_each() -> None:

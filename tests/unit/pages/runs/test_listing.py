@@ -7,46 +7,41 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
 from support.stored_runs import NEW
 
 from trialbed.records import EndpointInfo, RunStatus
 from trialbed.store import open_store
+from trialbed_pages.runs.figure_cache import FigureCache
 from trialbed_pages.runs.headlines import FigureMean, Headline
-from trialbed_pages.runs.listing import ListingPage, RunChoices, RunFilter, listing_page
+from trialbed_pages.runs.listing import RunFilter, listing_page
 
 SHARES = (("a", 0.9), ("b", 1.0), ("c", None))
 
 
-def newest(stored: Path, score: str, means: dict[str, float], status: RunStatus = "finished") -> str:
-    """The sentence of a list whose newest run has these means."""
+def newest(stored: Path, status: RunStatus = "finished", **config: Any) -> str:
+    """The sentence of a list whose newest run is this one."""
+    chosen = RunFilter(model=config.pop("model", ""))
     with open_store(str(stored)) as reader:
         run = reader.run(NEW)
-    run = replace(run, record=run.record.model_copy(update={"status": status}))
-    found = [(name, FigureMean(mean, None, 2)) for name, mean in means.items()]
-    row = run, Headline.of({"answered": 2, "failed": 0}, score, found)
-    return ListingPage(RunFilter(), RunChoices(1, (), (), (), (), ()), [row], more=False, place="").newest
+        update = {"status": status, "config": run.config.model_copy(update=config)}
+        run = replace(run, record=run.record.model_copy(update=update))
+        reading = cast("Any", SimpleNamespace(runs=lambda **_: [run], mark=None, place="here"))
+        return listing_page(reading, FigureCache(stored.parent), chosen).newest
 
 
-@pytest.mark.parametrize(
-    ("score", "means", "said"),
-    [
-        ("sopr_score", {"a": 1.0}, "a solves 100 % of its queries"),
-        ("sopr_score", {"a": 0.502, "b": 0.501}, "each of the 2 set-ups solves 50 % of its queries"),
-        ("sopr_score", {"b": 0.5, "a": 1.0}, "a solves the most of its queries, 100 %, and b the least, 50 %"),
-        (
-            "sopr_score",
-            {"a": 0.502, "b": 0.501, "c": 0.4, "d": 0.3, "e": 0.3, "f": 0.3},
-            "a and b solve the most of their queries, 50 %, and d, e and f the least, 30 %",
-        ),
-        ("api_call_score", {"a": 1.0, "b": 0.5}, "expected Apis called goes from 0.50 (b) to 1.00 (a)"),
-        ("api_call_score", {"a": 0.5}, "a has 0.50 in expected Apis called"),
-    ],
-)
-def test_all_set_ups_with_the_same_shown_result_are_named(
-    stored: Path, score: str, means: dict[str, float], said: str
-) -> None:
-    assert newest(stored, score, means) == f"In the newest run, {said}."
+def test_the_list_begins_with_the_first_sentence_of_the_page_of_the_newest_run(stored: Path) -> None:
+    with open_store(str(stored)) as reader:
+        first = FigureCache(stored.parent).of(reader.run(NEW)).conclusions[0]
+    assert " not yet shown" in first
+    assert newest(stored) == f"In the newest run, {first}"
+    plan = '{"tools": {"rate": 0.5, "faults": ["error"]}}'
+    assert newest(stored, faults=plan) == f"In the newest run, with injected faults, {first}"
+
+
+def test_nothing_is_said_of_a_run_that_goes_on_of_chosen_runs_and_of_one_of_many_trials(stored: Path) -> None:
+    assert newest(stored, "running") == ""
+    assert newest(stored, model="scripted:gold") == ""
+    assert newest(stored, repeat=1_000) == ""
 
 
 def test_the_list_has_shares_of_answers_of_a_verification_and_no_sentence_on_it(stored: Path) -> None:
@@ -63,7 +58,3 @@ def test_the_list_has_shares_of_answers_of_a_verification_and_no_sentence_on_it(
         page = listing_page(reading, cache, RunFilter())
     assert [(name, mean.value) for name, mean in page.rows[0][1].means] == [("b", 1.0), ("a", 0.9), ("c", None)]
     assert page.newest == ""
-
-
-def test_nothing_is_said_of_a_run_that_goes_on(stored: Path) -> None:
-    assert newest(stored, "sopr_score", {"a": 1.0, "b": 0.5}, "running") == ""
