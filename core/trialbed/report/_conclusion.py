@@ -73,7 +73,7 @@ class Conclusion:
 
     @property
     def has_only_failed(self) -> bool:
-        """Whether trials were measured, and each of them failed."""
+        """True where trials were measured, and each of them failed."""
         return 0 < self.measured == sum(self.failures.values())
 
     @property

@@ -62,7 +62,7 @@ class ScatterPlot(AxesPlot):
 
     @property
     def has_one_place(self) -> bool:
-        """Whether all marks lie in one place, so that there is nothing to tell apart."""
+        """True where all marks lie in one place, so that there is nothing to tell apart."""
         return len({(mark.x, mark.y) for mark in self.marks if mark.x is not None and mark.y is not None}) < 2
 
     @property

@@ -73,7 +73,7 @@ class ScoreDifference:
 
     @property
     def is_alike(self) -> bool:
-        """Whether both sides have the same value on every query that both have one for."""
+        """True where both sides have the same value on every query that both have one for."""
         return self.n > 0 and not self.better and not self.worse
 
 
