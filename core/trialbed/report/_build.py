@@ -79,6 +79,7 @@ def read_report(
     margin: float | None = None,
     allow_incomplete: bool = True,
     plugins: Mapping[str, object] | None = None,
+    shown: Callable[[TrialResult], TrialResult] = lambda result: result,
 ) -> Report:
     """Report a run as the store holds it now; its trials are read a part at a time.
 
@@ -87,6 +88,7 @@ def read_report(
     Args:
         queries: the run's queries by id; None where the dataset is out of reach: their texts and expected Apis, and
             what became of their expected calls, are not known then.
+        shown: gives each attempt as it is reported, such as with the verdicts of another judge.
         against, margin, allow_incomplete, plugins: as ``build_report`` takes them.
 
     Raises:
@@ -95,8 +97,8 @@ def read_report(
     return _report(
         ended_run(require_frameworks(stored).record),
         queries,
-        stored.each_result,
-        lambda key: stored.trial(key.framework, key.query_id, key.repeat).result,
+        lambda: map(shown, stored.each_result()),
+        lambda key: shown(stored.trial(key.framework, key.query_id, key.repeat).result),
         tools=stored.offers(queries) if queries else None,
         gold=stored.gold_answers(),
         against=against,

@@ -38,6 +38,7 @@ from trialbed.store._runs import (
     read_selections,
     read_unfinished,
 )
+from trialbed.store._stored import StoredRun
 from trialbed.store._trials import (
     add_scores,
     count_measured,
@@ -149,6 +150,10 @@ class Store:
         """Return the latest runs, latest first; None for all."""
         with self._database.read() as connection:
             return read_runs(connection, limit)
+
+    def with_trials(self, run: Run) -> StoredRun:
+        """Return one of its runs with its trials, as those who only read have it."""
+        return StoredRun(self._database.read, lambda: None, run)
 
     def unfinished_run(self, config_digest: str) -> Run | None:
         """Return the latest run of this configuration that is running, interrupted or incomplete."""

@@ -2,45 +2,69 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from statistics import fmean
 from typing import Any
 
 from trialbed.contracts import AnswerStatus, Candidate
 from trialbed.errors import UsageError
-from trialbed.records import Query
+from trialbed.records import Query, QueryIds, TrialResult, TrialStatus
 from trialbed.scoring import JUDGED, judge_label
 from trialbed.statistics import Estimate, bounded_mean_interval, paired_test
-from trialbed.store import StoredRun, StoredTrial
+from trialbed.store import StoredRun, column_table
 from trialbed_evaluation.preference._deciding import Contest, Contestant, Decision, Ground, Side
 
 Queries = Mapping[int | str, Query]
 Framework = tuple[StoredRun, str]
 """A framework of a stored run."""
 
+NOWHERE = -1
+"""In the place of the row of a trial that was not measured."""
 
-def contests_of(baseline: Framework, candidate: Framework, queries: Queries, label: str) -> tuple[list[Contest], int]:
-    """Return the contests over the queries and repeats that were measured for both, and how many were not.
+
+class Contests:
+    """The contests over the queries and repeats that were measured for both; answers are read when their turn comes.
 
     Args:
-        queries: those that both have.
+        queries: those of the baseline.
+        common: the ids of those that both have.
         label: of the judge. Its own verdicts on both are used where the store has them, else those of the runs' judge.
+
+    Attributes:
+        unmeasured: the queries and repeats that were not measured for both.
 
     Raises:
         UsageError: the runs have different judges, and this judge has not judged both.
     """
-    name = _score_name(baseline[0], candidate[0], label)
-    sides = [_by_key(run, framework, name) for run, framework in (baseline, candidate)]
-    repeats = range(min(run.config.repeat for run, _ in (baseline, candidate)))
-    keys = [(query_id, repeat) for query_id in queries for repeat in repeats]
-    both = [key for key in keys if all(key in side for side in sides)]
-    contests = [
-        Contest(query=queries[key[0]], repeat=key[1], baseline=sides[0][key], candidate=sides[1][key]) for key in both
-    ]
-    return contests, len(keys) - len(both)
+
+    def __init__(
+        self, baseline: Framework, candidate: Framework, queries: Queries, common: QueryIds, label: str
+    ) -> None:
+        self._sides = (baseline, candidate)
+        self._queries = queries
+        self._name = _score_name(baseline[0], candidate[0], label)
+        repeats = min(run.config.repeat for run, _ in self._sides)
+        found = [_rows(run, framework, common, repeats) for run, framework in self._sides]
+        both = [NOWHERE not in pair for pair in zip(*found, strict=True)]
+        self._rows = [array("q", compress(rows, both)) for rows in found]
+        self.unmeasured = len(both) - len(self._rows[0])
+
+    def __iter__(self) -> Iterator[Contest]:
+        """Give each contest, in the order of queries and repeats."""
+        sides = (run.each_at(rows) for (run, _), rows in zip(self._sides, self._rows, strict=True))
+        for baseline, candidate in zip(*sides, strict=True):
+            query_id, repeat = baseline.pair
+            yield Contest(
+                query=self._queries[query_id],
+                repeat=repeat,
+                baseline=_contestant(baseline, self._name),
+                candidate=_contestant(candidate, self._name),
+            )
 
 
 @dataclass(frozen=True)
@@ -176,17 +200,29 @@ def _score_name(baseline: StoredRun, candidate: StoredRun, label: str) -> str:
 
 
 def _has(run: StoredRun, name: str) -> bool:
-    answered = run.trials(status="answered")
-    return bool(answered) and all(trial.score(name) is not None for trial in answered)
+    answered = array("q", (row for row, *_, status in _each_row(run) if status == "answered"))
+    return bool(answered) and run.all_have(name, answered)
 
 
-def _by_key(run: StoredRun, framework: str, name: str) -> dict[tuple[int | str, int], Contestant]:
-    trials = (trial for trial in run.trials(framework=framework) if trial.status != "not measured")
-    return {(trial.key.query_id, trial.key.repeat): _contestant(trial, name) for trial in trials}
+def _rows(run: StoredRun, framework: str, queries: QueryIds, repeats: int) -> array[int]:
+    """Return the row of each query and repeat of a framework, in their order, where it was measured."""
+    places, found = queries.places, array("q", [NOWHERE]) * (len(queries) * repeats)
+    for row, label, query_id, repeat, status in _each_row(run):
+        if label == framework and status != "not measured" and repeat < repeats and query_id in places:
+            found[places[query_id] * repeats + repeat] = row
+    return found
 
 
-def _contestant(trial: StoredTrial, name: str) -> Contestant:
-    answer = trial.answer
+def _each_row(run: StoredRun) -> Iterator[tuple[int, str, int | str, int, TrialStatus]]:
+    """Yield the row, framework, query, repeat and end of each trial that counts."""
+    table = column_table(run, ())
+    numbers = (table.row, table.framework.places, table.query.places, table.repeat, table.status.places)
+    for row, framework, query, repeat, status in zip(*numbers, strict=True):
+        yield row, table.framework.values[framework], table.query.values[query], repeat, table.status.values[status]
+
+
+def _contestant(trial: TrialResult, name: str) -> Contestant:
+    answer = trial.outcome.answer
     if trial.status != "answered" or answer is None or not answer.final_answer.strip():
         return Contestant(answer=None)
     score = trial.score(name)

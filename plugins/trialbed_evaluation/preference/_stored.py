@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from trialbed.contracts import Comparison, Judge
 from trialbed.errors import UsageError
+from trialbed.records import QueryIds
 from trialbed.report import framework_integrity
 from trialbed.report.comparison import KnownTrials
 from trialbed.scoring import judge_label
 from trialbed.settings import RunSettings
 from trialbed.store import StoredRun, StoreReader, column_table, open_store, require_frameworks
+from trialbed_evaluation.bounded import for_each
 from trialbed_evaluation.preference._deciding import Contest, Decision, decide
-from trialbed_evaluation.preference._runs import PreferenceResult, contests_of
+from trialbed_evaluation.preference._runs import Contests, PreferenceResult, Queries
 from trialbed_evaluation.preference._tables import preference_records, preference_table, undecided_lines
 
 Framework = tuple[StoredRun, str]
@@ -96,22 +97,27 @@ async def _results(sides: Sequence[Side], settings: RunSettings, *, force: bool)
         if type(judge).prefer is Judge.prefer:
             raise UsageError(f"--preference: the judge {completed.judge} does not compare answers; give --judge MODEL")
         report = judge_report(judge, completed)
-        slots = asyncio.Semaphore(completed.concurrency)
         found = []
         async with ScoringProcesses(judge_order(completed, judge)) as processes:
             bounded = processes.bounded(judge)
 
-            async def one(contest: Contest) -> Decision:
-                async with slots:
-                    return await decide(bounded, contest, votes=completed.judge_votes)
-
             for baseline, candidate in pairs:
-                queries = _common_queries(baseline[0], candidate[0], completed.data_dir, force=force)
-                contests, unmeasured = contests_of(baseline, candidate, queries, judge_label(completed))
-                decisions = await asyncio.gather(*map(one, contests))
+                common = _common_queries(baseline[0], candidate[0], completed.data_dir, force=force)
+                contests = Contests(baseline, candidate, *common, judge_label(completed))
+                decisions = await _decide_all(contests, bounded, completed)
                 names = _name(baseline, runs), _name(candidate, runs)
-                found.append(PreferenceResult(*names, report, decisions, unmeasured))
+                found.append(PreferenceResult(*names, report, decisions, contests.unmeasured))
     return found
+
+
+async def _decide_all(contests: Contests, judge: Judge, settings: RunSettings) -> list[Decision]:
+    found: dict[int, Decision] = {}
+
+    async def one(place: int, contest: Contest) -> None:
+        found[place] = await decide(judge, contest, votes=settings.judge_votes)
+
+    await for_each(contests, one, most=settings.concurrency)
+    return [found[place] for place in range(len(found))]
 
 
 def _pairs(sides: Sequence[Side]) -> list[tuple[Framework, Framework]]:
@@ -131,18 +137,21 @@ def _pairs(sides: Sequence[Side]) -> list[tuple[Framework, Framework]]:
     return pairs
 
 
-def _common_queries(baseline: StoredRun, candidate: StoredRun, data_dir: Path, *, force: bool) -> dict[int | str, Any]:
+def _common_queries(
+    baseline: StoredRun, candidate: StoredRun, data_dir: Path, *, force: bool
+) -> tuple[Queries, QueryIds]:
+    """Return the queries of the baseline, and the ids of those that both have."""
     from trialbed.catalogs import run_queries
 
     one, other = baseline.config, candidate.config
-    different = one.dataset_digest != other.dataset_digest or set(one.query_ids) != set(other.query_ids)
-    if different and not force:
+    same = one.query_ids == other.query_ids or set(one.query_ids) == set(other.query_ids)
+    if not (same and one.dataset_digest == other.dataset_digest) and not force:
         raise UsageError(
             f"runs {baseline.run_id} and {candidate.run_id} are over different queries; --force compares "
             "those that both have"
         )
     queries = run_queries(one, data_dir)
-    return {query_id: query for query_id, query in queries.items() if query_id in set(other.query_ids)}
+    return queries, QueryIds(query_id for query_id in queries if query_id in other.query_ids)
 
 
 def _name(framework: Framework, runs: Sequence[StoredRun]) -> str:

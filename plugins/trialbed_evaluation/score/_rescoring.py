@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
 from trialbed.engine import judge_order, judge_report, standing_judge
@@ -16,7 +18,6 @@ from trialbed.preparation import config_digest
 from trialbed.records import (
     Answer,
     Failure,
-    GoldAnswer,
     HelperUse,
     Query,
     Run,
@@ -28,8 +29,10 @@ from trialbed.records import (
 from trialbed.scoring import JUDGED, CheckResult, ScoreContext, ScoringStopped, criterion_name, judge_label
 from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import RunSettings
-from trialbed.store import Store, counted_attempts
+from trialbed.store import ColumnTable, Store, column_table
 from trialbed.tool_calls import unasked_calls
+from trialbed_evaluation.bounded import for_each
+from trialbed_evaluation.score._tally import RunTally
 
 WITHOUT_JUDGE = ("calls", "sources")
 """The methods of verdicts for which neither the expectations nor a judge were asked."""
@@ -75,20 +78,21 @@ class Rescored:
 
     Attributes:
         run: the run as its documents describe it: with the new judge, where there is one.
-        attempts: all of them, with the scores that documents show.
-        before, after: the counted trials with the scores that they had and have, in the same order.
+        tally: the scores that its trials had and have.
         name: of the new judge's score; None where no judge was asked.
-        gold: the answers to the expected calls of queries, where the run made them.
+        own_name: the one under which documents have the verdicts of the run's own judge then.
         use: the use that the judge made of its model; None where it asks none.
     """
 
     run: Run
-    attempts: Sequence[TrialResult]
-    before: Sequence[TrialResult]
-    after: Sequence[TrialResult]
-    name: str | None
-    gold: Mapping[int | str, GoldAnswer]
+    tally: RunTally
+    name: str | None = None
+    own_name: str = JUDGED
     use: HelperUse | None = None
+
+    def as_documented(self, result: TrialResult) -> TrialResult:
+        """Return an attempt with the scores that documents show."""
+        return result if self.name is None else _exchange_scores(result, self.name, self.own_name)
 
 
 async def rejudge(
@@ -117,7 +121,7 @@ async def rejudge(
             return [(await _verdict_score(processes, context)).model_copy(update={"name": name})]
 
         contexts = _Contexts(store, run, queries, judge, label)
-        rescored = await _score_again(store, run, contexts, give, completed.concurrency)
+        tally = await _score_again(contexts, give, completed.concurrency, name)
         report = judge_report(judge, completed)
         use = None if judge.model is None else _use_of(judge.model)
     helpers = added_uses(run.helpers, [use] if use else [])
@@ -126,9 +130,7 @@ async def rejudge(
     config = run.config.model_copy(update=changed)
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})
     own = own.model_copy(update={"helpers": helpers})
-    old = f"{JUDGED}@{judge_label(run.config)}"
-    attempts = [_exchange_scores(result, name, old) for result in rescored.attempts]
-    return Rescored(own, attempts, rescored.before, rescored.after, name, rescored.gold, use)
+    return Rescored(own, tally, name, f"{JUDGED}@{judge_label(run.config)}", use)
 
 
 def _use_of(model: ModelAccess) -> HelperUse:
@@ -152,11 +154,10 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
 
     contexts = _Contexts(store, run, queries, None, judge_label(run.config))
     async with ScoringProcesses() as listeners.elsewhere:
-        rescored = await _score_again(store, run, contexts, give, concurrency)
+        tally = await _score_again(contexts, give, concurrency)
     described = {**run.scores, **listeners.descriptions()}
     await asyncio.to_thread(partial(store.update_run, run.run_id, scores=described))
-    run = run.model_copy(update={"scores": described})
-    return Rescored(run, rescored.attempts, rescored.before, rescored.after, None, rescored.gold)
+    return Rescored(run.model_copy(update={"scores": described}), tally)
 
 
 async def _verdict_score(processes: ScoringProcesses, context: ScoreContext) -> Score:
@@ -225,27 +226,37 @@ class _Contexts:
         )
 
 
-async def _score_again(store: Store, run: Run, contexts: _Contexts, give: Give, concurrency: int) -> Rescored:
-    attempts = await asyncio.to_thread(store.attempts, run.run_id)
-    before = counted_attempts(attempts)
-    slots = asyncio.Semaphore(concurrency)
+async def _score_again(contexts: _Contexts, give: Give, concurrency: int, name: str | None = None) -> RunTally:
+    """Score the trials that were answered, which are read when their turn comes."""
+    store, run = contexts.store, contexts.run
+    stored = store.with_trials(run)
+    table = await asyncio.to_thread(column_table, stored, ())
+    tally = await asyncio.to_thread(RunTally, run, table, name)
 
-    async def one(result: TrialResult) -> TrialResult:
-        if result.status != "answered":
-            return result
-        async with slots:
-            context = await asyncio.to_thread(contexts.of, result)
-            added = await give(context, result)
+    async def one(number: int, result: TrialResult) -> None:
+        context = await asyncio.to_thread(contexts.of, result)
+        added = await give(context, result)
         if added:
-            await asyncio.to_thread(store.add_scores, run.run_id, result, added)
-        names = {score.name for score in added}
-        kept = (score for score in result.scores if score.name not in names)
-        return result.model_copy(update={"scores": (*kept, *added)})
+            await _to_its_end(asyncio.to_thread(store.add_scores, run.run_id, result, added))
+        tally.add(number, result, added)
 
-    after = await asyncio.gather(*map(one, before))
-    changed: Mapping[int, TrialResult] = {id(old): new for old, new in zip(before, after, strict=True)}
-    again = [changed.get(id(result), result) for result in attempts]
-    return Rescored(run, again, before, after, None, store.gold_answers(run.run_id))
+    await for_each(stored.each_at(_answered_rows(table)), one, most=concurrency)
+    return tally
+
+
+def _answered_rows(table: ColumnTable) -> array[int]:
+    status = table.status.values
+    rows = zip(table.row, table.status.places, strict=True)
+    return array("q", (row for row, place in rows if status[place] == "answered"))
+
+
+async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for work that is done also where this is cancelled meanwhile."""
+    doing = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(doing)
+    finally:
+        await doing
 
 
 def _exchange_scores(result: TrialResult, new: str, old: str) -> TrialResult:

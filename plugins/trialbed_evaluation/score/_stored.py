@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,10 +15,11 @@ from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
 from trialbed_evaluation.score._files import OWN
 
 if TYPE_CHECKING:
-    from trialbed.records import Score, TrialResult
+    from trialbed.records import Query, Run
     from trialbed.report import Report
     from trialbed.views import Table
     from trialbed_evaluation.score._rescoring import Rescored
+    from trialbed_evaluation.score._tally import CommonPairs, FrameworkTally, RunTally
 
 SETTINGS = (*(name for name in JUDGE_SETTINGS if name not in OWN), "data_dir")
 """The settings of a run that are options for stored runs only."""
@@ -59,36 +60,33 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     """
     import asyncio
 
-    from trialbed.cli.options import print_json
     from trialbed.cli.thresholds import below, check_scores, parse_thresholds
-    from trialbed.report import legacy_documents
     from trialbed.views import print_tables
 
     thresholds = parse_thresholds(given["fail_under"])
     check_scores(thresholds)
-    rescored, report = asyncio.run(_rescore(target, given))
-    if given["output"] is not None:
-        _write(report, given["output"])
-    if given["as_json"]:
-        print_json(legacy_documents(report))
-    else:
-        print_tables([_table(rescored)], sys.stdout)
-    if _without_verdict(rescored):
-        _refuse_incomplete(rescored, given["fail_under"])
-        return 3
-    return 1 if below(thresholds, report) else 0
+    rescored, queries = asyncio.run(_rescore(target, given))
+    with _report(rescored, queries, given) as report:
+        if report is not None:
+            _write(report, given)
+        if not given["as_json"]:
+            print_tables([_table(rescored)], sys.stdout)
+        if rescored.tally.silent:
+            _refuse_incomplete(rescored.tally, given["fail_under"])
+            return 3
+        return 1 if report is not None and below(thresholds, report) else 0
 
 
-async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Report]:
+async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Mapping[int | str, Query]]:
+    """Score the run, and return what came of it with the run's queries."""
     from trialbed.catalogs import run_queries
-    from trialbed.report import build_report
-    from trialbed.settings import RunSettings, store_file
+    from trialbed.settings import RunSettings
     from trialbed.store import Store, open_store, require_frameworks
     from trialbed_evaluation.score._rescoring import rejudge, rescore
 
     values = {name: given[name] for name in (*OWN, *SETTINGS) if given[name] is not None}
     settings = RunSettings(**values)
-    place = given["store"] or store_file()
+    place = _place(given)
     with open_store(place) as reader:
         stored = require_frameworks(reader.run(target))
         if stored.status == "running":
@@ -96,22 +94,43 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Rep
         run, queries = stored.record, run_queries(stored.record.config, settings.data_dir)
     with Store.open(place) as store:
         if given["judge"] is None:
-            rescored = await rescore(store, run, queries, concurrency=settings.concurrency)
-        else:
-            rescored = await rejudge(store, run, queries, settings)
-    scored = rescored.run
-    ended = scored if scored.status == "finished" else scored.model_copy(update={"status": "incomplete"})
-    with open_store(place) as reader:
-        tools = reader.run(run.run_id).offers(queries)
-        report = build_report(ended, queries, rescored.attempts, tools=tools, gold=rescored.gold, allow_incomplete=True)
-    return rescored, report
+            return await rescore(store, run, queries, concurrency=settings.concurrency), queries
+        return await rejudge(store, run, queries, settings), queries
 
 
-def _write(report: Report, folder: Path) -> None:
-    from trialbed.report import legacy_documents, write_document
+def _place(given: Mapping[str, Any]) -> str:
+    from trialbed.settings import store_file
 
-    for document in legacy_documents(report):
-        click.echo(f"written: {write_document(document, folder)}", err=True)
+    return str(given["store"] or store_file())
+
+
+@contextmanager
+def _report(
+    rescored: Rescored, queries: Mapping[int | str, Query], given: Mapping[str, Any]
+) -> Iterator[Report | None]:
+    """Yield the report of the run as its documents describe it, whose trials are read anew; None if nobody wants it."""
+    from trialbed.report import read_report
+    from trialbed.store import open_store
+
+    if not (given["as_json"] or given["output"] is not None or given["fail_under"]):
+        yield None
+        return
+    with open_store(_place(given)) as reader:
+        stored = replace(reader.run(rescored.run.run_id), record=rescored.run)
+        yield read_report(stored, queries, shown=rescored.as_documented)
+
+
+def _write(report: Report, given: Mapping[str, Any]) -> None:
+    """Write the documents, and print them, where that is asked for."""
+    from trialbed.cli.documents import print_documents
+    from trialbed.report import open_documents, write_document
+
+    if given["output"] is not None:
+        with open_documents(report, given["output"]) as documents:
+            for document, entries in documents:
+                click.echo(f"written: {write_document(document, given['output'], entries)}", err=True)
+    if given["as_json"]:
+        print_documents(report)
 
 
 def _table(rescored: Rescored) -> Table:
@@ -119,17 +138,16 @@ def _table(rescored: Rescored) -> Table:
     from trialbed.scoring import JUDGED, judge_note
     from trialbed.views import Table, helper_line
 
-    frameworks = rescored.run.config.frameworks
-    rescored, incomplete = _over_common(rescored)
-    title = f"run {rescored.run.run_id}"
+    run, tally = rescored.run, rescored.tally
+    title, frameworks = f"run {run.run_id}", tally.frameworks
+    incomplete = _incomplete_notes(run, tally.pairs)
     if rescored.name is None:
-        added = sorted({score.name for result in rescored.after for score in result.scores} - _names(rescored.before))
-        rows = [(name, *(_mean(_own(rescored.after, framework), name) for framework in frameworks)) for name in added]
+        added = sorted({name for own in frameworks.values() for name in own.sums} - tally.had)
+        rows = [(name, *(_mean(own, name) for own in frameworks.values())) for name in added]
         notes = ["Scores that the trials lacked; the others are as they were."] if added else ["No score was missing."]
         return Table.of(title, ("score", *frameworks), rows, [*incomplete, *notes])
     columns = ("framework", JUDGED, rescored.name, "same status", "no verdict")
-    rows = [(framework, *_judge_scores(rescored, framework, rescored.name)) for framework in frameworks]
-    run = rescored.run
+    rows = [(framework, *_judge_scores(own, rescored.name)) for framework, own in frameworks.items()]
     notes = [
         "Each mean is over the answers with a verdict, and trials that failed, which count as 0.",
         *filter(None, [judge_note(run.config.judge, run.judge or None)]),
@@ -138,66 +156,30 @@ def _table(rescored: Rescored) -> Table:
     return Table.of(title, columns, rows, [*incomplete, *notes])
 
 
-def _over_common(rescored: Rescored) -> tuple[Rescored, list[str]]:
-    """Choose the trials to show side by side where a run lacks some: those that every framework has, and a note."""
-    from dataclasses import replace
-
-    run = rescored.run
-    if run.status == "finished":
-        return rescored, []
-    measured = Counter((one.key.query_id, one.key.repeat) for one in rescored.before if one.status != "not measured")
-    shared = {pair for pair, count in measured.items() if count == len(run.config.frameworks)}
-    before, after = (
-        [one for one in results if (one.key.query_id, one.key.repeat) in shared]
-        for results in (rescored.before, rescored.after)
-    )
-    note = f"INCOMPLETE: the run is {run.status}; the figures are over the {len(shared):,} queries and repeats that "
-    every = "every framework has." if len(run.config.frameworks) > 1 else "were measured."
-    return replace(rescored, before=before, after=after), [note + every]
+def _incomplete_notes(run: Run, pairs: CommonPairs) -> list[str]:
+    """Say which trials are shown side by side where a run lacks some: those that every framework has."""
+    if not pairs.is_part:
+        return []
+    note = f"INCOMPLETE: the run is {run.status}; the figures are over the {len(pairs):,} queries and repeats that "
+    return [note + ("every framework has." if len(run.config.frameworks) > 1 else "were measured.")]
 
 
-def _names(results: Sequence[TrialResult]) -> set[str]:
-    return {score.name for result in results for score in result.scores}
-
-
-def _own(results: Sequence[TrialResult], framework: str) -> list[TrialResult]:
-    return [result for result in results if result.key.framework == framework]
-
-
-def _judge_scores(rescored: Rescored, framework: str, name: str) -> tuple[str, ...]:
+def _judge_scores(own: FrameworkTally, name: str) -> tuple[str, ...]:
     from trialbed.scoring import JUDGED
 
-    own = _own(rescored.after, framework)
-    pairs = [(result.score(JUDGED), result.score(name)) for result in own]
-    both = [(old.label, new.label) for old, new in pairs if old and new and old.label and new.label]
-    silent = sum(1 for _, new in pairs if new is not None and new.value is None)
-    same = sum(1 for old, new in both if old == new)
-    return _mean(own, JUDGED, is_verdict=True), _mean(own, name, is_verdict=True), f"{same} of {len(both)}", str(silent)
+    means = (_mean(own, each, is_verdict=True) for each in (JUDGED, name))
+    return *means, f"{own.same} of {own.judged_twice}", str(own.silent)
 
 
-def _mean(results: Sequence[TrialResult], name: str, *, is_verdict: bool = False) -> str:
-    from statistics import fmean
+def _mean(own: FrameworkTally, name: str, *, is_verdict: bool = False) -> str:
+    from trialbed.views import number
 
-    from trialbed.views import UNKNOWN, number
-
-    values = [score.value for result in results if (score := result.score(name)) and score.value is not None]
-    quality = all(score.quality for result in results if (score := result.score(name)))
-    # A framework of which every trial failed has no verdict at all, and solved nothing.
-    if quality and (values or is_verdict):
-        values += [0.0 for result in results if result.status == "failed"]
-    return number(fmean(values)) if values else UNKNOWN
+    return number(own.sums[name].mean(own.failed, is_verdict=is_verdict))
 
 
-def _refuse_incomplete(rescored: Rescored, fail_under: Sequence[str]) -> None:
+def _refuse_incomplete(tally: RunTally, fail_under: Sequence[str]) -> None:
     """Say that answers have no verdict, and why the first has none."""
-    failures = _without_verdict(rescored)
-    answers = "1 answer has" if len(failures) == 1 else f"{len(failures)} answers have"
+    answers = "1 answer has" if tally.silent == 1 else f"{tally.silent} answers have"
     undecided = "--fail-under is not decided. " if fail_under else ""
-    first = failures[0].failure.message if failures[0].failure else "the judge gave no value"
+    first = tally.first_silence
     click.echo(f"Error: {answers} no verdict. {undecided}The same command asks again. The first: {first}", err=True)
-
-
-def _without_verdict(rescored: Rescored) -> list[Score]:
-    """Return the new judge's scores that have no value; none where no judge was asked."""
-    found = [score for result in rescored.after if rescored.name and (score := result.score(rescored.name))]
-    return [score for score in found if score.value is None]

@@ -14,9 +14,10 @@ import click
 
 from trialbed.cli import completion
 from trialbed.cli.completion import RUNS_AND_FILES, completes, runs
+from trialbed.cli.documents import print_documents
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, run_format_option
-from trialbed.cli.options import escape_controls, json_option, option, plain_option
+from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.plugin_files import plugin_option
 from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
 from trialbed.cli.sections import SectionedCommand
@@ -211,7 +212,7 @@ def command(
     except asyncio.CancelledError:
         raise click.Abort from None
     if reporter is None:
-        _print_json(report)
+        print_documents(report)
     elif form == "junit" and thresholds:
         print_thresholds(thresholds, report)
     else:
@@ -271,24 +272,6 @@ async def _run(options: RunOptions) -> Report:
 
     with cancel_on_terminate(), progress() as shown:
         return await run_and_report(options, progress=shown)
-
-
-def _print_json(report: Report) -> None:
-    from trialbed.report import document_parts, open_documents
-
-    stdout, before = sys.stdout.buffer, b"[\n  "
-    with open_documents(report) as documents:
-        for document, entries in documents:
-            stdout.write(before)
-            stdout.writelines(_list_entry(part) for part in document_parts(document, entries))
-            before = b",\n  "
-    stdout.write(b"\n]\n")
-    stdout.flush()
-
-
-def _list_entry(part: bytes) -> bytes:
-    """Return a part of a document as it is printed within a list."""
-    return escape_controls(part.decode()).encode().replace(b"\n", b"\n  ")
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:

@@ -18,6 +18,7 @@ from trialbed.cli._group import COMMANDS, SECTIONS
 FOLDER = Path(str(import_module("trialbed.cli").__file__)).parent
 SHARED = {
     "completion",
+    "documents",
     "environments",
     "formats",
     "options",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import threading
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +34,7 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
-from trialbed.report import build_report, document_schema, legacy_document
+from trialbed.report import document_schema, legacy_document, read_report
 from trialbed.scoring import ScoreContext, ScoringStopped
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import Store, new_run, open_store
@@ -120,8 +123,9 @@ async def test_documents_have_the_new_judge_and_the_old_verdicts_beside(
 
     model.decide = lambda _asked: vote("Solved")
     rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
-    report = build_report(rescored.run, queries(run), rescored.attempts, allow_incomplete=True)
-    document = legacy_document(report, "reference")
+    with open_store(str(tmp_path / "trials.db")) as reader:
+        shown = replace(reader.run(run.run_id), record=rescored.run)
+        document = legacy_document(read_report(shown, queries(run), shown=rescored.as_documented), "reference")
     jsonschema_rs.validate(document_schema(), document)
     about = document["metadata"]
     assert (about["evaluator_model"], about["run_id"]) == ("grader", run.run_id)
@@ -149,9 +153,10 @@ async def test_a_judge_that_fails_leaves_an_error_and_the_old_verdict(
 ) -> None:
     model.gives(Response(status=401))
     rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
-    score = rescored.after[0].score("sopr_score@grader")
+    score = store.results(run.run_id)[0].score("sopr_score@grader")
     assert score is not None
     assert score.failure is not None
+    assert (rescored.tally.silent, rescored.tally.first_silence) == (2, score.failure.message)
     assert (score.value, score.failure.kind) == (None, "judge")
     assert "status 401" in score.failure.message
     assert store.results(run.run_id)[0].score("sopr_score") == run_score(store, run)
@@ -167,8 +172,8 @@ async def test_what_checks_found_is_known_of_a_run_whose_judge_was_asked(
     store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path
 ) -> None:
     model.decide = lambda _asked: vote("Solved")
-    rescored = await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
-    assert [_verdict(result) for result in rescored.after[:2]] == [("Solved", "grader")] * 2
+    await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
+    assert [_verdict(result) for result in store.results(run.run_id)[:2]] == [("Solved", "grader")] * 2
 
 
 @pytest.mark.parametrize(
@@ -183,8 +188,8 @@ async def test_what_checks_found_is_known_of_a_run_that_lists_it(
     detail = {"method": "expectations", "expectations": [{"text": "it", "met": met, "reason": reason}]}
     own = Score(name="sopr_score", value=0.0, label="Unsolved", detail=detail)
     store.add_scores(run.run_id, trial(FIRST, "good", 1.0, "Solved"), [own])
-    rescored = await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
-    assert _verdict(rescored.after[0]) == (label, method)
+    await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
+    assert _verdict(store.results(run.run_id)[0]) == (label, method)
 
 
 async def test_criteria_that_are_not_known_are_asked_for_and_the_others_are_kept(
@@ -201,8 +206,8 @@ async def test_criteria_that_are_not_known_are_asked_for_and_the_others_are_kept
     store.add_scores(run.run_id, trial(FIRST, "good", 1.0, "Solved"), [own])
     more = {"expected": Expected(criteria=("kind", "short"))}
     asked = {query_id: query.model_copy(update=more) for query_id, query in checked_queries(run).items()}
-    rescored = await rejudge(store, run, asked, settings(model, tmp_path))
-    assert _verdict(rescored.after[0]) == ("Solved", "grader")
+    await rejudge(store, run, asked, settings(model, tmp_path))
+    assert _verdict(store.results(run.run_id)[0]) == ("Solved", "grader")
     assert [shown(one)["criterion"] for one in model.asked if "criterion" in shown(one)] == ["short"]
 
 
@@ -241,12 +246,35 @@ def run_score(store: Store, run: Run) -> Score | None:
 
 
 async def test_rescoring_adds_what_is_missing_and_asks_no_model(store: Store, run: Run) -> None:
-    rescored = await rescore(store, run, queries(run))
-    first = store.results(run.run_id)[0]
+    before = store.results(run.run_id)
+    await rescore(store, run, queries(run))
+    after = store.results(run.run_id)
+    assert after[0].score("has_finish") is not None
+    assert after[0].score("sopr_score") == before[0].score("sopr_score")
+    await rescore(store, run, queries(run))
+    assert store.results(run.run_id) == after
+
+
+async def test_a_score_that_was_given_is_kept_though_scoring_is_interrupted(
+    store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, add = threading.Event(), threading.Event(), store.add_scores
+
+    def slow(*given: Any) -> None:
+        begun.set()
+        go_on.wait()
+        add(*given)
+
+    monkeypatch.setattr(store, "add_scores", slow)
+    scoring = asyncio.create_task(rescore(store, run, queries(run), concurrency=1))
+    await asyncio.to_thread(begun.wait)
+    scoring.cancel()
+    asyncio.get_running_loop().call_soon(go_on.set)
+    with pytest.raises(asyncio.CancelledError):
+        await scoring
+    first, second, _ = store.results(run.run_id)
     assert first.score("has_finish") is not None
-    assert first.score("sopr_score") == rescored.before[0].score("sopr_score")
-    again = await rescore(store, run, queries(run))
-    assert again.before == again.after
+    assert second.score("has_finish") is None
 
 
 PLUGIN = """
@@ -283,8 +311,8 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("foreign")
 async def test_a_plugin_that_a_text_ends_costs_its_score_of_that_trial_alone(store: Store, run: Run) -> None:
-    rescored = await rescore(store, run, queries(run))
-    first, second, _ = rescored.after
+    await rescore(store, run, queries(run))
+    first, second, _ = store.results(run.run_id)
     process, ended = first.score("process"), second.score("ending:failed")
     assert process is not None
     assert process.value not in (None, os.getpid())
@@ -296,8 +324,8 @@ async def test_a_plugin_that_a_text_ends_costs_its_score_of_that_trial_alone(sto
 
 @pytest.mark.usefixtures("foreign")
 async def test_a_judge_that_a_text_ends_costs_its_verdict_on_that_trial_alone(store: Store, run: Run) -> None:
-    rescored = await rejudge(store, run, queries(run), RunOptions(judge="ending"))
-    first, second, _ = (result.score("sopr_score@ending") for result in rescored.after)
+    await rejudge(store, run, queries(run), RunOptions(judge="ending"))
+    first, second, _ = (result.score("sopr_score@ending") for result in store.results(run.run_id))
     assert first is not None
     assert (first.value, first.detail["reason"] == str(os.getpid())) == (0.5, False)
     assert second is not None
@@ -313,7 +341,8 @@ async def test_texts_that_are_too_much_for_the_scorers_cost_their_trial_alone(
 
     monkeypatch.setattr(ScoringProcesses, "score", stops)
     monkeypatch.setattr(ScoringProcesses, "takes", lambda self, context, foreign: context.text == "bad")
-    first, second, _ = (await rescore(store, run, queries(run))).after
+    await rescore(store, run, queries(run))
+    first, second, _ = store.results(run.run_id)
     assert first.score("has_finish") is not None
     failed = second.score("scorers:failed")
     assert failed is not None

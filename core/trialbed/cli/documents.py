@@ -1,0 +1,31 @@
+"""Prints the result documents of a report."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from trialbed.cli.options import escape_controls
+
+if TYPE_CHECKING:
+    from trialbed.report import Report
+
+
+def print_documents(report: Report) -> None:
+    """Write the documents of all frameworks on stdout as a list in JSON, trial by trial."""
+    from trialbed.report import document_parts, open_documents
+
+    stdout, before = sys.stdout.buffer, b"[\n  "
+    with open_documents(report) as documents:
+        for document, entries in documents:
+            stdout.write(before)
+            for part in document_parts(document, entries):
+                stdout.write(_list_entry(part))
+            before = b",\n  "
+    stdout.write(b"\n]\n")
+    stdout.flush()
+
+
+def _list_entry(part: bytes) -> bytes:
+    """Return a part of a document as it is printed within a list."""
+    return escape_controls(part.decode()).encode().replace(b"\n", b"\n  ")
