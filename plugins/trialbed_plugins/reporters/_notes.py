@@ -18,7 +18,7 @@ from trialbed.report import (
     percent,
     reason_lines,
 )
-from trialbed.scoring import JUDGED, judge_note
+from trialbed.scoring import JUDGED, RULE, judge_note
 from trialbed.statistics import LEVEL
 from trialbed.texts import number_of
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
@@ -26,6 +26,9 @@ from trialbed_plugins.reporters._columns import Column, telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
 """Scores whose names say what they are."""
+
+PLAIN_LOOP, RIGHT_MODEL = "reference", "scripted:gold"
+"""The framework that adds nothing and loses nothing, and the model that makes the expected calls."""
 
 UNEVEN = 0.1
 """Difference of the shares of calls answered from the cache from which times of tools are not alike."""
@@ -40,6 +43,7 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
     summaries = [column.summary for column in columns]
     yield from _on_faults(columns)
     yield from _on_missing(summaries, shown)
+    yield from _on_tasks(summaries)
     if shown:
         yield f"[low, high]: {percent(LEVEL)} interval. Times and tokens: mean / median, or the median."
     if "cost" in shown:
@@ -72,7 +76,9 @@ def _rate_text(rate: TokenRate) -> str:
 def brief_notes(columns: Sequence[Column]) -> Iterator[str]:
     """Yield the notes without which a few figures would mislead: on what is missing, failed or void."""
     yield from _on_faults(columns)
-    yield from _on_missing([column.summary for column in columns], telling_names(columns))
+    summaries = [column.summary for column in columns]
+    yield from _on_missing(summaries, telling_names(columns))
+    yield from _on_tasks(summaries)
     for column in columns:
         summary = column.summary
         void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
@@ -84,6 +90,21 @@ def _on_faults(columns: Sequence[Column]) -> Iterator[str]:
     """Yield the faults that were put in."""
     if note := fault_note(columns[0].summary.run.config.faults):
         yield f"{note}."
+
+
+def _on_tasks(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Yield that tasks of the user may have a fault, where the plain loop does not solve them with their own calls."""
+    config = summaries[0].run.config
+    if not config.dataset_file or config.faults or config.judge != RULE:
+        return
+    for summary in summaries:
+        wrong = summary.counts.unsolved - summary.counts.failed
+        is_plain = config.plain_label(summary.framework) == PLAIN_LOOP
+        if wrong > 0 and is_plain and config.of(summary.framework).model == RIGHT_MODEL:
+            yield (
+                f"{summary.framework} ends {number_of(wrong, 'trial')} unsolved, though {RIGHT_MODEL} makes the calls "
+                f"that are expected: the tasks may have a fault, which bench tasks check {config.dataset_file} finds."
+            )
 
 
 def run_legend(columns: Sequence[Column]) -> Iterator[str]:

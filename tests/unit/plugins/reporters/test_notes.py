@@ -43,6 +43,26 @@ def test_the_reasons_of_failures_stand_below(show: Show) -> None:
     assert "over the 20 trials without failure alone: solved 0.8" in text
 
 
+@pytest.mark.parametrize("brief", [False, True])
+def test_tasks_of_the_user_that_the_plain_loop_does_not_solve_may_have_a_fault(show: Show, brief: bool) -> None:
+    def shown(**settings: str) -> str:
+        report = reported(document())
+        config = report.run.config.model_copy(update={"dataset_file": "desk.py", "judge": "rule", **settings})
+        run = report.run.model_copy(update={"config": config})
+        summaries = tuple(replace(one, run=run) for one in report.frameworks)
+        return " ".join(show(replace(report, run=run, frameworks=summaries), brief=brief).split())
+
+    note = "reference ends 3 trials unsolved, though scripted:gold makes the calls that are expected"
+    assert f"{note}: the tasks may have a fault, which bench tasks check desk.py finds." in shown()
+    for others in (
+        {"dataset_file": ""},
+        {"model": "scripted:partial"},
+        {"judge": "other"},
+        {"faults": '{"model": {}}'},
+    ):
+        assert note not in shown(**others)
+
+
 def test_a_run_is_incomplete_without_all_verdicts_too(show: Show) -> None:
     untold = {"score": "sopr_score", **reason("judge", 3, message="no verdict after 3 votes")}
     text = show([document(status="incomplete", untold_reasons=[untold])])
