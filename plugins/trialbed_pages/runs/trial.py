@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, TrialResult
+from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, RunConfig, TrialResult
 from trialbed.report import trial_name
 from trialbed.report.inspection import (
     BY_EXPECTATIONS,
@@ -21,12 +21,16 @@ from trialbed.report.inspection import (
     reason_text,
 )
 from trialbed.scoring import JUDGED
+from trialbed.settings import declared_settings
 from trialbed.store import StoredRun, StoredTrial
 from trialbed.texts import one_line
 from trialbed.views import BarSpan, Timeline, printable
 from trialbed.wire.redaction import shown_url
 
 LANES = ("model", "tools", "framework")
+
+BOUNDS = ("max_tools", "max_steps", "timeout", "max_trial_tokens", "max_tokens")
+"""Settings that may end a trial, or change what it is offered: the command that runs it again has those it had."""
 
 MOST = 200
 """Characters of a reason in a sentence."""
@@ -170,8 +174,15 @@ class TrialPage:
         words += ["--base-url", shown_url(config.base_url)] if config.base_url else []
         words += ["--temperature", f"{config.temperature:g}"] if config.temperature is not None else []
         words += ["--repeat", str(config.repeat)] if config.repeat > 1 else []
+        words += _unusual_bounds(config)
         words += ["--faults", config.faults] if config.faults is not None else []
         return as_command(words)
+
+
+def _unusual_bounds(config: RunConfig) -> Iterator[str]:
+    for declared in declared_settings():
+        if declared.name in BOUNDS and (value := getattr(config, declared.name)) != declared.default:
+            yield from (declared.setting.option[-1], f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def as_command(words: Sequence[str]) -> str:

@@ -78,6 +78,17 @@ def test_tasks_that_need_their_functions_are_run_again_from_the_file_that_has_th
         assert str(page.run_command).startswith("bench run -f reference -d desk.py --query-id 1 ")
 
 
+def test_a_trial_is_run_again_within_its_own_bounds(stored: Path) -> None:
+    with Store.open(str(stored)) as store, open_store(str(stored)) as reader:
+        old = reader.run(NEW).record
+        config = old.config.model_copy(update={"timeout": 0.5, "max_steps": 3, "max_tokens": None})
+        store.create_run(old.model_copy(update={"run_id": "bound", "config": config}))
+        store.add_trial("bound", trial("reference", 1, wrong=False))
+        run = reader.run("bound")
+        (page,) = (TrialPage(run, one, None) for one in run.trials())
+        assert str(page.run_command).endswith(" --max-steps 3 --timeout 0.5")
+
+
 def test_what_comes_from_elsewhere_stays_one_word_of_the_command() -> None:
     words = ["bench", "run", "--query-id", "1; touch $(pwned) 'x'", "--model", "a model"]
     assert shlex.split(as_command(words)) == words
