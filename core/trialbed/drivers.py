@@ -143,9 +143,10 @@ def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:
 def _check_contract(info: DriverInfo, driver: Any, contracts: tuple[str, ...]) -> None:
     stated = getattr(driver, "contract", None)
     if info.kind == "frameworks" and inspect.isfunction(driver):
+        place = f'(File "{driver.__code__.co_filename}", line {driver.__code__.co_firstlineno})'
         raise ContractMismatch(
-            f"{info.kind}: {info.target} is a function, and a framework is a class, a BaseAgent: give the function to "
-            "trialbed.evaluate(), or run its file as a program with --command"
+            f"{info.kind}: {driver.__name__} {place} is a function, and a framework is a class, a BaseAgent: give the "
+            "function to trialbed.evaluate(), or run its file as a program with --command"
         )
     if stated is None:
         raise ContractMismatch(

@@ -124,7 +124,8 @@ def test_a_driver_without_a_contract_is_told_which_to_state(fake_distribution: F
 def test_a_function_as_a_framework_is_sent_to_where_functions_are_agents(fake_distribution: FakeDistribution) -> None:
     framework(fake_distribution, "plain", "def Agent(query): ...")
     with pytest.raises(
-        ContractMismatch, match=r"plain_module:Agent is a function.* trialbed\.evaluate\(\).* --command"
+        ContractMismatch,
+        match=r"Agent \(File \".*plain_module\.py\", line 1\) is a function.* trialbed\.evaluate\(\).* --command",
     ):
         load_driver("frameworks", "plain", "3")
 
