@@ -105,16 +105,17 @@ def _context(arguments: list[str]) -> dict[str, Any]:
 
 
 def _warn_of_variables(command: str) -> None:
-    """Say which variables are ignored and probably misspelt; without any of Trialbed's, nothing is imported for it."""
+    """Say which variables are ignored; without any of Trialbed's, nothing is imported for it."""
     given = [name for name in os.environ if name.startswith("TRIALBED_")]
     if not given:
         return
-    from trialbed.cli._variables import misspelt_variables
+    from trialbed.cli._variables import unknown_variables
     from trialbed.errors import DriverError
 
     with suppress(DriverError):  # a command that cannot be loaded is reported where it is asked for
-        for variable, meant in misspelt_variables(given, command, cli).items():
-            click.echo(f"Warning: {variable} is no variable of Trialbed's; did you mean {meant}?", err=True)
+        for variable, meant in unknown_variables(given, command, cli).items():
+            hint = f"; did you mean {meant}?" if meant else f"; bench {command} --help has those of its options."
+            click.echo(f"Warning: {variable} is no variable of Trialbed's, and is ignored{hint}", err=True)
 
 
 def _name_variable(error: click.ClickException) -> None:

@@ -1,4 +1,4 @@
-"""Finds misspelt environment variables: nothing else reads them, so that they would be ignored without a word."""
+"""Finds environment variables that nothing reads, so that they would be ignored without a word."""
 
 from __future__ import annotations
 
@@ -30,28 +30,39 @@ NOT_OF_OPTIONS = (
 )
 """The variables that no option has, without the prefix."""
 
+OF_KEYS = ("KEY", "TOKEN")
+"""The ends of names that users give to variables of their own, for ``--api-key-env`` and options like it."""
+
 SIMILARITY = 0.8
+"""That of a misspelt name to the one that is meant, where the name may be a user's own."""
+
+LIKE = 0.6
+"""That of any other name."""
 
 
-def misspelt_variables(given: Iterable[str], name: str, group: click.Group) -> Mapping[str, str]:
-    """Return the variables that no command knows and that are like one of this command's, with the one that is meant.
+def unknown_variables(given: Iterable[str], name: str, group: click.Group) -> Mapping[str, str | None]:
+    """Return the variables that nothing reads, each with the one that is meant, or None where none is like it.
 
     Args:
         given: names of variables that are set.
-        name: of the command that is asked for; the others are imported only where there is such a variable.
+        name: of the command that is asked for; the others are imported only where it does not know a variable.
         group: all commands.
     """
     context = click.Context(group)
     known = {*_variables(group.get_command(context, name)), *(f"{PREFIX}{own}" for own in NOT_OF_OPTIONS)}
-    words = [variable.removeprefix(PREFIX) for variable in known]
-    found = {}
-    for variable in sorted(set(given) - known):
-        close = closest(variable.removeprefix(PREFIX), words, cutoff=SIMILARITY)
-        if variable.startswith(PREFIX) and close is not None:
-            found[variable] = f"{PREFIX}{close}"
-    others = group.list_commands(context) if found else []
+    unknown = sorted(variable for variable in {*given} - known if variable.startswith(PREFIX))
+    others = group.list_commands(context) if unknown else []
     of_others = {variable for other in others for variable in _variables(group.get_command(context, other))}
-    return {variable: meant for variable, meant in found.items() if variable not in of_others}
+    found = {variable: _meant(variable, known, of_others) for variable in unknown if variable not in of_others}
+    return {variable: meant for variable, meant in found.items() if meant or not variable.endswith(OF_KEYS)}
+
+
+def _meant(variable: str, *known: Iterable[str]) -> str | None:
+    """Return the most similar variable, of the first of these that have one."""
+    cutoff = SIMILARITY if variable.endswith(OF_KEYS) else LIKE
+    words = ({other.removeprefix(PREFIX) for other in names if other.startswith(PREFIX)} for names in known)
+    found = (closest(variable.removeprefix(PREFIX), own, cutoff=cutoff) for own in words)
+    return next((f"{PREFIX}{close}" for close in found if close), None)
 
 
 def _variables(command: click.Command | None) -> Iterator[str]:

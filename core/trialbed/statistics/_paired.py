@@ -42,7 +42,7 @@ class PairedTest(NamedTuple):
 
 
 def paired_test(
-    differences: Sequence[float] | Mapping[float, int] | NDArray[Any],
+    differences: Iterable[float] | Mapping[float, int] | NDArray[Any],
     *,
     draws: int = 9_999,
     seed: int = 0,
@@ -58,14 +58,16 @@ def paired_test(
         draws, seed: of the permutation test.
         of_amounts: whether they are of tokens, times and the like, of which no case is won or lost.
     """
-    counts = count_values(differences)
-    if counts.keys() <= {-1.0, 0.0, 1.0} and not of_amounts:
-        up, down = counts[1.0], counts[-1.0]
-        return PairedTest("McNemar", mcnemar(down, up), up, down)
     import numpy as np
 
-    each = list(counts.elements()) if isinstance(differences, Mapping) else differences
-    return PairedTest("sign flips", sign_flip(np.asarray(each, dtype=np.float64), draws=draws, seed=seed))
+    given = differences if isinstance(differences, Mapping | np.ndarray) else list(differences)
+    values = np.asarray(list(given) if isinstance(given, Mapping) else given, dtype=np.float64)[None]
+    counts = np.asarray([list(given.values())]) if isinstance(given, Mapping) else np.ones(values.shape, np.int64)
+    (p,) = paired_p_values(values, counts, draws=draws, seed=seed, of_amounts=of_amounts).tolist()
+    if of_amounts or not are_whole(values).all():
+        return PairedTest("sign flips", p)
+    up, down = (int(counts[values == winner].sum()) for winner in (1.0, -1.0))
+    return PairedTest("McNemar", p, up, down)
 
 
 def paired_verdict(
@@ -201,25 +203,26 @@ def _each(counts: Mapping[float, int], value_of: Callable[[float], float]) -> It
     return chain.from_iterable(repeat(value_of(value), times) for value, times in counts.items())
 
 
-def paired_p_values(values: NDArray[Any], counts: NDArray[Any], *, draws: int) -> NDArray[Any]:
+def paired_p_values(
+    values: NDArray[Any], counts: NDArray[Any], *, draws: int, seed: int = 0, of_amounts: bool = False
+) -> NDArray[Any]:
     """Return the p-value of ``paired_test`` of each comparison, as ``paired_intervals`` takes them."""
     import numpy as np
 
     found = np.ones(len(values))
     moved = np.where(values != 0, counts, 0)
-    whole = are_whole(np.where(moved > 0, values, 0.0))
+    whole = are_whole(np.where(moved > 0, values, 0.0)) & (not of_amounts)
     up, down = (np.where(values * sign > 0, moved, 0).sum(1) for sign in (1, -1))
     for row in np.flatnonzero(whole).tolist():
         found[row] = mcnemar(int(down[row]), int(up[row]))
     sizes = np.where(whole, 0, moved.sum(1))
     for size in np.unique(sizes[sizes > 0]).tolist():
         rows = np.flatnonzero(sizes == size)
-        if size > LARGE:
-            for row in rows.tolist():
-                found[row] = sign_flip(np.repeat(values[row], moved[row]), draws=draws)
-            continue
         differences = np.stack([np.repeat(values[row], moved[row]) for row in rows.tolist()], axis=1)
-        found[rows] = sign_flips(differences, draws=draws)
+        if size > LARGE:
+            found[rows] = [sign_flip(column, draws=draws, seed=seed) for column in differences.T]
+        else:
+            found[rows] = sign_flips(differences, draws=draws, seed=seed)
     return found
 
 

@@ -105,15 +105,18 @@ def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
         main(["probe"])
 
 
-def test_a_misspelt_variable_is_named_and_others_are_left_alone(
+def test_variables_that_nothing_reads_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("TRIALBED_STOER", "TRIALBED_STORE", "TRIALBED_STATE_DIR", "TRIALBED_SOMETHING_ELSE"):
         monkeypatch.setenv(name, "nowhere")
     main(["runs"])
     shown = capsys.readouterr().err
-    assert "Warning: TRIALBED_STOER is no variable of Trialbed's; did you mean TRIALBED_STORE?\n" in shown
-    assert shown.count("Warning: ") == 1
+    assert (
+        "Warning: TRIALBED_STOER is no variable of Trialbed's, and is ignored; did you mean TRIALBED_STORE?\n" in shown
+    )
+    assert "TRIALBED_SOMETHING_ELSE is no variable of Trialbed's, and is ignored; bench runs --help has those" in shown
+    assert shown.count("Warning: ") == 2
 
 
 def test_a_variable_of_another_command_is_not_misspelt(

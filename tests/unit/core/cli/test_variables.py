@@ -1,4 +1,4 @@
-"""Which environment variables are called misspelt."""
+"""Which environment variables are called unknown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.cli import cli
-from trialbed.cli._variables import misspelt_variables
+from trialbed.cli._variables import unknown_variables
 
 ROOT = Path(__file__).parents[4]
 
@@ -19,18 +19,24 @@ ROOT = Path(__file__).parents[4]
         ("TRIALBED_MODLE", "run", "TRIALBED_MODEL"),
         ("TRIALBED_STATE_DRI", "doctor", "TRIALBED_STATE_DIR"),
         ("TRIALBED_SERVER_TOKN", "serve", "TRIALBED_SERVER_TOKEN"),
+        ("TRIALBED_REPEATS", "models", "TRIALBED_REPEAT"),
+        ("TRIALBED_JUDGE_BASE_URL", "run", "TRIALBED_BASE_URL"),
+        ("TRIALBED_UPSTREAM_KYE", "run", "TRIALBED_UPSTREAM_KEY"),
+        ("TRIALBED_XYZZY", "run", None),
     ],
 )
-def test_a_variable_that_is_like_a_known_one_is_misspelt(variable: str, command: str, meant: str) -> None:
-    assert misspelt_variables([variable, "PATH"], command, cli) == {variable: meant}
+def test_an_unknown_variable_is_named_with_the_one_that_is_meant(
+    variable: str, command: str, meant: str | None
+) -> None:
+    assert unknown_variables([variable, "PATH"], command, cli) == {variable: meant}
 
 
-def test_variables_that_no_command_would_read_and_those_of_others_are_left_alone() -> None:
-    given = ["TRIALBED_MODEL", "TRIALBED_RPM", "TRIALBED_TEST_DATA", "MODLE", "TRIALBED_MINE_ALONE"]
-    assert misspelt_variables(given, "run", cli) == {}
+def test_variables_of_other_commands_and_those_that_users_name_for_keys_are_left_alone() -> None:
+    given = ["TRIALBED_MODEL", "TRIALBED_RPM", "MODLE", "TRIALBED_MINE_ALONE_KEY", "TRIALBED_OF_ACME_TOKEN"]
+    assert unknown_variables(given, "run", cli) == {}
 
 
-def test_no_variable_that_the_sources_name_is_called_misspelt() -> None:
+def test_no_variable_that_the_sources_name_is_called_unknown() -> None:
     texts = [
         path.read_text(encoding="utf-8")
         for root in ("core", "server", "plugins")
@@ -39,4 +45,4 @@ def test_no_variable_that_the_sources_name_is_called_misspelt() -> None:
     named = {name for text in texts for name in re.findall(r'"(TRIALBED_[A-Z_]*[A-Z])"', text)}
     assert {"TRIALBED_STATE_DIR", "TRIALBED_MEMORY_LIMIT"} <= named
     for command in ("run", "serve", "verify"):
-        assert misspelt_variables(named, command, cli) == {}
+        assert unknown_variables(named, command, cli) == {}
