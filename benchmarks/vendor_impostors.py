@@ -20,6 +20,7 @@ from vendors.catalogue import FURTHER, GOOD, REPORTED, faithful
 from vendors.faults import Fault
 
 from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
+from trialbed_verify.vendor_rows import FileRows
 
 Sides = dict[int, list[Measures]]
 
@@ -90,7 +91,7 @@ def played(cases: int, trials: int, seed: int, fault: Fault) -> tuple[Sides, flo
     for case, _, one in answers(cases, trials, seed):
         damaged += fault(case, one, random)
         ended = finish(case, one)
-        sides.setdefault(case.number, []).append(measure(ended, Path("played.jsonl"), 0))
+        sides.setdefault(case.number, []).append(measure(ended, FileRows(Path("played.jsonl")), 0))
         if ended["response"]:
             usage = ended["response"]["usage"]
             costs.append(usage["prompt_tokens"] + OUTPUT_PRICE * usage["completion_tokens"])

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import click
 
@@ -19,6 +19,7 @@ from trialbed.files import read_bytes, read_lines
 if TYPE_CHECKING:
     from trialbed.statistics import Estimate
     from trialbed_verify.comparison import VendorComparison
+    from trialbed_verify.vendor_rows import VendorRows
 
 FIGURES: Mapping[str, Callable[[VendorComparison], Estimate]] = {
     "f1": lambda found: found.similarity.delivered.f1,
@@ -30,8 +31,8 @@ FIGURES: Mapping[str, Callable[[VendorComparison], Estimate]] = {
 }
 """Figures that --fail-under accepts."""
 
-VendorFiles = tuple[str | None, Sequence[Path]]
-"""The name that a vendor is given, if any, and the files that are its trials."""
+NamedVendor: TypeAlias = "tuple[str | None, Sequence[VendorRows]]"
+"""The name that a vendor is given, if any, and the rows that are its trials."""
 
 FAILING = {"different": ("different",), "not-equivalent": ("different", "inconclusive")}
 """Choice of --fail-if -> verdicts that it rejects."""
@@ -96,15 +97,15 @@ class VendorComparer(Comparer):
         thresholds = figure_thresholds(options["fail_under"])
         ours, theirs = _sides(values, options)
         named = [vendor_files(text) for text in theirs]
-        baselines = _result_files([one for text in ours for one in vendor_files(text)[1]], options)
+        baselines = _rows_of([one for text in ours for one in vendor_files(text)[1]], options)
         vendors = [one for name, texts in named for one in _vendors(name, texts, options)]
         if not (options["baselines"] or options["vendors"]):
-            baselines, vendors = baselines[:1], [*((None, [path]) for path in baselines[1:]), *vendors]
+            baselines, vendors = baselines[:1], [*((None, [own]) for own in baselines[1:]), *vendors]
         if not vendors:
             raise UsageError(f"{values[0]} has one vendor; name another verification or file to compare it with")
-        files = [*baselines, *(path for _, paths in vendors for path in paths)]
-        for path in files:
-            _check_file(path)
+        every = [*baselines, *(own for _, rows in vendors for own in rows)]
+        for own in every:
+            _check_file(own)
         _check_different(baselines, vendors)
         how = CompareOptions(
             resamples=options["resamples"],
@@ -113,19 +114,19 @@ class VendorComparer(Comparer):
             force=options["force"],
             gate_margins=gate_margins(options["gate_margin"]),
         )
-        sides = (as_trials(list(map(read_one, paths)), name) for name, paths in vendors)
+        sides = (as_trials(list(map(read_one, rows)), name) for name, rows in vendors)
         found = compare(as_trials(list(map(read_one, baselines))), sides, how)
         if options["page"]:
             from trialbed_verify.publication import write_page
 
-            write_page(options["page"], found, files, options["reply"])
+            write_page(options["page"], found, every, options["reply"])
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(
             document=as_document(found[0] if len(found) == 1 else found),
             tables=comparison_tables(found),
             records=comparison_records(found),
             failed=[line for one in found for line in _failures(one, thresholds, verdicts)],
-            page=partial(_page, found, files, options["reply"]),
+            page=partial(_page, found, every, options["reply"]),
             tests=[test for one in found for test in comparison_tests(one)],
         )
 
@@ -182,10 +183,10 @@ def vendor_files(text: str) -> tuple[str | None, list[str]]:
     return name or None, found
 
 
-def _vendors(name: str | None, texts: Sequence[str], options: Mapping[str, Any]) -> list[VendorFiles]:
+def _vendors(name: str | None, texts: Sequence[str], options: Mapping[str, Any]) -> list[NamedVendor]:
     """Return one vendor, with all files as its trials; or all of a stored verification that is named alone."""
-    paths = _result_files(texts, options)
-    return [(name, paths)] if len(texts) > 1 or name else [(None, [path]) for path in paths]
+    rows = _rows_of(texts, options)
+    return [(name, rows)] if len(texts) > 1 or name else [(None, [own]) for own in rows]
 
 
 def _sides(values: Sequence[str], options: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[str]]:
@@ -208,24 +209,29 @@ def _is_run(name: str, options: Mapping[str, Any]) -> bool:
     return not Path(name).exists() and is_run_name(name) and run_kind(name, options.get("store")) == "endpoints"
 
 
-def _result_files(names: Sequence[str], options: Mapping[str, Any]) -> list[Path]:
-    """Return the results files that are meant; those of stored verifications stay until the command ends."""
+def _rows_of(names: Sequence[str], options: Mapping[str, Any]) -> list[VendorRows]:
+    """Return the rows that are meant."""
+    from trialbed_verify.vendor_rows import FileRows
+
     if not any(_is_run(name, options) for name in names):
-        return list(map(Path, names))
-    from trialbed.files import temporary_folder
-    from trialbed_verify.stored import named_files
+        return [FileRows(Path(name)) for name in names]
+    from trialbed_verify.stored import named_rows
 
-    folder = click.get_current_context().with_resource(temporary_folder())
-    return named_files(names, options["store"], folder)
+    return named_rows(names, options["store"])
 
 
-def _page(comparisons: Sequence[VendorComparison], files: Sequence[Path], reply: Path | None) -> str:
+def _page(comparisons: Sequence[VendorComparison], rows: Sequence[VendorRows], reply: Path | None) -> str:
     from trialbed_verify.publication import page
 
-    return page(comparisons, files, reply).html()
+    return page(comparisons, rows, reply).html()
 
 
-def _check_file(path: Path) -> None:
+def _check_file(rows: VendorRows) -> None:
+    from trialbed_verify.vendor_rows import FileRows
+
+    if not isinstance(rows, FileRows):
+        return
+    path = rows.path
     if not path.is_file():
         raise UsageError(f"{path}: no such file; name a result file of bench verify")
     if path.suffix == ".json" and _is_document(path):
@@ -235,15 +241,15 @@ def _check_file(path: Path) -> None:
         )
 
 
-def _check_different(baselines: Sequence[Path], vendors: Sequence[VendorFiles]) -> None:
+def _check_different(baselines: Sequence[VendorRows], vendors: Sequence[NamedVendor]) -> None:
     """A file that is compared with itself, or counts twice, gives figures that mean nothing."""
-    for path in baselines:
-        if any(path.samefile(other) for _, others in vendors for other in others):
-            raise UsageError(f"{path}: named as the baseline and as a vendor; a file is not compared with itself")
-    for side, paths in (("the baseline", baselines), *(("one vendor", paths) for _, paths in vendors)):
-        for number, path in enumerate(paths):
-            if any(path.samefile(other) for other in paths[:number]):
-                raise UsageError(f"{path}: named twice as {side}, whose rows would count as trials never made")
+    for own in baselines:
+        if any(own.is_same(other) for _, others in vendors for other in others):
+            raise UsageError(f"{own}: named as the baseline and as a vendor; a file is not compared with itself")
+    for side, rows in (("the baseline", baselines), *(("one vendor", rows) for _, rows in vendors)):
+        for number, own in enumerate(rows):
+            if any(own.is_same(other) for other in rows[:number]):
+                raise UsageError(f"{own}: named twice as {side}, whose rows would count as trials never made")
 
 
 def _begins_with_json_line(path: Path) -> bool:

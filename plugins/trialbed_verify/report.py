@@ -17,6 +17,7 @@ from trialbed_verify.documents import as_document
 if TYPE_CHECKING:
     from trialbed.views import Table
     from trialbed_verify.ranking import VerifiedVendors
+    from trialbed_verify.vendor_rows import VendorRows
     from trialbed_verify.verification import Target
     from trialbed_verify.verification.results import EndpointSummary
 
@@ -32,11 +33,11 @@ class VerifyReport:
     summaries: Sequence[EndpointSummary]
     comparisons: VerifiedVendors | None = None
 
-    def write_page(self, path: Path, files: Sequence[Path]) -> None:
+    def write_page(self, path: Path, sources: Sequence[VendorRows]) -> None:
         """Write the page to publish.
 
         Args:
-            files: the results of all targets.
+            sources: the rows of all targets.
 
         Raises:
             UsageError: it cannot be written.
@@ -44,7 +45,7 @@ class VerifyReport:
         from trialbed_verify.publication import write_page
 
         found = self._found()
-        write_page(path, found.comparisons, files, notes=found.notes)
+        write_page(path, found.comparisons, sources, notes=found.notes)
 
     def write_rank_files(self, folder: Path) -> None:
         """Write the ranks as Agent Vendor Verifier does, if vendors could be ranked.
@@ -57,16 +58,16 @@ class VerifyReport:
         if ranking := self._found().ranking:
             write_rank_files(ranking, folder)
 
-    def print(self, form: str, files: Sequence[Path]) -> None:
+    def print(self, form: str, sources: Sequence[VendorRows]) -> None:
         """Print the report on stdout.
 
         Args:
             form: a choice of ``--format``.
-            files: the results of all targets.
+            sources: the rows of all targets.
         """
         if form != "table":
             # Vendors send lone surrogates, which no file can hold.
-            text = self._text(form, files)
+            text = self._text(form, sources)
             click.echo(text.encode("utf-8", "backslashreplace"), nl=not text.endswith("\n"))
             return
         from trialbed.drivers import load_driver
@@ -77,7 +78,7 @@ class VerifyReport:
             click.echo()
             print_tables(tables, sys.stdout)
 
-    def _text(self, form: str, files: Sequence[Path]) -> str:
+    def _text(self, form: str, sources: Sequence[VendorRows]) -> str:
         if form == "json":
             whole = as_document(self.summaries[0])
             if self.comparisons is not None:
@@ -87,7 +88,7 @@ class VerifyReport:
             from trialbed_verify.publication import page
 
             found = self._found()
-            return page(found.comparisons, files, notes=found.notes).html()
+            return page(found.comparisons, sources, notes=found.notes).html()
         if form == "junit":
             return self._junit()
         from trialbed.cli.formats import records_text
@@ -139,11 +140,14 @@ class VerifyReport:
 
 def compared_targets(targets: Sequence[Target]) -> VerifiedVendors:
     """Compare the vendors of a configuration with their models' baselines, and rank them."""
-    from trialbed_verify.ranking import VerifiedFile, compare_and_rank
+    from trialbed_verify.ranking import VerifiedRows, compare_and_rank
+    from trialbed_verify.vendor_rows import FileRows
 
     return compare_and_rank(
         [
-            VerifiedFile(target.settings.model, target.name, target.output, target.is_baseline, target.load_of)
+            VerifiedRows(
+                target.settings.model, target.name, FileRows(target.output), target.is_baseline, target.load_of
+            )
             for target in targets
         ]
     )

@@ -1,30 +1,14 @@
-"""The JSON of a row of a results file, of this tool or of others, as far as it has the form that is expected."""
+"""Rows of vendors' results, of this tool or of others: their JSON, as far as it has the form that is expected."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from sys import intern
 from typing import Any
 
-import orjson
-
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
 
 Body = Mapping[str, Any]
-
-
-def parse_row(line: bytes) -> Any:
-    """Return the value of a line.
-
-    Raises:
-        ValueError, RecursionError: it is not JSON.
-    """
-    try:
-        return orjson.loads(line)
-    except ValueError:
-        # Other tools write NaN; lone surrogates and great numbers are JSON that the standard library alone reads.
-        return json.loads(line)
 
 
 def object_in(source: Body, key: str) -> dict[str, Any]:

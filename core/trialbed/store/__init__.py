@@ -23,7 +23,7 @@ from trialbed.store._store import Store
 from trialbed.store._stored import StoredRun
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._verification import StoreReport, verify_store
-from trialbed.store._verified_cases import VerifiedCase, verified_cases
+from trialbed.store._verified_cases import VerifiedCase, verified_case, verified_cases
 
 __all__ = [
     "KEPT_FROM",
@@ -62,6 +62,7 @@ __all__ = [
     "run_ends",
     "run_kind",
     "trial_columns",
+    "verified_case",
     "verified_cases",
     "verify_store",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, select
 
-from trialbed.store._rows import decode_id
+from trialbed.store._rows import decode_id, encode_id
 from trialbed.store._schema import trials
 from trialbed.store._stored import StoredRun
 from trialbed.store._trials import read_exchanges
@@ -52,7 +52,17 @@ def verified_cases(
                 yield place, read.pop(place, None)
 
 
-def _rows(connection: Connection, run_id: str, label: str) -> dict[Place, int]:
+def verified_case(run: StoredRun, label: str, place: Place) -> VerifiedCase | None:
+    """Return a case of an endpoint as its last session left it; None where there is none."""
+    query_id, repeat = place
+    with run._read() as connection:
+        rows = _rows(connection, run.run_id, label, trials.c.query_id == encode_id(query_id), trials.c.repeat == repeat)
+        for record, request, response in read_exchanges(connection, list(rows.values())):
+            return VerifiedCase(record["verified"], request, response)
+    return None
+
+
+def _rows(connection: Connection, run_id: str, label: str, *conditions: ColumnElement[bool]) -> dict[Place, int]:
     chosen = select(trials.c.id, trials.c.query_id, trials.c.repeat)
-    own = chosen.where(trials.c.run_id == run_id, trials.c.framework == label).order_by(trials.c.id)
+    own = chosen.where(trials.c.run_id == run_id, trials.c.framework == label, *conditions).order_by(trials.c.id)
     return {(int(decode_id(query_id)), repeat): row for row, query_id, repeat in connection.execute(own)}

@@ -13,7 +13,7 @@ from trialbed.cli.stored import store_option
 from trialbed_verify.cli._options import seed_option
 
 if TYPE_CHECKING:
-    from trialbed_verify.history import Point
+    from trialbed_verify.history import HistoryOptions, VendorHistory
 
 EPILOG = """\b
 Examples:
@@ -55,15 +55,12 @@ def command(
     ones of the same test set and configuration by a sequential test, which may be looked at after every verification.
     Without MODEL and VENDOR, those that have a history are listed.
     """
-    from trialbed.files import temporary_folder
     from trialbed_verify.documents import as_document
-    from trialbed_verify.history import HistoryOptions, follow
+    from trialbed_verify.history import HistoryOptions
 
     if not files and (model is None or vendor is None):
         return _list(model, store, as_json=as_json)
-    with temporary_folder() as folder:
-        points = _points(model, vendor, files, store, folder)
-        found = follow(points, HistoryOptions(given["false_alarms_every"], given["seed"]))
+    found = _follow(model, vendor, files, store, HistoryOptions(given["false_alarms_every"], given["seed"]))
     if as_json:
         print_json(as_document(found))
     else:
@@ -74,25 +71,25 @@ def command(
     return 1 if given["fail_if_changed"] and found.is_changed_now else 0
 
 
-def _points(
-    model: str | None, vendor: str | None, files: tuple[Path, ...], store: str | None, folder: Path
-) -> list[Point]:
+def _follow(
+    model: str | None, vendor: str | None, files: tuple[Path, ...], store: str | None, options: HistoryOptions
+) -> VendorHistory:
     from trialbed.store import open_store
-    from trialbed_verify.history import points_of_files
+    from trialbed_verify.history import follow, points_of_files
     from trialbed_verify.stored import stored_points
 
     if files:
         if model is not None:
             raise click.UsageError("--file names the results themselves; leave out MODEL and VENDOR")
-        return points_of_files(files)
+        return follow(points_of_files(files), options)
     with open_store(store) as reader:
-        found = stored_points(reader, str(model), str(vendor), folder)
+        found = stored_points(reader, str(model), str(vendor))
         if not found:
             raise click.UsageError(
                 f"{reader.place} has no verification of {model} at {vendor}; bench history lists those that there are, "
                 "and --file names results files"
             )
-        return found
+        return follow(found, options)
 
 
 def _list(model: str | None, store: str | None, *, as_json: bool) -> int:

@@ -81,8 +81,9 @@ def _flip_rates(given: Mapping[str, Any]) -> tuple[tuple[float, ...], str | None
     if given["flip_rates"]:
         raise click.UsageError("--baseline tells the flip rate; leave out --flip-rate")
     from trialbed_verify.comparison import flip_rate_of, read_one
+    from trialbed_verify.vendor_rows import FileRows
 
-    found = flip_rate_of(read_one(given["baseline"]))
+    found = flip_rate_of(read_one(FileRows(given["baseline"])))
     if found is None:
         raise click.UsageError(
             f"{given['baseline']} has one trial per case, which tells no flip rate; repeat it with bench verify "

@@ -124,30 +124,16 @@ def _table(files: tuple[str, ...], given: dict[str, Any], metrics: tuple[str, ..
 
 
 def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[VendorMetrics]:
-    from trialbed_verify.ranking import FileOptions, candidates, marked_baselines, read_sources
+    from trialbed_verify.ranking import FileOptions, candidates, marked_baselines, read_named
+    from trialbed_verify.stored import named_rows
 
-    sources = read_sources(_with_files(files, given["store"]))
-    baselines = given["baselines"] or marked_baselines(sources)
-    options = FileOptions(baselines, given["model"], given["force"], given["resamples"], given["seed"])
-    return candidates(sources, options)
-
-
-def _with_files(sources: tuple[str, ...], store: str | None) -> list[str]:
-    """The sources, with the results files of stored verifications in the place of their ids."""
-    from trialbed.files import temporary_folder
-    from trialbed_verify.stored import named_files
-
-    folder = click.get_current_context().with_resource(temporary_folder())
     found = []
-    for source in sources:
-        name, given, file = source.rpartition("=")
-        own = (
-            [source]
-            if Path(source).exists()
-            else [f"{name}{given}{path}" for path in named_files([file], store, folder)]
-        )
-        found += own
-    return found
+    for file in files:
+        name, _, source = ("", "", file) if Path(file).exists() or "=" not in file else file.partition("=")
+        found += [one for rows in named_rows([source], given["store"]) for one in read_named(name, rows)]
+    baselines = given["baselines"] or marked_baselines(found)
+    options = FileOptions(baselines, given["model"], given["force"], given["resamples"], given["seed"])
+    return candidates(found, options)
 
 
 def _write(ranking: Ranking, form: str) -> None:

@@ -97,7 +97,7 @@ def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float], seed: int, 
 
 
 def _compared_file(side: Results) -> ComparedFile:
-    return ComparedFile(str(side.path), side.vendor, side.model, len(side.rows))
+    return ComparedFile(str(side.source), side.vendor, side.model, len(side.rows))
 
 
 def _served_models(trials: Sequence[Trials]) -> tuple[ServedModel, ...]:

@@ -137,12 +137,12 @@ def _problems(found: Pairing, *, may_lack: bool = False) -> Iterator[str]:
     ):
         if rows:
             lines = _lines([row.line for row in rows])
-            yield f"{here.path} lacks {number_of(len(rows), 'row')} that {there.path} has: {lines}"
+            yield f"{here.source} lacks {number_of(len(rows), 'row')} that {there.source} has: {lines}"
     if found.asked_otherwise:
         lines = _lines([row.line for row, _ in found.asked_otherwise])
         parts = Counter(part for pair in found.asked_otherwise for part in _parts(*pair))
         cases = number_of(len(found.asked_otherwise), "case")
-        yield f"{cases} with different requests ({', '.join(parts)}): {found.baseline.path}, {lines}"
+        yield f"{cases} with different requests ({', '.join(parts)}): {found.baseline.source}, {lines}"
     for difference, count in found.settings.items():
         yield f"the settings of {number_of(count, 'request')} differ: {difference}"
 

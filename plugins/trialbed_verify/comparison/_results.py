@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import PurePath
 
 from trialbed.errors import DataError
 from trialbed_verify.panel import measure
-from trialbed_verify.verification.results import ResultRow, RowReader
+from trialbed_verify.vendor_rows import VendorRows
+from trialbed_verify.verification.results import Measure, ResultRow, RowReader
 
 Case = tuple[object, ...]
 """Identifies a case in every file: its content, and its number among repeats of that content."""
@@ -24,14 +25,14 @@ class Results:
     """The answers of one vendor with one model.
 
     Attributes:
-        path: the file.
+        source: where they are read from.
         vendor: as named by the rows, otherwise by the file's name.
         model: as named by the rows, otherwise the model of their requests if they agree.
         rows: one per case and trial, in the order of the test set.
-        notes: remarks about the file for readers of the figures.
+        notes: remarks about the rows for readers of the figures.
     """
 
-    path: Path
+    source: VendorRows
     vendor: str
     model: str | None
     rows: tuple[ResultRow, ...]
@@ -61,23 +62,23 @@ class Results:
         return found
 
 
-def read_results(path: Path, *, measured: bool = True) -> list[Results]:
-    """Read the results in a file: one per vendor, model and configuration, in the order of their first rows.
+def read_results(source: VendorRows, measured: Measure | None = measure) -> list[Results]:
+    """Read results: one per vendor, model and configuration, in the order of their first rows.
 
     Args:
-        measured: whether each row gets the figures that comparisons need, which takes most of the time.
+        measured: gives each row the figures that comparisons need, which takes most of the time; None for none.
 
     Raises:
-        DataError: the file cannot be read, or is not a results file.
+        DataError: the rows cannot be read, or are no results.
     """
-    reader = RowReader(path, measure if measured else None)
+    reader = RowReader(source, measured)
     groups: dict[tuple[object, ...], _Group] = {}
     for row in reader:
         groups.setdefault((row.vendor, row.model, row.config), _Group()).add(row)
     if not groups:
-        raise DataError(f"{path}: contains no result rows")
-    notes = () if reader.torn is None else (f"{path}: line {reader.torn} is cut off and was skipped",)
-    return [_results(path, group.rows, (*notes, *group.notes(path))) for group in groups.values()]
+        raise DataError(f"{source}: contains no result rows")
+    notes = () if reader.torn is None else (f"{source}: line {reader.torn} is cut off and was skipped",)
+    return [_results(source, group.rows, (*notes, *group.notes(source))) for group in groups.values()]
 
 
 class _Group:
@@ -110,27 +111,27 @@ class _Group:
         self._repeated = self._repeated or any(one.success for one in found)
         found.append(row)
 
-    def notes(self, path: Path) -> Iterator[str]:
+    def notes(self, source: VendorRows) -> Iterator[str]:
         """Yield a note if there are rows that count as trials although the file does not number them so."""
         if self._repeated:
             further = sum(len(rows) - 1 for rows in self._rows.values())
-            yield f"{path}: {further:,} rows repeat a case that was answered before, and count as further trials"
+            yield f"{source}: {further:,} rows repeat a case that was answered before, and count as further trials"
 
 
-def read_one(path: Path, *, measured: bool = True) -> Results:
-    """Read the results in a file of one vendor, model and configuration.
+def read_one(source: VendorRows, measured: Measure | None = measure) -> Results:
+    """Read the results of one vendor, model and configuration.
 
     Args:
         measured: as for ``read_results``.
 
     Raises:
-        DataError: as for ``read_results``, or the file has several configurations.
+        DataError: as for ``read_results``, or they are of several configurations.
     """
-    first, *others = read_results(path, measured=measured)
+    first, *others = read_results(source, measured)
     if others:
         names = ", ".join(sorted({f"{found.vendor} / {found.model}" for found in (first, *others)}))
         raise DataError(
-            f"{path}: contains rows of {len(others) + 1} configurations ({names}); a comparison needs one per file: "
+            f"{source}: contains rows of {len(others) + 1} configurations ({names}); a comparison needs one per file: "
             "give each its own --output in bench verify"
         )
     return first
@@ -150,7 +151,7 @@ def as_trials(files: Sequence[Results], vendor: str | None = None) -> Results:
     for file in files:
         if file.model != first.model:
             raise DataError(
-                f"{first.path} has results of {first.model}, {file.path} of {file.model}; all files of one side "
+                f"{first.source} has results of {first.model}, {file.source} of {file.model}; all files of one side "
                 "must be of one model"
             )
         rows += (replace(row, trial=row.trial + offset) for row in file.rows)
@@ -159,7 +160,7 @@ def as_trials(files: Sequence[Results], vendor: str | None = None) -> Results:
         first = replace(first, vendor=vendor)
     if not others:
         return first
-    names = ", ".join(str(file.path) for file in files)
+    names = ", ".join(str(file.source) for file in files)
     notes = (
         f"{len(files)} files were taken as trials of {first.vendor}: {names}",
         *(note for file in files for note in file.notes),
@@ -167,19 +168,19 @@ def as_trials(files: Sequence[Results], vendor: str | None = None) -> Results:
     return replace(first, rows=tuple(sorted(rows, key=_place)), notes=notes)
 
 
-def file_label(path: Path) -> str:
+def file_label(file_name: str) -> str:
     """The vendor's name, from the name of a file whose rows do not have it."""
-    stem = path.stem
+    stem = PurePath(file_name).stem
     for suffix in SUFFIXES:
         stem = stem.removesuffix(suffix)
-    return stem or path.name
+    return stem or file_name
 
 
-def _results(path: Path, rows: Iterable[ResultRow], notes: tuple[str, ...]) -> Results:
+def _results(source: VendorRows, rows: Iterable[ResultRow], notes: tuple[str, ...]) -> Results:
     ordered = tuple(sorted(rows, key=_place))
     asked = {row.asked_model for row in ordered}
     model = ordered[0].model or (next(iter(asked)) if len(asked) == 1 else None)
-    return Results(path, ordered[0].vendor or file_label(path), model, ordered, notes)
+    return Results(source, ordered[0].vendor or file_label(source.file_name), model, ordered, notes)
 
 
 def _place(row: ResultRow) -> tuple[int, int, int]:

@@ -13,6 +13,7 @@ import numpy as np
 from trialbed.errors import DataError, UsageError
 from trialbed_verify.history._sequential import UNIT, Assessment, DetectedChange, Night, sequential_test
 from trialbed_verify.panel import OUTPUT_PRICE, Measures, everything
+from trialbed_verify.vendor_rows import FileRows, VendorRows
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,11 @@ def follow(points: Sequence[Point], options: HistoryOptions | None = None) -> Ve
     chosen = options or HistoryOptions()
     nights, left_out = _nights(points)
     assessments, changes = sequential_test([night for _, night in nights], chosen.false_alarms_every, chosen.seed)
-    tested = {point.results: assessment for (point, _), assessment in zip(nights, assessments, strict=True)}
+    tested = {str(point.source): assessment for (point, _), assessment in zip(nights, assessments, strict=True)}
     return VendorHistory(
         points[0].model,
         points[0].vendor,
-        [_describe_point(point, tested.get(point.results), left_out.get(point.results)) for point in points],
+        [_describe_point(point, tested.get(str(point.source)), left_out.get(str(point.source))) for point in points],
         [_change(change, [point for point, _ in nights]) for change in changes],
         chosen.false_alarms_every,
         chosen.seed,
@@ -109,12 +110,12 @@ def _nights(points: Sequence[Point]) -> tuple[list[tuple[Point, Night]], dict[st
     newest = points[-1] if points else None
     for point in points:
         if newest and (point.test_set, point.configuration) != (newest.test_set, newest.configuration):
-            left_out[point.results] = "another test set or configuration than the newest"
+            left_out[str(point.source)] = "another test set or configuration than the newest"
             continue
         try:
-            read.append((point, _answers(Path(point.results))))
+            read.append((point, _answers(point.source)))
         except DataError as error:
-            left_out[point.results] = " ".join(str(error).split())
+            left_out[str(point.source)] = " ".join(str(error).split())
     if not read:
         return [], left_out
     common = set(read[-1][1])
@@ -122,15 +123,15 @@ def _nights(points: Sequence[Point]) -> tuple[list[tuple[Point, Night]], dict[st
         common &= set(answers)
     cases = sorted(common, key=repr)
     if not cases:
-        left_out |= {point.results: "no case in common with the others" for point, _ in read}
+        left_out |= {str(point.source): "no case in common with the others" for point, _ in read}
         return [], left_out
     return [(point, _night([answers[case] for case in cases])) for point, answers in read], left_out
 
 
-def _answers(path: Path) -> dict[Any, list[Measures]]:
+def _answers(source: VendorRows) -> dict[Any, list[Measures]]:
     from trialbed_verify.comparison import read_one
 
-    results = read_one(path)
+    results = read_one(source)
     cases = results.cases(by_name=results.names_cases)
     return {case: [row.measured for row in trials.values()] for case, trials in cases.items()}
 
@@ -151,7 +152,7 @@ def _levels(trial: Measures) -> Iterator[int]:
 def _describe_point(point: Point, assessment: Assessment | None, reason: str | None) -> FollowedPoint:
     return FollowedPoint(
         at=point.at,
-        results=point.name or point.results,
+        results=str(point.source),
         cases=point.cases,
         trials=point.trials,
         success_rate=point.success_rate,
@@ -173,8 +174,7 @@ class Point:
 
     Attributes:
         at: when its last row was complete, ISO 8601 in UTC.
-        results: the results file, absolute.
-        name: how it is called where it is shown; empty for its file.
+        source: its rows.
         test_set, configuration: digests.
         success_rate, schema_accuracy: shares, as its summary has them; None if they are not known.
     """
@@ -182,14 +182,13 @@ class Point:
     at: str
     model: str
     vendor: str
-    results: str
+    source: VendorRows
     test_set: str
     configuration: str
     cases: int
     trials: int
     success_rate: float | None = None
     schema_accuracy: float | None = None
-    name: str = ""
 
 
 def points_of_files(files: Sequence[Path]) -> list[Point]:
@@ -203,9 +202,10 @@ def points_of_files(files: Sequence[Path]) -> list[Point]:
 
     found: list[Point] = []
     for path in files:
-        if any(point.results == str(path.resolve()) for point in found):
+        source = FileRows(path.resolve())
+        if any(str(point.source) == str(source) for point in found):
             raise UsageError(f"{path}: named twice; each verification is one point")
-        results = read_one(path)
+        results = read_one(source)
         times = [row.measured.at for row in results.rows if row.measured.at is not None]
         if not times:
             raise DataError(f"{path}: its rows do not tell when they were complete, so it has no place in a history")
@@ -213,6 +213,5 @@ def points_of_files(files: Sequence[Path]) -> list[Point]:
         trials = 1 + max(row.trial for row in rows)
         cases = len(results.cases(by_name=results.names_cases))
         configuration = next((row.config for row in rows if row.config), "")
-        place = str(path.resolve())
-        found.append(Point(max(times), str(results.model), results.vendor, place, "", configuration, cases, trials))
+        found.append(Point(max(times), str(results.model), results.vendor, source, "", configuration, cases, trials))
     return sorted(found, key=lambda point: point.at)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import starmap
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from trialbed.views import UNKNOWN, Disclosures, Folded, IntervalPlot, PlotPoint, Table, TableRow
-from trialbed_verify.comparison import Results, VendorComparison
+from trialbed_verify.comparison import Results, VendorComparison, read_one
 from trialbed_verify.pages._vendors import read_vendors, vendor_parts
 from trialbed_verify.panel import breaking_in_thousand
 from trialbed_verify.publication import comparison_parts, different_first
 from trialbed_verify.ranking import (
     ModelComparison,
     Placing,
-    VerifiedFile,
+    VerifiedRows,
     VerifiedVendors,
     compare_and_rank,
     marked_baselines,
 )
+from trialbed_verify.vendor_rows import VendorRows
 from trialbed_verify.views import conclusion, rank_sentence, ranking_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
@@ -38,29 +38,29 @@ class _Judged(NamedTuple):
     notes: Sequence[str]
 
 
-def verification_parts(files: Sequence[Path]) -> list[Any]:
+def verification_parts(rows: Sequence[VendorRows]) -> list[Any]:
     """Return all about the vendors of one verification: how they differ, their ranks, and, folded, their answers."""
-    vendors = read_vendors(files)
+    vendors = read_vendors(rows)
     lead, *parts = vendor_parts(vendors)
-    if len(files) == 1:
+    if len(rows) == 1:
         return [lead, *parts]
-    judged = _compare_and_rank(vendors)
+    judged = _compare_and_rank([one.results for one in vendors])
     return [*_comparisons(judged), *_ranks(judged), lead, Folded(ANSWERS, parts)]
 
 
-def answers(files: Sequence[Path]) -> list[Any]:
+def answers(rows: Sequence[VendorRows]) -> list[Any]:
     """Return the figures and the answers of each vendor."""
-    return list(vendor_parts(read_vendors(files)))
+    return list(vendor_parts(read_vendors(rows)))
 
 
-def comparisons(files: Sequence[Path]) -> list[Part]:
+def comparisons(rows: Sequence[VendorRows]) -> list[Part]:
     """Return the verdicts, and for each vendor every gate with its interval and its examples."""
-    return list(_comparisons(_compare_and_rank(read_vendors(files))))
+    return list(_comparisons(_compare_and_rank([read_one(own, None) for own in rows])))
 
 
-def ranks(files: Sequence[Path]) -> list[Part]:
+def ranks(rows: Sequence[VendorRows]) -> list[Part]:
     """Return the ranks, with their intervals."""
-    return list(_ranks(_compare_and_rank(read_vendors(files))))
+    return list(_ranks(_compare_and_rank([read_one(own, None) for own in rows])))
 
 
 def _comparisons(judged: _Judged) -> Iterator[Part]:
@@ -122,6 +122,6 @@ def _compare_and_rank(results: Sequence[Results]) -> _Judged:
             baseline = vendors[0]
             notes.append(UNMARKED.format(model=model, vendor=baseline.vendor))
         found += [
-            VerifiedFile(model or "a model", one.vendor, one.path, is_baseline=one is baseline) for one in vendors
+            VerifiedRows(model or "a model", one.vendor, one.source, is_baseline=one is baseline) for one in vendors
         ]
     return _Judged(compare_and_rank(found), notes)

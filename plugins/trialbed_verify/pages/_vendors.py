@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeAlias
 
 from trialbed.report import percent
@@ -24,7 +23,8 @@ from trialbed.views import (
 )
 from trialbed_verify.comparison import QUANTILES, Results, read_one
 from trialbed_verify.findings import kind_in_words
-from trialbed_verify.publication import Source, examples_of_faults, read_source
+from trialbed_verify.publication import Source, examples_of_faults
+from trialbed_verify.vendor_rows import VendorRows
 from trialbed_verify.verification.results import CaseRate, ResultRow
 from trialbed_verify.views import VendorSuites, moment, suite_tables
 
@@ -35,7 +35,7 @@ TIMES = {"ttft_ms": "TTFT, ms", "duration_ms": "duration, ms", "tps": "tokens/s"
 
 @dataclass(frozen=True)
 class VendorFile:
-    """A vendor with one model: its rows, and the file that they are from."""
+    """A vendor with one model: its rows, and all that is counted over them."""
 
     results: Results
     source: Source
@@ -46,22 +46,21 @@ class VendorFile:
         return self.results.vendor + "*" * self.source.is_baseline
 
 
-def read_vendors(files: Sequence[Path]) -> list[Results]:
+def read_vendors(rows: Sequence[VendorRows]) -> list[VendorFile]:
     """Read the answers of each vendor, without what only comparisons need.
 
     Raises:
-        DataError: a file cannot be read, or has several vendors.
+        DataError: rows cannot be read, or are of several vendors.
     """
-    return [read_one(path, measured=False) for path in files]
+    found = []
+    for own in rows:
+        source = Source(own)
+        found.append(VendorFile(read_one(own, source.add), source))
+    return found
 
 
-def vendor_parts(results: Sequence[Results]) -> list[Part]:
-    """Return for each model its vendors' figures, with plots of the intervals and of the time to the first token.
-
-    Raises:
-        DataError: a file cannot be read.
-    """
-    vendors = [VendorFile(one, read_source(one.path)) for one in results]
+def vendor_parts(vendors: Sequence[VendorFile]) -> list[Part]:
+    """Return for each model its vendors' figures, with plots of the intervals and of the time to the first token."""
     models = list(dict.fromkeys(one.results.model or "a model" for one in vendors))
     parts = [
         part
@@ -168,7 +167,8 @@ def _kinds(title: str, vendors: Sequence[VendorFile], counted: Callable[[VendorF
 
 def _files(vendors: Sequence[VendorFile]) -> Table:
     rows = [
-        (one.source.path.name, one.label, moment(one.source.first_at), moment(one.source.last_at)) for one in vendors
+        (one.source.origin.file_name, one.label, moment(one.source.first_at), moment(one.source.last_at))
+        for one in vendors
     ]
     return Table.of("Files", ("file", "vendor", "first answer", "last answer"), rows)
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from trialbed.contracts import FileView, FileViewer
 from trialbed.texts import one_line
+from trialbed_verify.vendor_rows import FileRows
 
 NAMED, LONGEST = 3, 40
 """Vendors up to which a title names each, and the characters of a name."""
@@ -32,11 +33,11 @@ class VendorViewer(FileViewer):
         """Return the answers of each vendor; for several files their comparison and ranks too."""
         from trialbed_verify.pages._judged import answers, comparisons, ranks
 
-        names = _names(files)
-        found = [FileView("verification", f"Answers of {names}", files, partial(answers, files))]
+        names, rows = _names(files), list(map(FileRows, files))
+        found = [FileView("verification", f"Answers of {names}", files, partial(answers, rows))]
         if len(files) > 1:
-            found.append(FileView("comparison", f"{names} compared", files, partial(comparisons, files)))
-            found.append(FileView("ranking", f"Ranks of {names}", files, partial(ranks, files)))
+            found.append(FileView("comparison", f"{names} compared", files, partial(comparisons, rows)))
+            found.append(FileView("ranking", f"Ranks of {names}", files, partial(ranks, rows)))
         return found
 
 

@@ -1,5 +1,4 @@
 from ._bounds import Mean as Mean
-from ._examples import read_row as read_row
 from ._gates import CATEGORIES as CATEGORIES
 from ._gates import GATES as GATES
 from ._gates import PanelGate as PanelGate

@@ -1,21 +1,19 @@
-"""An example of how a vendor differs at a gate: an answer of each side, from their files."""
+"""An example of how a vendor differs at a gate: an answer of each side."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trialbed.files import read_lines
 from trialbed_verify.panel._distances import Distances
 from trialbed_verify.panel._gates import PanelGate
 from trialbed_verify.panel._measures import Measures
 from trialbed_verify.panel._results import GateExample, RowPlace
 from trialbed_verify.panel._samples import Trials
-from trialbed_verify.rows import answer_in, object_in, one_line, parse_row
+from trialbed_verify.rows import answer_in, object_in, one_line
 
 SHOWN = 160
 """Characters of an answer's text or arguments."""
@@ -30,13 +28,14 @@ def example(gate: PanelGate, found: Distances, sides: Sequence[Trials]) -> GateE
     pair = _telling_pair(gate, ours, theirs)
     if pair is None:
         return None
-    shown = [read_row(trial.path, trial.offset) for trial in pair]
+    places = [RowPlace(trial.source, trial.place) for trial in pair]
+    shown = [place.read() for place in places]
     line = shown[1].get("data_index") or shown[0].get("data_index")
     return GateExample(
         line,
         describe(shown[0], gate.name),
         describe(shown[1], gate.name),
-        *(RowPlace(str(trial.path), trial.offset) for trial in pair),
+        *places,
     )
 
 
@@ -91,17 +90,6 @@ def _telling_pair(
     vendor, value = next((one for one in other if one[1] not in usual), other[0])
     baseline = next((trial for trial, mine in own if mine != value), own[0][0])
     return baseline, vendor
-
-
-def read_row(path: Path, offset: int) -> Mapping[str, Any]:
-    """Return the row of a results file that begins at this byte; empty if there is none."""
-    try:
-        with path.open("rb") as file:
-            file.seek(offset)
-            row = parse_row(next(read_lines(file), b""))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return row if isinstance(row, dict) else {}
 
 
 def _short(value: Any) -> str:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any
 
 from trialbed_verify.panel._calls import (
@@ -23,6 +22,7 @@ from trialbed_verify.panel._logprobs import first_token
 from trialbed_verify.panel._signatures import code, signature, words
 from trialbed_verify.panel._texts import form, is_cut, leaks
 from trialbed_verify.rows import Body, answer_in, object_in, text_in, usage_of
+from trialbed_verify.vendor_rows import VendorRows
 
 OUTPUT_PRICE = 4.0
 """The price of a completion token in prompt tokens, about what vendors ask."""
@@ -42,7 +42,7 @@ class Measures:
     """One answer, as far as gates compare it. Absent values are 0, None or nan.
 
     Attributes:
-        path, offset: where its row begins.
+        source, place: where its row is.
         answered: whether there is a valid answer; without one, only availability is known.
         decision, tools, order, finish, form: categories.
         arguments, wording: signatures.
@@ -65,8 +65,8 @@ class Measures:
         sampled: whether the temperature asked for is not 0.
     """
 
-    path: Path
-    offset: int
+    source: VendorRows
+    place: Any
     answered: bool
     decision: int = 0
     tools: int = 0
@@ -98,12 +98,12 @@ class Measures:
     sampled: bool = True
 
 
-def measure(row: Body, path: Path, offset: int) -> Measures:
-    """Measure a row of a results file, of this tool or of others."""
+def measure(row: Body, source: VendorRows, place: Any) -> Measures:
+    """Measure a row, of this tool or of others."""
     answered = _is_answered(row)
     suite = _suite(row)
     if not answered:
-        return Measures(path, offset, answered=False, suite=suite)
+        return Measures(source, place, answered=False, suite=suite)
     response = object_in(row, "response")
     choice, message = answer_in(response)
     calls = calls_of(message)
@@ -114,8 +114,8 @@ def measure(row: Body, path: Path, offset: int) -> Measures:
     usage = usage_of(response)
     violations, disobeyed = _violations(row, text)
     return Measures(
-        path=path,
-        offset=offset,
+        source=source,
+        place=place,
         answered=True,
         decision=CALL if calls or (not choice and row.get("finish_reason") == "tool_calls") else NO_CALL,
         finish=code(_finish(row, calls)),

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from trialbed_verify.documents import as_document
 from trialbed_verify.panel._bounds import ALPHA, Mean
 from trialbed_verify.panel._gates import PanelGate
+from trialbed_verify.rows import Body
+from trialbed_verify.vendor_rows import VendorRows
 
 Conclusion = Literal["equivalent", "different", "inconclusive"]
 GateFinding = Literal["equivalent", "different", "inconclusive", "too few cases", "not applicable"]
@@ -16,10 +18,18 @@ GateFinding = Literal["equivalent", "different", "inconclusive", "too few cases"
 
 @dataclass(frozen=True)
 class RowPlace:
-    """A row of a results file by the byte at which it begins."""
+    """The place of a row."""
 
-    file: str
-    offset: int
+    source: VendorRows
+    place: Any
+
+    def read(self) -> Body:
+        """Return the row; empty if it is gone."""
+        return self.source.row_at(self.place)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return self.source.describe(self.place)
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from trialbed_verify.comparison import CompareOptions, VendorComparison
 from trialbed_verify.publication._sources import Source
 from trialbed_verify.suites import SUITES
-
-Document = Mapping[str, Any]
 
 LEFT_TO_READER = "bench verify TEST-SET --model MODEL --base-url URL --output FILE"
 
@@ -24,13 +21,14 @@ def rerun_commands(sources: Sequence[Source], comparisons: Sequence[VendorCompar
         yield f"# Trialbed {version}"
     for source in sources:
         yield verify_command(source)
+    files = {str(source.origin): source.origin.file_name for source in sources}
     by_file: dict[str, list[VendorComparison]] = {}
     for one in comparisons:
         by_file.setdefault(one.baseline.file, []).append(one)
     for baseline, own in by_file.items():
-        vendors = [part for one in own for part in ("--vendor", Path(one.vendor.file).name)]
+        vendors = [part for one in own for part in ("--vendor", files[one.vendor.file])]
         options = _compare_options(own[0].options)
-        yield shlex.join(["bench", "compare", "--baseline", Path(baseline).name, *vendors, *options])
+        yield shlex.join(["bench", "compare", "--baseline", files[baseline], *vendors, *options])
 
 
 def _compare_options(options: CompareOptions) -> Iterator[str]:
@@ -50,10 +48,10 @@ def _compare_options(options: CompareOptions) -> Iterator[str]:
 def verify_command(source: Source) -> str:
     """Return the command that makes a results file again, as far as its summary says."""
     if source.summary is None:
-        return f"{LEFT_TO_READER}  # {source.path.name} has no summary beside it that says more"
+        return f"{LEFT_TO_READER}  # {source.origin.file_name} has no summary beside it that says more"
     about = source.summary["provenance"]
     configuration = about["configuration"]
-    words = ["bench", "verify", *_test_set(source.summary), "--model", configuration["model"]]
+    words = ["bench", "verify", *_test_set(source, str(about["test_set"])), "--model", configuration["model"]]
     words += ["--base-url", configuration["base_url"], "--trials", str(about["trials"])]
     words += ["--concurrency", str(about["request_concurrency"])]
     for option, key in (("--retries", "retries"), ("--timeout", "timeout_s")):
@@ -68,20 +66,19 @@ def verify_command(source: Source) -> str:
         words += ["--extra-body", json.dumps(configuration["extra_body"], ensure_ascii=False)]
     if configuration.get("tokenizer"):
         words += ["--use-raw-completions", "--tokenizer-model", configuration["tokenizer"]]
-    return shlex.join([*words, "--output", source.path.name])
+    return shlex.join([*words, "--output", source.origin.file_name])
 
 
-def _streamed(configuration: Document) -> bool | None:
+def _streamed(configuration: Mapping[str, Any]) -> bool | None:
     """Return whether streams were asked for; None where each request says it."""
     own: bool | None = configuration.get("stream")
     return own if own is not None else configuration.get("streams_unsaid")
 
 
-def _test_set(summary: Document) -> list[str]:
+def _test_set(source: Source, name: str) -> list[str]:
     """Return the options of the test set: a file, or the suites of which it was made."""
-    name = str(summary["provenance"]["test_set"])
     names = name.removesuffix(".jsonl").split("+")
-    if summary.get("suites") and all(one in SUITES for one in names):
+    if source.suites and all(one in SUITES for one in names):
         return [word for one in names for word in ("--suite", one)]
     return [name]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from trialbed.views import Disclosure, Disclosures, Excerpt
 from trialbed.wire.redaction import redact
 from trialbed_verify.comparison import VendorComparison
 from trialbed_verify.findings import kind_in_words
-from trialbed_verify.panel import GateExample, read_row
-from trialbed_verify.publication._sources import FirstExample, Row, Source
+from trialbed_verify.panel import GateExample
+from trialbed_verify.publication._sources import FirstExample, Source
+from trialbed_verify.rows import Body
 
 LONGEST = 20_000
 """Characters of one excerpt; the results file has the rest."""
@@ -51,7 +51,7 @@ def examples_of_faults(sources: Sequence[Source]) -> Disclosures | None:
 
 def _difference(subject: str, example: GateExample, found: VendorComparison) -> Disclosure:
     where = f"line {example.line} of the test set" if example.line else "a case"
-    ours, theirs = (read_row(Path(place.file), place.offset) for place in (example.baseline_row, example.vendor_row))
+    ours, theirs = example.baseline_row.read(), example.vendor_row.read()
     excerpts = [
         Excerpt("The request", _request(theirs)),
         Excerpt(f"The answer of {found.baseline.vendor}", _answer(ours)),
@@ -62,23 +62,23 @@ def _difference(subject: str, example: GateExample, found: VendorComparison) -> 
 
 def _finding(source: Source, kind: str, found: Mapping[str, FirstExample], counts: Mapping[str, int]) -> Disclosure:
     one = found[kind]
-    row = read_row(source.path, one.offset)
+    row = source.origin.row_at(one.place)
     where = f", line {one.line} of the test set" if one.line else ""
     excerpts = [Excerpt("What was seen", _excerpt(one.evidence))] if one.evidence else []
     excerpts += [Excerpt("The request", _request(row)), Excerpt("The answer", _answer(row))]
     answers = "1 answer" if counts[kind] == 1 else f"{counts[kind]:,} answers"
     meaning = kind_in_words(kind)
     said = "" if one.message == meaning else f": {one.message}"
-    return Disclosure(f"{source.vendor or source.path.name}: {meaning}, {answers}{where}{said}", excerpts)
+    return Disclosure(f"{source.name}: {meaning}, {answers}{where}{said}", excerpts)
 
 
-def _request(row: Row) -> str:
+def _request(row: Body) -> str:
     request, extra = row.get("request"), row.get("extra_body")
     body = {**request, **extra} if isinstance(request, dict) and isinstance(extra, dict) else request
     return _excerpt(body)
 
 
-def _answer(row: Row) -> str:
+def _answer(row: Body) -> str:
     return _excerpt(row.get("response"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,6 +29,7 @@ from trialbed_verify.panel import GateResult, Mean, Panel, PanelGate, gate_meani
 from trialbed_verify.publication._commands import rerun_commands
 from trialbed_verify.publication._evidence import differences, examples_of_findings
 from trialbed_verify.publication._sources import Source, read_source
+from trialbed_verify.vendor_rows import FileRows, VendorRows
 from trialbed_verify.views import VendorSuites, brief_reasons, comparison_tables, conclusion, suite_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
@@ -55,7 +56,7 @@ class Publication:
 
     Attributes:
         comparisons: of vendors with their baselines.
-        sources: every results file on which the page is based.
+        sources: all rows on which the page is based.
         reply: the vendor's, if there is one.
         made: when the page is made.
         notes: what else a reader of the verdicts must know, such as vendors that could not be compared.
@@ -75,7 +76,7 @@ class Publication:
             (one,) = self.comparisons
             return f"{models}: {one.vendor.vendor} compared with {one.baseline.vendor}: {one.panel.finding}"
         if len(self.sources) == 1:
-            return f"{models} at {_name(self.sources[0])}"
+            return f"{models} at {self.sources[0].name}"
         return f"{models}: {len(self.sources)} verified vendors"
 
     def html(self) -> str:
@@ -94,7 +95,7 @@ class Publication:
         for one in different_first(self.comparisons):
             yield from comparison_parts(one, drawn=drawn)
         yield from suite_tables(
-            [VendorSuites(_name(source), source.is_baseline, source.suites) for source in self.sources if source.suites]
+            [VendorSuites(source.name, source.is_baseline, source.suites) for source in self.sources if source.suites]
         )
         yield from self._findings()
         yield self._provenance()
@@ -129,7 +130,7 @@ class Publication:
             (kind_in_words(kind), self._severity(kind), *(str(source.counts[kind] or "") for source in self.sources))
             for kind in kinds
         ]
-        columns = ("", "severity", *(_name(source) for source in self.sources))
+        columns = ("", "severity", *(source.name for source in self.sources))
         yield Table.of("Findings, in answers", columns, rows)
         shown = examples_of_findings(self.sources)
         if shown is not None:
@@ -141,10 +142,10 @@ class Publication:
     def _provenance(self) -> Table:
         rows = {name: [_text(value(source)) for source in self.sources] for name, value in PROVENANCE.items()}
         known = [(name, *cells) for name, cells in rows.items() if any(cell != UNKNOWN for cell in cells)]
-        return Table.of("Provenance", ("", *(_name(source) for source in self.sources)), known)
+        return Table.of("Provenance", ("", *(source.name for source in self.sources)), known)
 
     def _files(self) -> Table:
-        rows = [(source.path.name, str(source.rows), str(source.size), source.digest) for source in self.sources]
+        rows = [(source.origin.file_name, str(source.rows), *_size_and_digest(source)) for source in self.sources]
         notes = ["A file with this SHA-256 holds the answers on which this page is based."]
         return Table.of("Files", ("file", "rows", "bytes", "SHA-256"), rows, notes)
 
@@ -203,45 +204,48 @@ def _off_by(one: GateResult) -> str:
 
 
 def page(
-    comparisons: Sequence[VendorComparison], files: Sequence[Path], reply: Path | None = None, notes: Sequence[str] = ()
+    comparisons: Sequence[VendorComparison],
+    rows: Iterable[VendorRows],
+    reply: Path | None = None,
+    notes: Sequence[str] = (),
 ) -> Publication:
-    """Make the page of results files.
+    """Make the page of vendors.
 
     Args:
-        files: the results files, the baseline's first.
+        rows: of all vendors, the baseline's first.
         reply: a file with the vendor's reply.
         notes: what else its readers must know, such as vendors that could not be compared.
 
     Raises:
         UsageError: the reply cannot be read.
-        DataError: a results file cannot be read.
+        DataError: rows cannot be read.
     """
-    sources = [read_source(file) for file in dict.fromkeys(files)]
+    sources = [read_source(own) for own in {str(own): own for own in rows}.values()]
     return Publication(comparisons, sources, _read(reply), datetime.now(UTC), notes)
 
 
 def write_page(
     path: Path,
     comparisons: Sequence[VendorComparison],
-    files: Sequence[Path],
+    rows: Sequence[VendorRows],
     reply: Path | None = None,
     notes: Sequence[str] = (),
 ) -> None:
     """Write a page: Markdown if the file's name ends in ``.md``, otherwise HTML.
 
     Args:
-        files: the results files, the baseline's first.
+        rows: of all vendors, the baseline's first.
         reply: a file with the vendor's reply.
         notes: as for ``page``.
 
     Raises:
         UsageError: the reply cannot be read, or the page cannot be written, or would replace one of the others.
-        DataError: a results file cannot be read.
+        DataError: rows cannot be read.
     """
-    read = [*files, *([reply] if reply else [])]
+    read = [*(own.path for own in rows if isinstance(own, FileRows)), *([reply] if reply else [])]
     if path.resolve() in [one.resolve() for one in read]:
         raise UsageError(f"--page {path}: the page would replace a file that it is made from; name another file")
-    made = page(comparisons, files, reply, notes)
+    made = page(comparisons, rows, reply, notes)
     write_text(path, made.markdown() if path.suffix.lower() == ".md" else made.html(), "--page")
 
 
@@ -279,8 +283,9 @@ def _in_margins(found: Mean, margin: float) -> str:
     return f"{value:+.2f} [{low:.2f}, {high:.2f}]"
 
 
-def _name(source: Source) -> str:
-    return source.vendor or source.path.name
+def _size_and_digest(source: Source) -> tuple[str, str]:
+    digest, size = source.origin.digest()
+    return str(size), digest
 
 
 def _from_configuration(source: Source, key: str) -> Any:

@@ -1,17 +1,14 @@
-"""Reads result files and makes candidates of them."""
+"""Reads results and makes candidates of them."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import truediv
-from pathlib import Path
 
 import numpy as np
 
-from trialbed.errors import DataError, UsageError
-from trialbed.files import read_bytes
+from trialbed.errors import UsageError
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
 from trialbed_verify.comparison._compare import judge_pairs
 from trialbed_verify.comparison._consistency import self_agreement
@@ -21,6 +18,7 @@ from trialbed_verify.comparison._pairing import Pairing, pair
 from trialbed_verify.comparison._results import Case, Results, Trials, read_results
 from trialbed_verify.panel import Panel
 from trialbed_verify.ranking._candidates import VendorMetrics
+from trialbed_verify.vendor_rows import VendorRows
 
 FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
 """Metric -> the figure of result rows of which it is the mean."""
@@ -30,44 +28,26 @@ ONE_TRIAL = "its F1 is 1 by convention, as its self-consistency is unknown with 
 SELF_F1 = "its F1 is its self-F1, the agreement of its own trials with each other"
 
 
-def read_sources(sources: Iterable[str]) -> list[Results]:
-    """Read the results in files given as ``FILE`` or ``VENDOR=FILE``.
+def read_named(name: str, source: VendorRows) -> list[Results]:
+    """Read results, whose vendor has this name if it is not empty.
 
     Raises:
-        UsageError: a name is given to a file of several vendors.
-        DataError: a file cannot be read, or is not a results file.
+        UsageError: a name is given to several vendors.
+        DataError: the rows cannot be read, or are no results.
     """
-    return [found for source in sources for found in _read(source)]
-
-
-def marked_baselines(files: Iterable[Results]) -> tuple[str, ...]:
-    """Return the vendors that the summaries next to their results mark as their model's baseline."""
-    return tuple(dict.fromkeys(found.vendor for found in files if _is_marked(found.path)))
-
-
-def _read(source: str) -> list[Results]:
-    name, _, file = source.partition("=")
-    if not file or Path(source).exists():
-        return read_results(Path(source))
-    found = read_results(Path(file))
+    found = read_results(source)
+    if not name:
+        return found
     if len(found) > 1:
         raise UsageError(
-            f"{source}: the file contains {len(found)} vendors or configurations, which cannot share one name"
+            f"{name}={source}: the file contains {len(found)} vendors or configurations, which cannot share one name"
         )
     return [replace(found[0], vendor=name)]
 
 
-def _is_marked(path: Path) -> bool:
-    summary = path.with_name(path.name.removesuffix("_results.jsonl") + "_summary.json")
-    if summary == path or not summary.is_file():
-        return False
-    try:
-        return json.loads(read_bytes(summary)).get("is_baseline") is True
-    except (OSError, ValueError, AttributeError) as error:
-        raise DataError(
-            f"{summary}: cannot be read to find out whether its vendor is the baseline: {error}; name the baseline "
-            "with --baseline"
-        ) from error
+def marked_baselines(files: Iterable[Results]) -> tuple[str, ...]:
+    """Return the vendors that are marked as their model's baseline, as by the summaries next to their results."""
+    return tuple(dict.fromkeys(found.vendor for found in files if found.source.is_of_baseline()))
 
 
 @dataclass(frozen=True)
@@ -109,7 +89,7 @@ def candidates(files: Sequence[Results], options: FileOptions) -> list[VendorMet
 def _check_models(files: Sequence[Results]) -> None:
     for one in files:
         if one.model is None:
-            raise UsageError(f"{one.path}: its rows do not agree on one model; name it with --model")
+            raise UsageError(f"{one.source}: its rows do not agree on one model; name it with --model")
     unnamed = {one.model for one in files if one.rows[0].model is None}
     if len(unnamed) > 1:
         raise UsageError(
@@ -121,8 +101,8 @@ def _check_models(files: Sequence[Results]) -> None:
         other = seen.setdefault((one.model, one.vendor), one)
         if other is not one:
             raise UsageError(
-                f"{other.path} and {one.path} both have results of {one.model} at {one.vendor}; name each vendor with "
-                "VENDOR=FILE"
+                f"{other.source} and {one.source} both have results of {one.model} at {one.vendor}; name each "
+                "vendor with VENDOR=FILE"
             )
 
 
@@ -185,7 +165,7 @@ def _panel(pairing: Pairing, common: list[Case], options: FileOptions) -> Panel:
 
 def _incomplete(pairing: Pairing) -> str:
     lacking = len(pairing.only_baseline)
-    return f"{pairing.vendor.path.name} lacks {lacking} of the baseline's rows" if lacking else ""
+    return f"{pairing.vendor.source.file_name} lacks {lacking} of the baseline's rows" if lacking else ""
 
 
 def _f1(found: Agreement) -> tuple[Column, Column]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from trialbed.errors import DataError, UsageError
 from trialbed_verify.comparison import CompareOptions, Results, VendorComparison, compare, read_one
@@ -14,6 +13,7 @@ from trialbed_verify.ranking._candidates import VendorMetrics
 from trialbed_verify.ranking._files import FileOptions, candidates
 from trialbed_verify.ranking._rank import rank
 from trialbed_verify.ranking._records import Ranking
+from trialbed_verify.vendor_rows import VendorRows
 
 NO_BASELINE = (
     "no vendor is marked as the baseline, so vendors were neither compared nor ranked; mark one with is_baseline: true"
@@ -22,8 +22,8 @@ NO_OTHER = "the baseline is the only vendor, so there is nothing to compare"
 
 
 @dataclass(frozen=True)
-class VerifiedFile:
-    """A results file written by a verification.
+class VerifiedRows:
+    """The rows of a vendor of a verification.
 
     Attributes:
         load_of: the vendor that this one is under load, and is compared with; empty otherwise.
@@ -31,7 +31,7 @@ class VerifiedFile:
 
     model: str
     vendor: str
-    path: Path
+    source: VendorRows
     is_baseline: bool
     load_of: str = ""
 
@@ -69,7 +69,7 @@ class VerifiedVendors:
         return [note for model in self.models for note in model.notes]
 
 
-def compare_and_rank(files: Sequence[VerifiedFile]) -> VerifiedVendors:
+def compare_and_rank(files: Sequence[VerifiedRows]) -> VerifiedVendors:
     """Compare vendors with their models' baselines and rank them, as far as the files allow; notes name the rest.
 
     Vendors are compared over the cases that both files have, even if their drivers force different settings; the
@@ -89,13 +89,13 @@ def compare_and_rank(files: Sequence[VerifiedFile]) -> VerifiedVendors:
     return VerifiedVendors(tuple(models), rank(candidates_found) if candidates_found else None)
 
 
-def _under_load(file: VerifiedFile, usual: Sequence[VerifiedFile]) -> ModelComparison:
+def _under_load(file: VerifiedRows, usual: Sequence[VerifiedRows]) -> ModelComparison:
     own = next(one for one in usual if (one.model, one.vendor) == (file.model, file.load_of))
     found, _ = _model([replace(own, is_baseline=True), file], times=True)
     return replace(found, under_load=True)
 
 
-def _model(files: Sequence[VerifiedFile], *, times: bool = False) -> tuple[ModelComparison, list[VendorMetrics]]:
+def _model(files: Sequence[VerifiedRows], *, times: bool = False) -> tuple[ModelComparison, list[VendorMetrics]]:
     marked = next((file for file in files if file.is_baseline), None)
     comparisons, ranked, notes = list[VendorComparison](), list[VendorMetrics](), list[str]()
     if marked is None:
@@ -116,7 +116,7 @@ def _model(files: Sequence[VerifiedFile], *, times: bool = False) -> tuple[Model
 
 
 def _each(
-    files: Sequence[VerifiedFile], baseline: Results, vendors: list[Results], notes: list[str]
+    files: Sequence[VerifiedRows], baseline: Results, vendors: list[Results], notes: list[str]
 ) -> Iterator[Results]:
     """Yield the vendors that have cases in common with the baseline, one in memory at a time.
 
@@ -131,10 +131,10 @@ def _each(
         del results
 
 
-def _readable(files: Sequence[VerifiedFile], notes: list[str]) -> Iterator[Results]:
+def _readable(files: Sequence[VerifiedRows], notes: list[str]) -> Iterator[Results]:
     for file in files:
         try:
-            yield replace(read_one(file.path), vendor=file.vendor, model=file.model)
+            yield replace(read_one(file.source), vendor=file.vendor, model=file.model)
         except DataError as error:
             notes.append(f"{file.vendor} is left out: {_line(error)}")
 

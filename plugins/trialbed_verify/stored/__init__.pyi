@@ -1,7 +1,6 @@
-from ._files import named_files as named_files
-from ._files import result_files as result_files
 from ._points import known_vendors as known_vendors
 from ._points import stored_points as stored_points
 from ._report import lines as lines
 from ._report import page_parts as page_parts
 from ._report import show_run as show_run
+from ._rows import named_rows as named_rows

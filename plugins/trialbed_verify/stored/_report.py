@@ -10,16 +10,14 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.cli.stored import moment, seconds
 from trialbed.errors import UsageError
-from trialbed.files import temporary_folder
 from trialbed.store import StoredRun
 from trialbed.suggestions import closest
 from trialbed.views import printable
-from trialbed.wire import dump_json
 from trialbed_verify.documents import as_document
-from trialbed_verify.ranking import VerifiedFile, VerifiedVendors, compare_and_rank
+from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
 from trialbed_verify.report import VerifyReport
-from trialbed_verify.stored._files import result_files
-from trialbed_verify.verification.results import stored_rows, stored_summaries
+from trialbed_verify.stored._rows import StoredRows, result_lines, run_rows
+from trialbed_verify.verification.results import stored_summaries
 
 
 def show_run(run: StoredRun, form: str) -> None:
@@ -28,28 +26,26 @@ def show_run(run: StoredRun, form: str) -> None:
     Args:
         form: a choice of ``--format``.
     """
-    with temporary_folder() as folder:
-        files = result_files(run, folder, run.config.frameworks)
-        comparisons = compared(run, files)
-        report = VerifyReport(stored_summaries(run), comparisons)
-        if form == "json":
-            document = {"run": run.record.model_dump(mode="json"), "summaries": as_document(report.summaries)}
-            document |= as_document(comparisons) if comparisons else {}
-            print_json(document)
-            return
-        if form == "table":
-            for line in _about(run):
-                click.echo(printable(line))
-            click.echo()
-        report.print(form, files)
+    sources = run_rows(run, run.config.frameworks)
+    comparisons = comparisons_of(run)
+    report = VerifyReport(stored_summaries(run), comparisons)
+    if form == "json":
+        document = {"run": run.record.model_dump(mode="json"), "summaries": as_document(report.summaries)}
+        document |= as_document(comparisons) if comparisons else {}
+        print_json(document)
+        return
+    if form == "table":
+        for line in _about(run):
+            click.echo(printable(line))
+        click.echo()
+    report.print(form, sources)
 
 
 def page_parts(run: StoredRun) -> Sequence[Any]:
     """Return the parts of a verification's page: tables, plots and examples."""
     from trialbed_verify.pages import verification_parts
 
-    with temporary_folder() as folder:
-        return verification_parts(result_files(run, folder, run.config.frameworks))
+    return verification_parts(run_rows(run, run.config.frameworks))
 
 
 def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
@@ -65,19 +61,16 @@ def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
         close = closest(str(label), run.config.frameworks)
         hint = f"; did you mean {close!r}? It" if close else "; it"
         raise UsageError(f"run {run.run_id} has no vendor {label}{hint} has {', '.join(run.config.frameworks)}")
-    return (dump_json(row) + b"\n" for own in labels for row in stored_rows(run, own))
+    return (line for rows in run_rows(run, labels) for line in result_lines(rows))
 
 
-def compared(run: StoredRun, files: Sequence[Any]) -> VerifiedVendors | None:
+def comparisons_of(run: StoredRun) -> VerifiedVendors | None:
     """Return the comparisons and ranks of a run's vendors; None for a single endpoint."""
     endpoints = run.record.endpoints
     if len(endpoints) == 1 and not endpoints[0].is_baseline:
         return None
     return compare_and_rank(
-        [
-            VerifiedFile(endpoint.model, endpoint.vendor, path, endpoint.is_baseline, endpoint.load_of)
-            for endpoint, path in zip(endpoints, files, strict=True)
-        ]
+        [VerifiedRows(one.model, one.vendor, StoredRows(run, one), one.is_baseline, one.load_of) for one in endpoints]
     )
 
 

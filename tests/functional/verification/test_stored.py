@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -73,20 +74,26 @@ async def test_its_results_are_exported_to_the_byte(printed: str, bench: Run, tm
     assert "has no vendor acme" in (await bench("export", "latest/acme", "--format", "results", code=2)).err
 
 
-@pytest.mark.parametrize("gone", [False, True], ids=["files", "no files"])
-async def test_it_is_compared_and_ranked_by_its_id(gone: bool, printed: str, bench: Run, tmp_path: Path) -> None:
+async def test_it_is_compared_and_ranked_by_its_id_without_its_files(printed: str, bench: Run, tmp_path: Path) -> None:
     official, careless = (tmp_path / "data" / f"kimi-k2_{name}_results.jsonl" for name in SCRIPTS)
     of_files = (await bench("compare", official, careless, "--json")).document
     ranked = (await bench("rank", official, careless)).out
-    if gone:
-        official.unlink()
-        careless.unlink()
+    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (official, careless)]
+    official.unlink()
+    careless.write_text("no results\n")
     whole = (await bench("compare", "latest", "--json")).document
     parts = (await bench("compare", "latest/official", "latest/careless", "--json")).document
     for document in (whole, parts):
         assert document["panel"]["finding"] == of_files["panel"]["finding"] == "different"
         assert document["similarity"] == of_files["similarity"]
+        assert document["baseline"]["file"].endswith("/official")
+        examples = [gate["example"] for gate in document["panel"]["gates"] if gate["example"]]
+        assert {example["vendor_row"]["line"] for example in examples} == {example["line"] for example in examples}
     assert (await bench("rank", "latest")).out == ranked
+    await bench("compare", "latest", "--page", "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert all(digest in page for digest in digests)
+    assert "bench compare --baseline kimi-k2_official_results.jsonl --vendor kimi-k2_careless_results.jsonl" in page
 
 
 async def test_it_has_a_page_by_its_id(printed: str, tmp_path: Path) -> None:

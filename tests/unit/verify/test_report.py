@@ -11,6 +11,7 @@ from support.vendor_rows import own_row, write_rows
 from support.verification import summarised
 
 from trialbed_verify.report import VerifyReport
+from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.verification.results import EndpointSummary
 
 
@@ -24,7 +25,7 @@ def summary(tmp_path: Path) -> EndpointSummary:
 
 
 def printed(summary: EndpointSummary, form: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    VerifyReport([summary]).print(form, [folder / "results.jsonl"])
+    VerifyReport([summary]).print(form, [FileRows(folder / "results.jsonl")])
     return capsys.readouterr().out
 
 

@@ -200,14 +200,15 @@ def _replaced(files: Mapping[Path, str], store: str | None) -> Iterator[str]:
 
 def _report(summaries: list[EndpointSummary], targets: list[Target], given: dict[str, Any], form: str) -> int:
     from trialbed_verify.report import VerifyReport, compared_targets
+    from trialbed_verify.vendor_rows import FileRows
 
     comparisons = compared_targets(targets) if given["config"] or given["load"] else None
     report = VerifyReport(summaries, comparisons)
-    files = [target.output for target in targets]
+    sources = [FileRows(target.output) for target in targets]
     if given["page"]:
-        report.write_page(given["page"], files)
+        report.write_page(given["page"], sources)
     if given["rank_files"]:
         report.write_rank_files(given["rank_files"])
-    report.print(form, files)
+    report.print(form, sources)
     report.check()
     return 0

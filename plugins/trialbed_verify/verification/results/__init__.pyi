@@ -9,6 +9,7 @@ from ._redaction import RowRedaction as RowRedaction
 from ._row import Row as Row
 from ._rows import ANSWERS as ANSWERS
 from ._rows import Decision as Decision
+from ._rows import Measure as Measure
 from ._rows import ResultRow as ResultRow
 from ._rows import RowReader as RowReader
 from ._stored import LineCache as LineCache

@@ -7,20 +7,19 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from sys import intern
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import orjson
 
 from trialbed.errors import DataError
-from trialbed.files import read_lines
-from trialbed_verify.rows import Body, answer_in, object_in, parse_row, text_in, usage_of
+from trialbed_verify.rows import Body, answer_in, object_in, text_in, usage_of
+from trialbed_verify.vendor_rows import VendorRows
 
 if TYPE_CHECKING:
     from trialbed_verify.call_schemas import SchemaChecker
 
-Measure = Callable[[Body, Path, int], Any]
+Measure = Callable[[Body, VendorRows, Any], Any]
 Decision = Literal["tool_calls", "stop", "other", "none"]
 
 ANSWERS: tuple[Decision, ...] = ("tool_calls", "stop", "other")
@@ -121,49 +120,32 @@ class ResultRow:
 
 
 class RowReader:
-    """The rows of a results file, one at a time and in order, repeats of a key included.
+    """The rows of vendors, one at a time and in order, repeats of a key included.
 
     Args:
-        measure: makes further figures for a comparison of a row, its file and its offset there.
+        measure: makes further figures for a comparison of a row, whose rows it is of, and its place there.
 
     Attributes:
         torn: the number of a torn last line, as a killed run leaves it, once iteration has skipped it.
 
     Raises:
-        DataError: (on iteration) the file cannot be read, or a line is not a result row.
+        DataError: (on iteration) the rows cannot be read, or one is not a result row.
     """
 
-    def __init__(self, path: Path, measure: Measure | None = None) -> None:
-        self.path = path
+    def __init__(self, source: VendorRows, measure: Measure | None = None) -> None:
+        self.source = source
         self.measure = measure
         self.torn: int | None = None
 
     def __iter__(self) -> Iterator[ResultRow]:
-        try:
-            with self.path.open("rb") as file:
-                offset = 0
-                for number, line in enumerate(read_lines(file), 1):
-                    if line.strip() and (row := self._row(number, line, offset)) is not None:
-                        yield row
-                    offset += len(line)
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
-
-    def _row(self, number: int, line: bytes, offset: int) -> ResultRow | None:
-        where = f"{self.path}, line {number}"
-        try:
-            row = parse_row(line)
-        except (ValueError, RecursionError) as error:
-            if not line.endswith(b"\n"):
+        for number, place, row in self.source:
+            if row is None:
                 self.torn = number
-                return None
-            raise DataError(f"{where}: not JSON ({error}); a results file has one JSON object per line") from error
-        if not isinstance(row, dict) or "status" not in row:
-            raise DataError(f"{where}: not a result row, as it has no status; name a file that bench verify wrote")
-        try:
-            return _parse_row(number, row, self.measure(row, self.path, offset) if self.measure else None)
-        except ValueError as error:
-            raise DataError(f"{where}: {error}") from error
+                continue
+            try:
+                yield _parse_row(number, row, self.measure(row, self.source, place) if self.measure else None)
+            except ValueError as error:
+                raise DataError(f"{self.source}, line {number}: {error}") from error
 
 
 def _parse_row(number: int, row: Body, measured: Any) -> ResultRow:

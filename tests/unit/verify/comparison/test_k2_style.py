@@ -15,6 +15,7 @@ from support.vendor_rows import Row, k2_row, own_file, write_rows
 from trialbed_verify.comparison import CompareOptions, compare, read_one
 from trialbed_verify.comparison._compare import call_accuracy, trigger_similarity
 from trialbed_verify.documents import as_document
+from trialbed_verify.vendor_rows import FileRows
 
 KEYS = (
     "total_baseline",
@@ -67,7 +68,9 @@ def reference(baseline: list[Row], vendor: list[Row]) -> Row:
 def compared(baseline: list[Row], vendor: list[Row], **options: Any) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         files = [write_rows(Path(folder) / f"{name}.jsonl", rows) for name, rows in (("a", baseline), ("b", vendor))]
-        (document,) = as_document(compare(read_one(files[0]), [read_one(files[1])], options.pop("options", QUICK)))
+        (document,) = as_document(
+            compare(read_one(FileRows(files[0])), [read_one(FileRows(files[1]))], options.pop("options", QUICK))
+        )
     return {key: document[key] for key in KEYS}
 
 
@@ -107,7 +110,7 @@ def test_a_null_finish_reason_is_a_no_as_theirs_and_no_answer_in_ours(tmp_path: 
     baseline, vendor = [k2_row(1, "tool_calls", valid=True), k2_row(2)], [k2_row(1, None), k2_row(2)]
     assert compared(baseline, vendor) == reference(baseline, vendor)
     files = [write_rows(tmp_path / f"{name}.jsonl", rows) for name, rows in (("a", baseline), ("b", vendor))]
-    (document,) = as_document(compare(read_one(files[0]), [read_one(files[1])], QUICK))
+    (document,) = as_document(compare(read_one(FileRows(files[0])), [read_one(FileRows(files[1]))], QUICK))
     assert document["tool_call_trigger_similarity"]["FN"] == 1
     assert document["similarity"]["answered"]["cases"] == 1
     assert document["success_rate"]["vendor"]["value"] == 0.5
@@ -123,7 +126,7 @@ def test_the_documented_example_from_files(tmp_path: Path) -> None:
     counts = {("tool_calls", "tool_calls"): 510, ("stop", "tool_calls"): 475, ("tool_calls", "stop"): 173}
     ends = [pair for pair, count in counts.items() for _ in range(count)] + [("stop", "stop")] * 842
     files = [own_file(tmp_path / f"{name}.jsonl", [pair[side] for pair in ends]) for side, name in enumerate("ab")]
-    (document,) = as_document(compare(read_one(files[0]), [read_one(files[1])], QUICK))
+    (document,) = as_document(compare(read_one(FileRows(files[0])), [read_one(FileRows(files[1]))], QUICK))
     assert {key: document[key] for key in KEYS} == {
         "total_baseline": 2000,
         "total_vendor": 2000,

@@ -10,6 +10,7 @@ from support.vendor_rows import k2_row, own_row, write_rows
 from trialbed.errors import UsageError
 from trialbed_verify.comparer import vendor_files
 from trialbed_verify.comparison import as_trials, compare, read_one
+from trialbed_verify.vendor_rows import FileRows
 
 CASES = 40
 
@@ -28,14 +29,16 @@ def loops(path: Path, count: int) -> Path:
 
 
 def test_runs_in_one_file_are_trials(tmp_path: Path) -> None:
-    found = read_one(loops(tmp_path / "all.jsonl", 5))
+    found = read_one(FileRows(loops(tmp_path / "all.jsonl", 5)))
     cases = found.cases(by_name=found.names_cases)
     assert {len(trials) for trials in cases.values()} == {5}
     assert "160 rows repeat a case that was answered before" in found.notes[0]
 
 
 def test_a_comparison_counts_them(tmp_path: Path) -> None:
-    (found,) = compare(read_one(loops(tmp_path / "a.jsonl", 3)), [read_one(loops(tmp_path / "b.jsonl", 2))])
+    (found,) = compare(
+        read_one(FileRows(loops(tmp_path / "a.jsonl", 3))), [read_one(FileRows(loops(tmp_path / "b.jsonl", 2)))]
+    )
     assert found.panel.trials == (3, 2)
     assert found.panel.cases == CASES
     assert any("a.jsonl: 80 rows repeat" in note for note in found.notes)
@@ -44,7 +47,7 @@ def test_a_comparison_counts_them(tmp_path: Path) -> None:
 def test_an_answer_after_a_failure_takes_its_place(tmp_path: Path) -> None:
     rows = [k2_row(1, "failed"), k2_row(1, "stop"), own_row(2, "protocol_error"), own_row(2, "stop")]
     for own in (rows[:2], rows[2:]):
-        found = read_one(write_rows(tmp_path / "rows.jsonl", own))
+        found = read_one(FileRows(write_rows(tmp_path / "rows.jsonl", own)))
         (row,) = found.rows
         assert row.success
         assert found.notes == ()
@@ -52,7 +55,7 @@ def test_an_answer_after_a_failure_takes_its_place(tmp_path: Path) -> None:
 
 def test_failures_of_runs_in_one_file_count(tmp_path: Path) -> None:
     rows = [*(k2_row(number, "failed" if number == 1 else "stop") for number in (1, 2)), *(k2_row(n) for n in (1, 2))]
-    found = read_one(write_rows(tmp_path / "rows.jsonl", rows))
+    found = read_one(FileRows(write_rows(tmp_path / "rows.jsonl", rows)))
     assert [(row.data_index, row.trial, row.success) for row in found.rows] == [
         (1, 0, False),
         (1, 1, True),
@@ -63,7 +66,7 @@ def test_failures_of_runs_in_one_file_count(tmp_path: Path) -> None:
 
 def test_several_files_of_a_vendor_are_its_trials(tmp_path: Path) -> None:
     files = [loops(tmp_path / f"{name}.jsonl", 1) for name in ("one", "two")]
-    found = as_trials(list(map(read_one, files)), "acme")
+    found = as_trials([read_one(FileRows(path)) for path in files], "acme")
     assert found.vendor == "acme"
     assert {row.trial for row in found.rows} == {0, 1}
     assert vendor_files(f"acme={files[0]},{files[1]}") == ("acme", [str(path) for path in files])

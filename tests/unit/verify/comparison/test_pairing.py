@@ -10,11 +10,12 @@ from trialbed.errors import DataError, UsageError
 from trialbed_verify.comparison import read_one
 from trialbed_verify.comparison._pairing import Pairing, pair
 from trialbed_verify.documents import as_document
+from trialbed_verify.vendor_rows import FileRows
 
 
 def paired(folder: Path, baseline: list[Row], vendor: list[Row], *, force: bool = False) -> Pairing:
     files = [write_rows(folder / f"{name}.jsonl", rows) for name, rows in (("base", baseline), ("acme", vendor))]
-    return pair(read_one(files[0]), read_one(files[1]), force=force)
+    return pair(read_one(FileRows(files[0])), read_one(FileRows(files[1])), force=force)
 
 
 def numbers(found: Pairing) -> list[tuple[int | None, int | None]]:
@@ -106,16 +107,16 @@ def test_nothing_in_common_is_refused_even_when_forced(tmp_path: Path) -> None:
 def test_a_file_of_two_configurations_is_refused(tmp_path: Path) -> None:
     rows = [own_row(1), own_row(1, config="another", vendor="other")]
     with pytest.raises(DataError, match=r"rows of 2 configurations \(acme / m, other / m\)"):
-        read_one(write_rows(tmp_path / "both.jsonl", rows))
+        read_one(FileRows(write_rows(tmp_path / "both.jsonl", rows)))
 
 
 def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="contains no result rows"):
-        read_one(write_rows(tmp_path / "empty.jsonl", []))
+        read_one(FileRows(write_rows(tmp_path / "empty.jsonl", [])))
 
 
 def test_the_vendor_of_another_tools_file_is_the_files_name(tmp_path: Path) -> None:
-    found = read_one(write_rows(tmp_path / "kimi-k2_acme_results.jsonl", [k2_row(1)]))
+    found = read_one(FileRows(write_rows(tmp_path / "kimi-k2_acme_results.jsonl", [k2_row(1)])))
     assert (found.vendor, found.model) == ("kimi-k2_acme", "m-id")
 
 

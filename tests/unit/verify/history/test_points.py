@@ -16,6 +16,7 @@ from trialbed.store import Store
 from trialbed_verify.cli.history import command
 from trialbed_verify.documents import as_document
 from trialbed_verify.history import Point, follow, points_of_files
+from trialbed_verify.vendor_rows import FileRows
 
 DAYS = 4
 
@@ -53,7 +54,7 @@ def test_a_change_is_in_the_document(files: list[Path]) -> None:
 def test_points_that_cannot_be_compared_say_why(files: list[Path], tmp_path: Path) -> None:
     points = points_of_files(files)
     (tmp_path / "day2.jsonl").unlink()
-    other = Point("2026-02-01T00:00:00+00:00", "kimi-k2", "acme", str(tmp_path / "x"), "", "another", 60, 2)
+    other = Point("2026-02-01T00:00:00+00:00", "kimi-k2", "acme", FileRows(tmp_path / "x"), "", "another", 60, 2)
     found = follow([other, *points])
     reasons = [point.left_out for point in found.points]
     assert reasons[0] == "another test set or configuration than the newest"

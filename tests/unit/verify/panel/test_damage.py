@@ -13,6 +13,7 @@ from support.played_vendors import Change, Row, message_of, rows
 from trialbed_verify.panel import GateResult, Measures, Panel, PanelOptions, judge, measure
 from trialbed_verify.panel._distances import distances
 from trialbed_verify.panel._samples import Block
+from trialbed_verify.vendor_rows import FileRows
 
 pytestmark = pytest.mark.slow(15)
 
@@ -63,7 +64,7 @@ def small_damages(row: Row, random: np.random.Generator) -> None:
 def played(seed: int, change: Change, cases: int = CASES, trials: int = 4, flips: float = 0.02) -> Sides:
     found: Sides = {}
     for row in rows(cases, trials, seed, flips=flips, change=change):
-        found.setdefault(row["data_index"], []).append(measure(row, Path("rows.jsonl"), 0))
+        found.setdefault(row["data_index"], []).append(measure(row, FileRows(Path("rows.jsonl")), 0))
     return found
 
 

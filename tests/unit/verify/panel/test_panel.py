@@ -13,6 +13,7 @@ import pytest
 from support.played_vendors import WORDS, Change, Row, message_of, rows
 
 from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
+from trialbed_verify.vendor_rows import FileRows
 
 pytestmark = pytest.mark.slow(15)
 
@@ -28,7 +29,7 @@ Sides = dict[int, list[Measures]]
 def played(seed: int, trials: int = 4, cases: int = CASES, **options: Any) -> Sides:
     found: Sides = {}
     for row in rows(cases, trials, seed, **options):
-        found.setdefault(row["data_index"], []).append(measure(row, Path("rows.jsonl"), 0))
+        found.setdefault(row["data_index"], []).append(measure(row, FileRows(Path("rows.jsonl")), 0))
     return found
 
 
@@ -320,7 +321,7 @@ def written(path: Path, own: Iterator[Row]) -> Sides:
     offset = 0
     with path.open("w", encoding="utf-8") as file:
         for row in own:
-            found.setdefault(row["data_index"], []).append(measure(row, path, offset))
+            found.setdefault(row["data_index"], []).append(measure(row, FileRows(path), offset))
             offset += file.write(json.dumps(row) + "\n")
     return found
 

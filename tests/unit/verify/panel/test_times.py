@@ -9,6 +9,7 @@ from support.cases import for_each
 from support.played_vendors import rows
 
 from trialbed_verify.panel import Measures, PanelOptions, judge, measure
+from trialbed_verify.vendor_rows import FileRows
 
 
 def side(seed: int, factor: float, *, cases: int = 400) -> dict[int, list[Measures]]:
@@ -18,7 +19,7 @@ def side(seed: int, factor: float, *, cases: int = 400) -> dict[int, list[Measur
     for row in rows(cases, 3, seed, flips=0.0):
         usual = 200.0 + 50 * row["data_index"]
         timed = {**row, "duration_ms": factor * usual * float(random.lognormal(0, 0.3))}
-        found.setdefault(row["data_index"], []).append(measure(timed, Path("rows"), 0))
+        found.setdefault(row["data_index"], []).append(measure(timed, FileRows(Path("rows")), 0))
     return found
 
 

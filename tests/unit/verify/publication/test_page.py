@@ -21,6 +21,7 @@ from trialbed_verify.publication import (
     verify_command,
     write_page,
 )
+from trialbed_verify.vendor_rows import FileRows
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
 CASES = 60
@@ -47,12 +48,14 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def page(files: list[Path], name: str, reply: str | None = None) -> str:
-    baseline, vendor = map(read_one, files)
+    baseline, vendor = map(read_one, map(FileRows, files))
     documents = compare(baseline, [vendor], CompareOptions(resamples=100))
     folder = files[0].parent
     if reply is not None:
         (folder / "reply.txt").write_text(reply)
-    write_page(folder / name, documents, files, folder / "reply.txt" if reply is not None else None)
+    write_page(
+        folder / name, documents, list(map(FileRows, files)), folder / "reply.txt" if reply is not None else None
+    )
     return (folder / name).read_text()
 
 
@@ -131,18 +134,18 @@ def test_the_page_says_which_gates_it_does_not_draw_and_markdown_of_none_that_it
 
 def test_a_reply_that_cannot_be_read_is_named(files: list[Path]) -> None:
     with pytest.raises(UsageError, match=r"--reply .*none\.txt: cannot be read"):
-        write_page(files[0].with_name("p.html"), [], files, files[0].with_name("none.txt"))
+        write_page(files[0].with_name("p.html"), [], list(map(FileRows, files)), files[0].with_name("none.txt"))
 
 
 def test_a_page_never_replaces_the_evidence(files: list[Path]) -> None:
     before = files[0].read_bytes()
     with pytest.raises(UsageError, match="would replace a file that it is made from"):
-        write_page(files[0], [], files)
+        write_page(files[0], [], list(map(FileRows, files)))
     assert files[0].read_bytes() == before
 
 
 def test_without_a_baseline_the_page_says_so(files: list[Path]) -> None:
-    write_page(files[0].with_name("p.html"), [], files)
+    write_page(files[0].with_name("p.html"), [], list(map(FileRows, files)))
     assert "no baseline among these vendors" in files[0].with_name("p.html").read_text()
 
 
@@ -150,15 +153,15 @@ async def test_the_command_that_made_results_is_told_by_their_summary(tmp_path: 
     file = written_set(tmp_path / "set.jsonl", 2)
     async with serve(faults="none") as server:
         await verify(file, target(server.url, tmp_path, temperature=0.5, extra_body={"top_p": 0.9}), trials=2)
-    command = verify_command(read_source(tmp_path / "results.jsonl"))
+    command = verify_command(read_source(FileRows(tmp_path / "results.jsonl")))
     assert command.startswith(f"bench verify set.jsonl --model m --base-url {server.url} --trials 2")
     assert "--temperature 0.5 --extra-body '{\"top_p\": 0.9}' --output results.jsonl" in command
     (tmp_path / "summary.json").write_text(json.dumps({"provenance": {"configuration_digest": "another"}}))
-    assert "has no summary" in verify_command(read_source(tmp_path / "results.jsonl"))
+    assert "has no summary" in verify_command(read_source(FileRows(tmp_path / "results.jsonl")))
 
 
 def test_a_vendor_that_could_not_be_compared_is_named(files: list[Path]) -> None:
     path = files[0].with_name("p.md")
-    write_page(path, [], files, notes=["acme is left out: it has no rows"])
+    write_page(path, [], list(map(FileRows, files)), notes=["acme is left out: it has no rows"])
     assert "Acme is left out: it has no rows." in path.read_text()
     assert "no baseline among these vendors" not in path.read_text()

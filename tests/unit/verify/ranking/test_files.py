@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,9 @@ import pytest
 from support.vendor_rows import k2_row, own_file, own_row, write_rows
 
 from trialbed.errors import UsageError
-from trialbed_verify.ranking import FileOptions, RankOptions, candidates, marked_baselines, rank, read_sources
+from trialbed_verify.comparison import Results
+from trialbed_verify.ranking import FileOptions, RankOptions, candidates, marked_baselines, rank, read_named
+from trialbed_verify.vendor_rows import FileRows
 
 YES, NO = "tool_calls", "stop"
 CASES = 300
@@ -18,6 +20,11 @@ QUICK = 400
 CHANCES = [random.Random(case).betavariate(0.35, 0.4) for case in range(CASES)]
 
 MakeFile = Callable[..., str]
+
+
+def read_sources(sources: Iterable[str]) -> list[Results]:
+    named = (source.rpartition("=") for source in sources)
+    return [one for name, _, file in named for one in read_named(name, FileRows(Path(file)))]
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from support.vendor_rows import own_file, own_row, write_rows
 
 from trialbed_verify.documents import as_document
 from trialbed_verify.panel import GATES
-from trialbed_verify.ranking import Gates, RankOptions, VerifiedFile, compare_and_rank, rank
+from trialbed_verify.ranking import Gates, RankOptions, VerifiedRows, compare_and_rank, rank
+from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.views import verified_tables
 
 CASES = 180
@@ -20,15 +21,15 @@ DIE = random.Random(7)
 DECIDED = ["tool_calls" if DIE.random() < 0.5 else "stop" for _ in range(CASES)]
 
 
-def verified(folder: Path, vendor: str, ends: Any = None, *, baseline: bool = False, **changes: Any) -> VerifiedFile:
+def verified(folder: Path, vendor: str, ends: Any = None, *, baseline: bool = False, **changes: Any) -> VerifiedRows:
     given = DECIDED if ends is None else ends
     path = (
         own_file(folder / f"{vendor}.jsonl", given, **changes) if given else write_rows(folder / f"{vendor}.jsonl", [])
     )
-    return VerifiedFile("m", vendor, path, baseline)
+    return VerifiedRows("m", vendor, FileRows(path), baseline)
 
 
-def official(folder: Path, ends: Any = None) -> VerifiedFile:
+def official(folder: Path, ends: Any = None) -> VerifiedRows:
     return verified(folder, "official", ends or [(end, end) for end in DECIDED], baseline=True)
 
 
@@ -90,8 +91,8 @@ def test_a_baseline_alone_has_nothing_beside_it(tmp_path: Path) -> None:
 
 def test_models_stand_apart_and_a_vendor_may_be_the_baseline_of_one(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    other = VerifiedFile("m-2", "official", verified(tmp_path / "other", "official").path, False)
-    its_own = VerifiedFile("m-2", "good", verified(tmp_path / "other", "good").path, True)
+    other = VerifiedRows("m-2", "official", verified(tmp_path / "other", "official").source, False)
+    its_own = VerifiedRows("m-2", "good", verified(tmp_path / "other", "good").source, True)
     found = compare_and_rank([official(tmp_path), verified(tmp_path, "good"), other, its_own])
     assert [(one.model, one.baseline) for one in found.models] == [("m", "official"), ("m-2", "good")]
     assert list(found.ranking.models) == ["m", "m-2"]
@@ -106,7 +107,7 @@ def test_an_empty_file_is_left_out(tmp_path: Path) -> None:
 
 def test_an_empty_baseline_is_nothing_to_compare_with(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "official.jsonl", [])
-    found = compare_and_rank([VerifiedFile("m", "official", path, True), verified(tmp_path, "good")])
+    found = compare_and_rank([VerifiedRows("m", "official", FileRows(path), True), verified(tmp_path, "good")])
     assert (found.ranking, found.comparisons) == (None, [])
     assert "the baseline, official, has no rows" in texts(found)
 
@@ -130,7 +131,7 @@ def test_a_baseline_that_only_failed_is_no_truth(tmp_path: Path) -> None:
 
 def test_a_vendor_of_other_requests_is_left_out(tmp_path: Path) -> None:
     rows = [own_row(number, "stop", vendor="other", case=f"{number:064d}x", config="x") for number in range(1, 9)]
-    other = VerifiedFile("m", "other", write_rows(tmp_path / "other.jsonl", rows), False)
+    other = VerifiedRows("m", "other", FileRows(write_rows(tmp_path / "other.jsonl", rows)), False)
     found = compare_and_rank([official(tmp_path), other, verified(tmp_path, "good")])
     assert [one.vendor.vendor for one in found.comparisons] == ["good"]
     assert "other is left out: the files have no request in common" in texts(found)
@@ -145,7 +146,7 @@ def test_settings_that_a_driver_forces_are_told_and_keep_nobody_out(tmp_path: Pa
     found = compare_and_rank(
         [
             official(tmp_path),
-            VerifiedFile("m", "forced", write_rows(tmp_path / "forced.jsonl", forced), False),
+            VerifiedRows("m", "forced", FileRows(write_rows(tmp_path / "forced.jsonl", forced)), False),
             verified(tmp_path, "short", DECIDED[:30]),
         ]
     )

@@ -7,11 +7,12 @@ import pytest
 from support.vendor_rows import k2_row, own_row, request, write_rows
 
 from trialbed.errors import DataError
+from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.verification.results import ResultRow, RowReader
 
 
 def read(path: Path, *rows: dict[str, object]) -> list[ResultRow]:
-    return list(RowReader(write_rows(path / "results.jsonl", rows)))
+    return list(RowReader(FileRows(write_rows(path / "results.jsonl", rows))))
 
 
 def test_an_own_row_is_read_whole(tmp_path: Path) -> None:
@@ -111,7 +112,7 @@ def test_what_is_asked_and_how_are_told_apart(tmp_path: Path) -> None:
 def test_blank_lines_are_passed_over_and_a_cut_last_line_is_noted(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "results.jsonl", [k2_row(1), k2_row(2)])
     path.write_bytes(b"\n" + path.read_bytes() + b'{"data_index": 3, "sta')
-    reader = RowReader(path)
+    reader = RowReader(FileRows(path))
     assert [(row.line, row.data_index) for row in reader] == [(2, 1), (3, 2)]
     assert reader.torn == 4
 
@@ -134,13 +135,13 @@ def test_an_error_names_file_and_line(tmp_path: Path, line: str, message: str) -
     path = write_rows(tmp_path / "results.jsonl", [k2_row(1)])
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(DataError, match=r"results\.jsonl, line 2") as caught:
-        list(RowReader(path))
+        list(RowReader(FileRows(path)))
     assert message in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.jsonl: cannot be read"):
-        list(RowReader(tmp_path / "absent.jsonl"))
+        list(RowReader(FileRows(tmp_path / "absent.jsonl")))
 
 
 def test_memory_does_not_grow_with_what_is_not_compared(tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ def test_memory_does_not_grow_with_what_is_not_compared(tmp_path: Path) -> None:
     )
     assert path.stat().st_size > 12_000_000
     tracemalloc.start()
-    rows = list(RowReader(path))
+    rows = list(RowReader(FileRows(path)))
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert len(rows) == 400

@@ -1,0 +1,184 @@
+"""Where the rows of vendors' results are read from: a results file, or anything else that has such rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from trialbed.errors import DataError
+from trialbed.files import read_bytes, read_lines
+from trialbed_verify.rows import Body
+
+Summary = Mapping[str, Any]
+"""The summary of a vendor, as ``bench verify`` writes it beside a results file; without its figures, perhaps."""
+
+
+class PlacedRow(NamedTuple):
+    """A row, its number from 1, and the place at which it is read again; a line that is cut off has no row."""
+
+    number: int
+    place: Any
+    row: Body | None
+
+
+class VendorRows(ABC):
+    """The rows of one or several vendors; as text, the name by which they are called."""
+
+    @property
+    @abstractmethod
+    def file_name(self) -> str:
+        """The name of the results file that has them, without a folder."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[PlacedRow]:
+        """Yield the rows in order.
+
+        Raises:
+            DataError: they cannot be read, or one is no result row.
+        """
+
+    @abstractmethod
+    def row_at(self, place: Any) -> Body:
+        """Return the row at a place; empty if there is none."""
+
+    @abstractmethod
+    def describe(self, place: Any) -> dict[str, Any]:
+        """Return a place as JSON."""
+
+    @abstractmethod
+    def digest(self) -> tuple[str, int]:
+        """Return the SHA-256 and the size in bytes of a results file of them."""
+
+    @abstractmethod
+    def summary(self, config: str | None, /) -> Summary | None:
+        """Return the summary of the vendor whose configuration has this digest; None where it is not known."""
+
+    @abstractmethod
+    def is_of_baseline(self) -> bool:
+        """Return whether they are marked as those of their model's baseline.
+
+        Raises:
+            DataError: that cannot be read.
+        """
+
+    @abstractmethod
+    def is_same(self, other: VendorRows) -> bool:
+        """Return whether the others are these, perhaps by another name."""
+
+
+@dataclass(frozen=True)
+class FileRows(VendorRows):
+    """The rows of a results file; a place is the byte at which a row begins."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file, without its folder."""
+        return self.path.name
+
+    def __iter__(self) -> Iterator[PlacedRow]:
+        offset = 0
+        try:
+            with self.path.open("rb") as file:
+                for number, line in enumerate(read_lines(file), 1):
+                    if line.strip():
+                        yield PlacedRow(number, offset, self._parse(number, line))
+                    offset += len(line)
+        except OSError as error:
+            raise DataError(f"{self}: cannot be read: {error.strerror}") from error
+
+    def _parse(self, number: int, line: bytes) -> Body | None:
+        where = f"{self}, line {number}"
+        try:
+            row = parse_row(line)
+        except (ValueError, RecursionError) as error:
+            if not line.endswith(b"\n"):
+                return None
+            raise DataError(f"{where}: not JSON ({error}); a results file has one JSON object per line") from error
+        if not isinstance(row, dict) or "status" not in row:
+            raise DataError(f"{where}: not a result row, as it has no status; name a file that bench verify wrote")
+        return row
+
+    def row_at(self, place: Any) -> Body:
+        """Return the row that begins at this byte; empty if there is none."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(place)
+                row = parse_row(next(read_lines(file), b""))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return row if isinstance(row, dict) else {}
+
+    def describe(self, place: Any) -> dict[str, Any]:
+        """Return the file, and the byte at which the row begins."""
+        return {"file": str(self), "offset": place}
+
+    def digest(self) -> tuple[str, int]:
+        """Return the SHA-256 and the size of the file.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest(), self.path.stat().st_size
+        except OSError as error:
+            raise DataError(f"{self}: cannot be read: {error.strerror}") from error
+
+    def summary(self, config: str | None, /) -> Summary | None:
+        """Return the summary beside the file, by its name or by the usual one."""
+        stem = self.path.name.removesuffix(".jsonl").removesuffix("_results")
+        for name in dict.fromkeys((f"{stem}_summary.json", f"{stem}-summary.json", "summary.json")):
+            try:
+                found = json.loads(read_bytes(self.path.with_name(name)))
+            except (OSError, ValueError):
+                continue
+            if isinstance(found, dict) and _is_of(found, config):
+                return found
+        return None
+
+    def is_of_baseline(self) -> bool:
+        """Return whether the summary next to it marks its vendor as the baseline."""
+        summary = self.path.with_name(self.path.name.removesuffix("_results.jsonl") + "_summary.json")
+        if summary == self.path or not summary.is_file():
+            return False
+        try:
+            return json.loads(read_bytes(summary)).get("is_baseline") is True
+        except (OSError, ValueError, AttributeError) as error:
+            raise DataError(
+                f"{summary}: cannot be read to find out whether its vendor is the baseline: {error}; name the baseline "
+                "with --baseline"
+            ) from error
+
+    def is_same(self, other: VendorRows) -> bool:
+        """Return whether the others are in the same file."""
+        return isinstance(other, FileRows) and self.path.samefile(other.path)
+
+
+def parse_row(line: bytes) -> Any:
+    """Return the value of a line.
+
+    Raises:
+        ValueError, RecursionError: it is not JSON.
+    """
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        # Other tools write NaN; lone surrogates and great numbers are JSON that the standard library alone reads.
+        return json.loads(line)
+
+
+def _is_of(summary: Summary, config: str | None) -> bool:
+    provenance = summary.get("provenance")
+    return isinstance(provenance, dict) and config is not None and provenance.get("configuration_digest") == config
