@@ -30,6 +30,20 @@ NOT_OF_OPTIONS = (
 )
 """The variables that no option has, without the prefix."""
 
+OF_OPTIONS = """
+AGAINST ALLOW_HOST ALLOW_MODEL ALLOW_ORIGIN ANSWERS API_KEY_ENV BASE_URL BUDGET CATALOG CATEGORY CHAT_TEMPLATE COMMAND
+COMPLETIONS CONCURRENCY CONFIG DATASET EMBEDDING_MODEL ENDPOINT_KEY_ENV ENDPOINT_PATIENCE ENVIRONMENT EXECUTOR
+EXECUTOR_OPTION EXTRA_BODY FAIL_ON_REGRESSION FAIL_UNDER FAULTS FRAMEWORK FROM GRACE HELPER_TIMEOUT HOST JUDGE
+JUDGE_MODEL JUDGE_PROMPTS JUDGE_VOTES K KEEP_ENVIRONMENTS LIMIT LOG_FORMAT MANY MARGIN MAX_ANSWER MAX_BODY
+MAX_HELPER_REQUESTS MAX_HELPER_TOKENS MAX_PROTOCOL_ERRORS MAX_STEPS MAX_TOKENS MAX_TOOLS MAX_TRIAL_TOKENS MCP METRICS
+MIN_F1 MIN_SUCCESS MODEL MODEL_CACHE MODEL_NAME MODEL_RETRIES MODEL_TYPE NOTE ONLY ON_MISS OUTPUT OUTPUT_DIR PART
+PLUGIN PORT PRICE PROBE PROFILE QUERY_ID RATE_LIMIT RAY_ADDRESS REAL_KEY_ENV REAL_TIMEOUT REAL_URL REPEAT RESAMPLES
+RESPONSE_CACHE RETRIES ROUNDS RPM SANDBOX SEED SELECTOR SELECTOR_MODEL SERVER_URL SHUFFLE SIMULATOR SIMULATOR_MODEL
+SIMULATOR_PROMPTS SIMULATOR_TIMEOUT STORE STREAM SUMMARY TAG TEMPERATURE TIMEOUT TIMES TOKENIZER_MODEL TOOLS
+TOOL_ANSWERS TPM TRIALS TRIAL_EXPIRY VENDOR_CONCURRENCY WORKERS YES
+"""
+"""Those that options of Trialbed's own commands have: no command is imported where only these are set."""
+
 OF_KEYS = ("KEY", "TOKEN")
 """The ends of names that users give to variables of their own, for ``--api-key-env`` and options like it."""
 
@@ -45,15 +59,18 @@ def unknown_variables(given: Iterable[str], name: str, group: click.Group) -> Ma
 
     Args:
         given: names of variables that are set.
-        name: of the command that is asked for; the others are imported only where it does not know a variable.
-        group: all commands.
+        name: of the command that is asked for, one of whose variables is meant rather than another.
+        group: all commands, which are imported where a variable is none of Trialbed's own.
     """
-    context = click.Context(group)
-    known = {*_variables(group.get_command(context, name)), *(f"{PREFIX}{own}" for own in NOT_OF_OPTIONS)}
+    others = {f"{PREFIX}{own}" for own in NOT_OF_OPTIONS}
+    known = others | {f"{PREFIX}{own}" for own in OF_OPTIONS.split()}
     unknown = sorted(variable for variable in {*given} - known if variable.startswith(PREFIX))
-    others = group.list_commands(context) if unknown else []
-    of_others = {variable for other in others for variable in _variables(group.get_command(context, other))}
-    found = {variable: _meant(variable, known, of_others) for variable in unknown if variable not in of_others}
+    if not unknown:
+        return {}
+    context = click.Context(group)
+    known = others | {own for other in group.list_commands(context) for own in _variables(group, context, other)}
+    nearest = others | set(_variables(group, context, name))
+    found = {variable: _meant(variable, nearest, known) for variable in unknown if variable not in known}
     return {variable: meant for variable, meant in found.items() if meant or not variable.endswith(OF_KEYS)}
 
 
@@ -65,12 +82,13 @@ def _meant(variable: str, *known: Iterable[str]) -> str | None:
     return next((f"{PREFIX}{close}" for close in found if close), None)
 
 
-def _variables(command: click.Command | None) -> Iterator[str]:
+def _variables(group: click.Group, context: click.Context, name: str) -> Iterator[str]:
     """Yield the variables of a command's options, and of those below it."""
+    command = group.get_command(context, name)
     for parameter in command.params if command else ():
         if isinstance(parameter.envvar, str):
             yield parameter.envvar
     if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            yield from _variables(command.get_command(context, name))
+        below = click.Context(command)
+        for own in command.list_commands(below):
+            yield from _variables(command, below, own)

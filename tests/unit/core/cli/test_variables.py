@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from trialbed.cli import cli
-from trialbed.cli._variables import unknown_variables
+from trialbed.cli._variables import OF_OPTIONS, unknown_variables
 
 ROOT = Path(__file__).parents[4]
+
+SETTINGS = ROOT / "docs" / "reference" / "configuration.md"
 
 
 @pytest.mark.parametrize(
@@ -46,3 +48,12 @@ def test_no_variable_that_the_sources_name_is_called_unknown() -> None:
     assert {"TRIALBED_STATE_DIR", "TRIALBED_MEMORY_LIMIT"} <= named
     for command in ("run", "serve", "verify"):
         assert unknown_variables(named, command, cli) == {}
+
+
+def test_no_command_is_imported_where_only_variables_of_options_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = [f"TRIALBED_{name}" for name in OF_OPTIONS.split()]
+    assert unknown_variables([*listed, "TRIALBED_XYZZY"], "run", cli) == {"TRIALBED_XYZZY": None}
+    rows = re.findall(r"^\| `--[^|]*\| `(TRIALBED_\w+)` \|", SETTINGS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {*rows} - {"TRIALBED_DATA_DIR", "TRIALBED_ENV_DIR"} == {*listed}
+    monkeypatch.setattr(cli, "get_command", None)
+    assert unknown_variables(listed, "run", cli) == {}
