@@ -48,7 +48,7 @@ def files(tmp_path: Path) -> list[Path]:
 
 
 def page(files: list[Path], name: str, reply: str | None = None) -> str:
-    baseline, vendor = map(read_one, map(FileRows, files))
+    baseline, vendor = (read_one(FileRows(path)) for path in files)
     documents = compare(baseline, [vendor], CompareOptions(resamples=100))
     folder = files[0].parent
     if reply is not None:
@@ -86,7 +86,8 @@ def test_a_verdict_that_lacks_cases_says_how_many_once(tmp_path: Path) -> None:
 
 
 def test_a_vendor_that_differs_is_said_to_be_off_by_how_much_and_what_is_not_settled(files: list[Path]) -> None:
-    comparison = compare(read_one(files[0]), [read_one(files[1])], CompareOptions(resamples=100))[0]
+    baseline, vendor = (read_one(FileRows(path)) for path in files)
+    comparison = compare(baseline, [vendor], CompareOptions(resamples=100))[0]
     gates = tuple(
         replace(one, finding="inconclusive") if one.finding == "equivalent" else one for one in comparison.panel.gates
     )
