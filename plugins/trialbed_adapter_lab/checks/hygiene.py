@@ -70,10 +70,14 @@ async def twenty_trials_leak_nothing(harness: Harness) -> None:
     before = ProcessResources.now()
     for _ in range(TRIALS):
         expect_answer(await _run_usual(harness), "done")
-    await wait_until(lambda: not ProcessResources.now().grown(before, TOLERANCE))
-    grown = ProcessResources.now().grown(before, TOLERANCE)
+    grown: list[str] = []
+
+    def is_as_before() -> bool:
+        grown[:] = ProcessResources.now().grown(before, TOLERANCE)
+        return not grown
+
     expect(
-        not grown,
+        await wait_until(is_as_before),
         f"no more threads, files, tasks or child processes after {TRIALS} trials than before",
         ", ".join(grown),
     )

@@ -24,9 +24,9 @@ STEP = 0.01
 async def wait_until(condition: Callable[[], bool], seconds: float = SETTLING) -> bool:
     """Wait until the condition holds, at most this long; returns whether it does."""
     until = time.monotonic() + seconds
-    while not condition() and time.monotonic() < until:  # noqa: ASYNC110 - sockets and garbage collection cannot be awaited
+    while not (holds := condition()) and time.monotonic() < until:  # noqa: ASYNC110 - sockets and garbage collection cannot be awaited
         await asyncio.sleep(STEP)
-    return condition()
+    return holds
 
 
 async def new_tasks(before: Iterable[asyncio.Task[Any]]) -> list[str]:

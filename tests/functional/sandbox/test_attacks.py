@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.distributions import Installation, Wheels, uv
+from support.warm import warm_programs
 
 from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, run_attacks, run_cheats
 
@@ -52,7 +53,8 @@ def test_attacks_of_whoever_runs_the_tests_are_held(sandbox: str) -> None:
     report = run_attacks("reference", sandbox, [one for one in ATTACKS if one.name in SOME], timeout=SECONDS)
     assert [result for result in report.results if not result.held] == []
     chosen = [cheat for cheat in CHEATS if cheat.name in SOME_CHEATS and cheat.model == NONE]
-    cheats = run_cheats("reference", sandbox, chosen)
+    with warm_programs():
+        cheats = run_cheats("reference", sandbox, chosen)
     assert len(cheats) == len(SOME_CHEATS)
     assert [result for result in cheats if not result.held] == []
 

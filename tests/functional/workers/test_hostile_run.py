@@ -3,48 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import resource
-import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
-from support.bench import own_environment
+from support.warm import warm_programs
 
 from trialbed.records import Outcome, TrialSpec
-from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, PROBES, AttackResult
+from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, PROBES, run_attacks, run_cheats, run_probes
 from trialbed_plugins.executors.local import LocalExecutor
 
-BENCH = Path(sys.executable).with_name("bench")
 KEPT = {"secrets in the environment", "tokens of other trials"}
 
 
-@pytest.mark.slow(75)
+SECONDS = 5
+"""That a trial may take: half of the usual, since two attacks keep a processor busy to its end."""
+
+
+@pytest.mark.slow(60)
 def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(
-    tmp_path: Path, make_spec: Callable[..., TrialSpec], request: pytest.FixtureRequest
+    make_spec: Callable[..., TrialSpec], request: pytest.FixtureRequest
 ) -> None:
     # Executed, not forked from a process of the tests: its workers would begin with the memory of that process.
-    done = subprocess.run(
-        [BENCH, "adapter", "check", "reference", "--hostile", "--sandbox", "none", "--json"],
-        cwd=tmp_path,
-        env=own_environment(),
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (report,) = json.loads(done.stdout)
-    results = [AttackResult(**result) for result in report["results"]]
-    assert [result for result in results if not result.held] == []
-    assert len(results) == len(ATTACKS)
-    check_cheats(report["cheats"])
-    check_reach(report["reach"])
+    report = run_attacks("reference", timeout=SECONDS)
+    assert [result for result in report.results if not result.held] == []
+    assert len(report.results) == len(ATTACKS)
     # A busy machine may keep some from their end: those have a minute each.
-    own = {result.attack: result.own for result in results}
+    own = {result.attack: result.own for result in report.results}
     late = [
         attack for attack in ATTACKS if own[attack.name].startswith("timeout") and attack.kind not in (None, "timeout")
     ]
@@ -55,17 +41,21 @@ def test_every_hostile_agent_costs_its_own_trial_and_nothing_else(
         assert (outcome.failure.kind, attack.message in outcome.failure.message) == (attack.kind, True), outcome.failure
 
 
-def check_cheats(found: Sequence[Mapping[str, Any]]) -> None:
-    """Each way to be scored for answers that are known is worthless, and named where it leaves a trace."""
+@pytest.mark.slow(20)
+def test_each_way_to_be_scored_for_known_answers_is_worthless_and_named_where_it_leaves_a_trace() -> None:
+    with warm_programs():
+        found = run_cheats("reference")
     # They run together by their models.
-    assert sorted((one["cheat"], one["model"]) for one in found) == sorted((one.name, one.model) for one in CHEATS)
-    assert [one for one in found if not one["held"]] == []
+    assert sorted((one.cheat, one.model) for one in found) == sorted((one.name, one.model) for one in CHEATS)
+    assert [one for one in found if not one.held] == []
 
 
-def check_reach(found: Sequence[Mapping[str, Any]]) -> None:
-    """Without a sandbox an agent gets at all but secrets and other trials."""
-    assert {one["probe"] for one in found if one["got"]} == {*PROBES} - KEPT
-    assert [one for one in found if not one["held"]] == []
+@pytest.mark.slow(5)
+def test_without_a_sandbox_an_agent_gets_at_all_but_secrets_and_other_trials() -> None:
+    with warm_programs():
+        found = run_probes()
+    assert {one.probe for one in found if one.got} == {*PROBES} - KEPT
+    assert [one for one in found if not one.held] == []
 
 
 async def carried_out(spec: TrialSpec) -> Outcome:

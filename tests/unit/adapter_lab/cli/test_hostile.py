@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from trialbed.cli import cli
 from trialbed_adapter_lab.cli import _hostile
 from trialbed_adapter_lab.hostile import AttackResult, CheatResult, HostileReport, ReachResult
 
@@ -30,3 +35,25 @@ def test_each_attack_cheat_and_reach_has_a_row_and_what_was_not_held_says_what_i
     )
     assert "1 of 2 attacks cost their own trial at most, and acme nothing" in lines
     assert any(line.startswith("copy scripted:gold NOT HELD") for line in lines)
+
+
+def test_the_command_attacks_beside_the_named_adapter_in_the_sandboxes_that_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[tuple[Any, ...]] = []
+
+    def run(*given: Any, options: Any) -> HostileReport:
+        asked.append((*given, *options))
+        return HostileReport(*given, ())
+
+    reach = (ReachResult("another trial's folder", "", held=True),)
+    monkeypatch.setattr(_hostile, "run_attacks", run)
+    monkeypatch.setattr(_hostile, "run_cheats", lambda *_, **__: ())
+    monkeypatch.setattr(_hostile, "run_probes", lambda *_, **__: reach)
+    sandboxes = ["--sandbox", "none", "--sandbox", "process"]
+    done = CliRunner().invoke(cli, ["adapter", "check", "reference", "--hostile", *sandboxes, "--yes", "--json"])
+    assert done.exit_code == 0, done.output
+    assert asked == [("reference", "none", "--yes"), ("reference", "process", "--yes")]
+    documents = json.loads(done.stdout)
+    assert [document["sandbox"] for document in documents] == ["none", "process"]
+    assert documents[0]["reach"] == [asdict(reach[0])]
