@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from statistics import fmean
 from typing import Any
 
@@ -28,6 +29,9 @@ HEADLINE = ("sopr_score", "api_call_score")
 """The scores on which verdicts are given, as far as both sides have them."""
 
 ALPHA = 0.05
+
+IntervalOf = Callable[[tuple[tuple[float, int], ...], float | None], Interval]
+"""Gives the interval of differences, each with how often it occurs, and of how much one may be at most."""
 
 
 def leading_scores(described: Mapping[str, ScoreDescription]) -> tuple[str, ...]:
@@ -167,12 +171,14 @@ def findings_by_pair(
     pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] | None = None
 ) -> list[dict[str, ScoreFinding]]:
     """Return the same findings as ``paired_findings``: for each pair, score -> finding."""
+    # Of very many pairs most differ alike, and the search of an interval takes most of the time.
+    interval = cache(_interval)
     found = [
         (place, finding)
         for place, sides in enumerate(pairs)
         for common in [CommonQueries(*shared_trials(*sides))]
         for score in (scores if scores is not None else headline_scores(*sides))
-        if (finding := _pair(common, score, margin)) is not None
+        if (finding := _pair(common, score, margin, interval)) is not None
     ]
     # Where nothing changed, the test can find nothing, and does not count as one (R. E. Tarone, "A Modified Bonferroni
     # Method for Discrete Data", Biometrics 46 (1990), 515-522).
@@ -186,7 +192,11 @@ def findings_by_pair(
     return by_pair
 
 
-def _pair(common: CommonQueries, score: str, margin: float) -> ScoreFinding | None:
+def _interval(counts: tuple[tuple[float, int], ...], largest: float | None) -> Interval:
+    return paired_interval(dict(counts), largest=largest)
+
+
+def _pair(common: CommonQueries, score: str, margin: float, interval: IntervalOf) -> ScoreFinding | None:
     """Return the figures of one score; None where no query has it on both sides."""
     found = common.score(score)
     if not len(found):
@@ -202,7 +212,7 @@ def _pair(common: CommonQueries, score: str, margin: float) -> ScoreFinding | No
         baseline_mean=fmean(found.ours),
         candidate_mean=fmean(found.theirs),
         difference=fmean(differences),
-        interval=paired_interval(counts, largest=largest),
+        interval=interval(tuple(counts.items()), largest),
         p=paired_test(differences).p,
         p_adjusted=1.0,
         margin=margin,
