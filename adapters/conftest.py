@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import Any
 
@@ -9,6 +10,20 @@ import pytest
 
 LONG = ("long_trials", "many_turns", "very_long_trial")
 """Checks of a framework's own limits, in trials whose requests get ever longer."""
+
+
+BEGUN = pytest.StashKey[set[str]]()
+"""The classes and files of which a test has run."""
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Let the garbage collector pass over a framework once it is imported: it looks at it again and again."""
+    owner = item.nodeid.rpartition("::")[0]
+    begun = item.config.stash.setdefault(BEGUN, set())
+    if owner not in begun:
+        begun.add(owner)
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture

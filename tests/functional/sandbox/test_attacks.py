@@ -18,18 +18,18 @@ from support.warm import warm_programs
 from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, run_attacks, run_cheats
 
 SOME = (
-    *("exit code", "segfault", "crash beside a daemon", "kill the group", "kill the parent", "hold the lock"),
+    *("exit code", "segfault", "crash beside a daemon", "kill the group", "kill the parent", "stop itself"),
     *("forge", "giant answer", "grow in a child", "raise interrupt"),
     *("leave a daemon", "bounded fork bomb", "leak descriptors", "lower the limits", "remove all folders"),
 )
-"""One attack of each kind."""
+"""One attack of each kind; those that keep a processor busy to their end are tried without a sandbox."""
 OF_USERS = ("kill the group", "kill the parent", "bounded fork bomb", "lower the limits", "remove all folders")
 """Of these, those that an ordinary user's rights and limits decide about; the others are the same for everybody."""
 SOME_CHEATS = ("another model", "forced by name", "unasked calls", "facts from the dataset", "work when closed")
 NONE = "scripted:none"
 """The model with which they are tried: it calls nothing."""
 SECONDS = 5
-"""That a trial may take: half of the usual, since in one of them an attack keeps a processor busy to its end."""
+"""That a trial may take: half of the usual, which one of them takes to its end."""
 ORDINARY = 65534
 AS_ORDINARY = ("setpriv", f"--reuid={ORDINARY}", f"--regid={ORDINARY}", "--clear-groups", "--bounding-set=-all")
 PROGRAM = f"""
