@@ -6,13 +6,13 @@ name the report that plugins are given, and a report is made with what plugins a
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+from support.read_code import imports_of
 
 ROOT = Path(__file__).parents[3]
 ROOTS = ("core", "server", "tool_selection", "plugins")
@@ -29,23 +29,13 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(module: str, tree: ast.AST) -> Iterator[tuple[str, str, str]]:
+def imports(module: str, *, with_types: bool = True) -> Iterator[tuple[str, str, str]]:
     """``(module, name, name here)`` of every import of a file, wherever it stands."""
     parent = module if module in PACKAGES else module.rpartition(".")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, "", "") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            source = ".".join(filter(None, (parent, node.module))) if node.level else node.module or ""
-            yield from ((source, alias.name, alias.asname or alias.name) for alias in node.names)
-
-
-class WithoutTypes(ast.NodeTransformer):
-    """Leaves out what a file imports for its types only."""
-
-    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
-        """Leave out the block of ``if TYPE_CHECKING``."""
-        return node.orelse if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" else node
+    for found in imports_of(FILES[module]):
+        if with_types or not found.for_types:
+            source = ".".join(filter(None, (parent, found.module))) if found.level else found.module
+            yield source, found.name, found.here
 
 
 def defining(module: str, name: str) -> str | None:
@@ -67,33 +57,27 @@ PACKAGES = {module for module, file in FILES.items() if file.stem == "__init__"}
 
 
 @cache
-def trees() -> dict[str, ast.Module]:
-    """Module -> its code. Read when a test needs it: all workers import this file."""
-    return {module: ast.parse(file.read_text(encoding="utf-8")) for module, file in FILES.items()}
-
-
-@cache
 def offers() -> dict[str, dict[str, tuple[str, str]]]:
     """Package -> each name that it offers -> the module that it has it from, and its name there."""
-    found = {module: imports(module, trees()[module]) for module in PACKAGES}
+    found = {module: imports(module) for module in PACKAGES}
     return {module: {here: (source, name) for source, name, here in names if here} for module, names in found.items()}
 
 
-def needs(module: str, tree: ast.AST) -> set[str]:
+def needs(module: str, *, with_types: bool = True) -> set[str]:
     """The modules that define the names which a file imports."""
-    return {found for source, name, _ in imports(module, tree) if (found := defining(source, name))} - {module}
+    sources = imports(module, with_types=with_types)
+    return {found for source, name, _ in sources if (found := defining(source, name))} - {module}
 
 
 def test_there_is_no_circle_among_files() -> None:
-    check({module: needs(module, trees()[module]) for module in FILES if module not in PACKAGES})
+    check({module: needs(module) for module in FILES if module not in PACKAGES})
 
 
 def test_there_is_no_circle_among_rooms() -> None:
     rooms: dict[str, set[str]] = {}
     for module in FILES.keys() - PACKAGES:
         here = room(module)
-        tree = WithoutTypes().visit(ast.parse(FILES[module].read_text(encoding="utf-8")))
-        rooms.setdefault(here, set()).update(room(one) for one in needs(module, tree))
+        rooms.setdefault(here, set()).update(room(one) for one in needs(module, with_types=False))
         rooms[here].discard(here)
     check(rooms)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from support.read_code import imports_of
 
 import trialbed
 import trialbed.conversations
@@ -101,19 +101,11 @@ UNIT_ROOTS = {package.removeprefix("trialbed_"): package for package in FOLDERS}
 """Folder of ``tests/unit`` -> package."""
 
 
-@cache
-def imported(file: Path) -> tuple[tuple[str, str], ...]:
+def imported(file: Path) -> Iterator[tuple[str, str]]:
     """``(module, name)`` of every import of a file, wherever it stands; the name is empty for ``import x``."""
-    return tuple(_imported(file))
-
-
-def _imported(file: Path) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{file}: imports are absolute"
-            yield from ((node.module or "", alias.name) for alias in node.names)
+    for found in imports_of(file):
+        assert found.level == 0, f"{file}: imports are absolute"
+        yield found.module, found.name
 
 
 @cache

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
+
+from support.read_code import imports_of
 
 ROOT = Path(__file__).parents[3]
 PARTS = {
@@ -48,17 +48,8 @@ def folder(package: str) -> Path:
 
 def imported(file: Path, package: str) -> Iterator[str]:
     """The modules of a package that a file imports, wherever it stands: ``wire._exchange``, ``""`` for the package."""
-    return (module[len(package) + 1 :] for module in modules(file) if f"{module}.".startswith(f"{package}."))
-
-
-@cache
-def modules(file: Path) -> tuple[str, ...]:
-    """All modules that a file imports."""
-    found: list[str] = []
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        found += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-        found += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-    return tuple(found)
+    modules = dict.fromkeys(found.module for found in imports_of(file))
+    return (module[len(package) + 1 :] for module in modules if f"{module}.".startswith(f"{package}."))
 
 
 def holder(module: str) -> str | None:

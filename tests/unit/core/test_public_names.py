@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from support.read_code import classes_of
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = tuple(
@@ -19,11 +21,11 @@ FOLDERS = tuple(
 OWN = tuple(folder.name for folder in FOLDERS)
 
 
-def packages() -> Iterator[str]:
-    for folder in FOLDERS:
-        for file in sorted(folder.rglob("__init__.py")):
-            if bound_names(file):
-                yield ".".join(file.parent.relative_to(folder.parent).parts)
+@cache
+def packages() -> tuple[str, ...]:
+    """The packages that offer names. Looked for when a test needs them: all workers import this file."""
+    files = ((folder, file) for folder in FOLDERS for file in sorted(folder.rglob("__init__.py")))
+    return tuple(".".join(file.parent.relative_to(folder.parent).parts) for folder, file in files if bound_names(file))
 
 
 def bound_names(file: Path) -> set[str]:
@@ -68,15 +70,12 @@ def order(name: str) -> tuple[bool, bool, str]:
     return not name.isupper(), not name[0].isupper(), name
 
 
-PACKAGES = tuple(packages())
-
-
 def test_the_packages_were_found() -> None:
-    assert {"trialbed", "trialbed.records", "trialbed_server", "trialbed_selection"} <= set(PACKAGES)
+    assert {"trialbed", "trialbed.records", "trialbed_server", "trialbed_selection"} <= set(packages())
 
 
 def test_all_is_sorted_and_is_all() -> None:
-    for package in PACKAGES:
+    for package in packages():
         module = import_module(package)
         assert module.__file__ is not None
         file = Path(module.__file__)
@@ -86,7 +85,7 @@ def test_all_is_sorted_and_is_all() -> None:
 
 
 def test_every_name_is_there() -> None:
-    for package in PACKAGES:
+    for package in packages():
         module = import_module(package)
         for name in module.__all__:
             assert getattr(module, name) is not None, f"{package}.{name}"
@@ -111,7 +110,7 @@ PARTS = {"NativeAgent", "ControlledAgent", "MessagesAgent", "ResponsesAgent", "A
 def class_names(folder: Path) -> Iterator[str]:
     for file in folder.rglob("*.py"):
         if "templates" not in file.parts:
-            yield from (node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef))
+            yield from classes_of(file)
 
 
 def test_no_two_classes_have_one_name() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import pickle
 import tempfile
@@ -48,7 +47,6 @@ def test_few_bytes_need_no_file_and_a_file_is_closed_with_its_spool() -> None:
     parts.append(b"x" * (size - IN_MEMORY + 1))
     assert nameless_files(size) == 1
     del parts
-    gc.collect()
     assert nameless_files(size) == 0
 
 

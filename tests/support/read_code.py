@@ -1,0 +1,69 @@
+"""What files of code import and define, each read once; of their trees, which are large, nothing is kept."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+BLOCKS = ("body", "handlers", "cases", "orelse", "finalbody")
+"""Fields of statements that hold statements."""
+
+
+class Import(NamedTuple):
+    """An import of a file, wherever it stands.
+
+    Attributes:
+        module: as it is written.
+        name: that is taken of the module; empty for ``import x``.
+        here: the name that it gets.
+        level: how many folders up the module is looked for; 0 for an absolute import.
+        for_types: whether it is made for types only.
+    """
+
+    module: str
+    name: str = ""
+    here: str = ""
+    level: int = 0
+    for_types: bool = False
+
+
+@cache
+def imports_of(file: Path) -> tuple[Import, ...]:
+    """All imports of a file."""
+    return _read(file)[0]
+
+
+@cache
+def classes_of(file: Path) -> tuple[str, ...]:
+    """The names of all classes of a file."""
+    return _read(file)[1]
+
+
+@cache
+def _read(file: Path) -> tuple[tuple[Import, ...], tuple[str, ...]]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    statements = [*_statements(tree.body)]
+    imports = tuple(found for node, for_types in statements for found in _imports(node, for_types=for_types))
+    return imports, tuple(node.name for node, _ in statements if isinstance(node, ast.ClassDef))
+
+
+def _statements(nodes: Sequence[ast.AST], *, for_types: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Each statement of a block and of the blocks in it, and whether it is there for types only."""
+    for node in nodes:
+        yield node, for_types
+        typed = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for field in BLOCKS:
+            block = getattr(node, field, None)
+            if block:
+                yield from _statements(block, for_types=for_types or (typed and field == "body"))
+
+
+def _imports(node: ast.AST, *, for_types: bool) -> Iterator[Import]:
+    if isinstance(node, ast.Import):
+        yield from (Import(alias.name, for_types=for_types) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            yield Import(node.module or "", alias.name, alias.asname or alias.name, node.level, for_types)
