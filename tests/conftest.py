@@ -12,6 +12,8 @@ from typing import Any
 
 import hypothesis
 import pytest
+from support.constants import read_constants_in_turn
+from support.garbage import end_without_search, leave_out_what_stays, search_seldom
 from support.parts import is_left_out, parse_part
 from support.rewritten import rewrite_in_turn
 from support.trust import read_no_certificates
@@ -101,8 +103,9 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the cheapest first, but of slow ones the longest, and mark as slow what another marker says is slow."""
+    read_constants_in_turn(config)
     ranks = {path: _rank(path) for path in {item.path for item in items}}
     places = {}
     for item in items:
@@ -115,10 +118,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over the thousands of tests: it takes a quarter of a second to look at them."""
-    gc.freeze()
-    gc.enable()
-    gc.get_freeze_count = lambda: 1  # a run asks whether there are any: to count a million takes 30 ms
+    """Let the garbage collector pass over the thousands of tests."""
+    search_seldom()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Search for garbage once, for what says too late that it was not closed: pytest does so five times."""
+    leave_out_what_stays()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Let a worker end when its work has."""
+    if hasattr(config, "workerinput"):
+        end_without_search()
 
 
 def _rank(path: Path) -> int:

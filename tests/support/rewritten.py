@@ -8,20 +8,15 @@ from pathlib import Path
 
 import pytest
 from _pytest.assertion import rewrite
+from support.turns import in_turn
 
 
 def rewrite_in_turn(config: pytest.Config) -> None:
     """Let each of several processes rewrite the assertions of another part of the tests, where none has done so yet.
 
-    All of them import all tests at the same time. On a fresh checkout each would rewrite each file; so they begin at
-    different ones, and find the others' code when they come to it.
+    All of them import all tests at the same time. On a fresh checkout each would rewrite each file.
     """
-    worker = getattr(config, "workerinput", None)
-    if worker is None:
-        return
-    files = [*_files(config)]
-    first = len(files) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
-    for file in files[first:] + files[:first]:
+    for file in in_turn(config, [*_files(config)]):
         compiled = rewrite.get_cache_dir(file) / f"{file.stem}{rewrite.PYC_TAIL}"
         if not compiled.exists() and rewrite.try_makedirs(compiled.parent):
             with contextlib.suppress(SyntaxError):  # it is told where the file is imported

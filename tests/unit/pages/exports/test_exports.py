@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.garbage import leave_out_what_stays
 from support.trials import ended, run_config
 
 from trialbed.conversations import read_samples
@@ -199,6 +200,7 @@ def test_an_export_holds_a_part_of_the_trials(
         keys = [one.key.model_copy(update={"query_id": query}) for query in queries]
         store.add_trials(RUN, [one.model_copy(update={"key": key}) for key in keys])
     held = []
+    leave_out_what_stays()
     with open_store(path) as reader:
         for place, _ in enumerate(write(reader.run(RUN))):
             if place % 13 == 12:
