@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -117,20 +118,33 @@ def print_plan(found: QueryPlan) -> None:
     from trialbed.views import Table, print_tables
 
     tables = [
-        Table.of(_title(pair, found), _columns(pair, found), _rows(pair, found), _notes(pair, found))
-        for pair in found.pilots
+        Table.of(_title(pairs, found), _columns(pairs[0], found), _rows(pairs[0], found), _notes(pairs[0], found))
+        for pairs in _alike(found.pilots)
     ]
     print_tables([*tables, Table("", notes=list(_last_notes(found)))], sys.stdout)
 
 
-def _title(pair: PairPlan, found: QueryPlan) -> str:
+def _alike(pairs: Sequence[PairPlan]) -> Iterable[Sequence[PairPlan]]:
+    """Return the pairs of which all is said together, as nothing but their names differs."""
+    found: dict[PairPlan, list[PairPlan]] = {}
+    for pair in pairs:
+        found.setdefault(replace(pair, baseline=pair.baseline and "", candidate=""), []).append(pair)
+    return found.values()
+
+
+def _title(pairs: Sequence[PairPlan], found: QueryPlan) -> str:
     from trialbed.records import shown_name
 
     shown = f"smallest difference of {shown_name(found.score)} that is found with a chance of {100 * found.power:.0f} %"
-    if pair.baseline is None:
+    if pairs[0].baseline is None:
         return f"{shown}, in the worst case"
-    queries = number_of(pair.queries, "query", "queries")
-    return f"{shown}: {pair.candidate} against {pair.baseline}, by a pilot of {queries}"
+    queries = number_of(pairs[0].queries, "query", "queries")
+    against = _join([f"{pair.candidate} against {pair.baseline}" for pair in pairs], "and")
+    return f"{shown}: {against}, by a pilot of {queries}"
+
+
+def _join(words: Sequence[str], last: str) -> str:
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _columns(pair: PairPlan, found: QueryPlan) -> list[str]:
@@ -154,43 +168,56 @@ def _smallest(cell: SmallestDifference) -> str:
 
 
 def _notes(pair: PairPlan, found: QueryPlan) -> Iterator[str]:
-    for needed in pair.needed:
-        yield (
-            f"With {number_of(needed.repeats, 'repeat')}: {_finding(needed)} find a difference of "
-            f"{needed.difference:g}; {_showing(needed)} show that there is none as large as {needed.margin:g}, "
-            "if there is none."
-        )
-        yield from _cost(needed, found)
+    for several in _by_text((needed, _need(needed)) for needed in pair.needed):
+        yield f"{_with(several)}{_need(several[0])}"
+        for needed in several:
+            yield from _cost(needed, found)
     if pair.baseline is None:
         yield "Name a run of two frameworks as a pilot to see what their differences need; most need far fewer queries."
         return
-    for needed in pair.needed:
-        yield _doubt(needed, pair, found.power)
+    for several in _by_text((needed, _doubt(needed, pair, found.power)) for needed in pair.needed):
+        yield f"{_with(several)}{_doubt(several[0], pair, found.power)}"
     if (pair.repeats or 1) > 1 and not pair.within and pair.between:
         yield "No query's difference changed from one repeat of the pilot to the next, so repeats gain nothing."
 
 
+def _by_text(needed: Iterable[tuple[NeededQueries, str]]) -> Iterable[Sequence[NeededQueries]]:
+    """Return the numbers of repeats of which the same is said, together."""
+    found: dict[str, list[NeededQueries]] = {}
+    for one, text in needed:
+        found.setdefault(text, []).append(one)
+    return found.values()
+
+
+def _with(several: Sequence[NeededQueries]) -> str:
+    *others, last = (one.repeats for one in several)
+    return f"With {_join([*map(str, others), number_of(last, 'repeat')], 'or')}"
+
+
+def _need(needed: NeededQueries) -> str:
+    return (
+        f": {_finding(needed)} find a difference of {needed.difference:g}; {_showing(needed)} show that there is none "
+        f"as large as {needed.margin:g}, if there is none."
+    )
+
+
 def _doubt(needed: NeededQueries, pair: PairPlan, power: float) -> str:
-    """Say how far the numbers can be trusted."""
-    repeats = number_of(needed.repeats, "repeat")
+    """Say how far the numbers can be trusted, behind the number of repeats."""
     if needed.queries_promised:
         return (
-            f"With {repeats}, the chance of {100 * power:.0f} % is the mean over pilots like this one: nine of ten "
+            f", the chance of {100 * power:.0f} % is the mean over pilots like this one: nine of ten "
             f"plan a comparison with a chance of {100 * needed.power_low:.0f} % to {100 * needed.power_high:.0f} %. "
             f"Queries are taken to vary as in the pilot, whose difference is {pair.difference:.3f}."
         )
     if pair.repeats == 1 < needed.repeats:
-        return (
-            f"With {repeats}: ranges, because a pilot without repeats does not show how much repeats gain. Run it "
-            "with --repeat 3."
-        )
+        return ": ranges, because a pilot without repeats does not show how much repeats gain. Run it with --repeat 3."
     if needed.pilot_queries is None:
         return (
-            f"With {repeats}: ranges, because {_uniform(pair)} in the pilot, and it is open how others will. Run one "
-            "with more queries."
+            f": ranges, because {_uniform(pair)} in the pilot, and it is open how others will. Run one with more "
+            "queries."
         )
     return (
-        f"With {repeats}: 90 % ranges, because a pilot of {number_of(pair.queries, 'query', 'queries')} does not show "
+        f": 90 % ranges, because a pilot of {number_of(pair.queries, 'query', 'queries')} does not show "
         f"the spread well enough. One of about {needed.pilot_queries:,} queries would."
     )
 

@@ -164,6 +164,20 @@ def test_a_pilot_whose_repeats_agree_is_said_to_gain_nothing_by_repeats(
 
 
 @pytest.mark.usefixtures("few_drawings")
+def test_comparisons_that_need_the_same_are_said_together(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    solved = {"a": lambda query: 1, "b": lambda query: 1, "c": lambda query: 1, "d": lambda query: query % 2}
+    found = {name: {query: [{"sopr_score": of(query)}] * 2 for query in range(8)} for name, of in solved.items()}
+    values = [str(write(name, each, repeat=2)) for name, each in found.items()]
+    command.main(["--queries", "50", *values], standalone_mode=False)
+    printed = " ".join(capsys.readouterr().out.split())
+    chance = "smallest difference of solved that is found with a chance of 80 %"
+    assert printed.startswith(f"{chance}: b against a and c against a, by a pilot of 8 queries")
+    assert f"{chance}: d against a, by a pilot" in printed
+    assert printed.count(chance) == 2
+    assert printed.count("With 1 or 3 repeats: ranges, because no query differed in the pilot") == 1
+
+
+@pytest.mark.usefixtures("few_drawings")
 def test_a_pilot_of_several_models_is_planned_as_a_run_of_it_compares(write: Any) -> None:
     """Frameworks under one model with each other, and models under the baseline."""
     labels = [f"{framework}@{model}" for framework in ("reference", "langgraph") for model in ("a", "b")]
