@@ -72,8 +72,13 @@ def vendor_parts(vendors: Sequence[VendorFile]) -> list[Part]:
     ]
     sources = [one.source for one in vendors]
     examples = examples_of_faults(sources)
-    lead = Table("", notes=list(map(_sentence, vendors)))
+    lead = Table("", notes=[_sentence(one) for one in sorted(vendors, key=lambda one: not _is_faulty(one))])
     return [lead, *parts, *([examples] if examples else []), _files(vendors)]
+
+
+def _is_faulty(one: VendorFile) -> bool:
+    """Return whether a request of a vendor failed, or one of its calls does not fit: its sentence comes first."""
+    return bool(one.source.failed) or any(_reasons(one.results.rows))
 
 
 def _sentence(one: VendorFile) -> str:

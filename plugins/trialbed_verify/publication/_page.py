@@ -30,7 +30,7 @@ from trialbed_verify.publication._commands import rerun_commands
 from trialbed_verify.publication._evidence import differences, examples_of_findings
 from trialbed_verify.publication._sources import Source, read_source
 from trialbed_verify.vendor_rows import FileRows, VendorRows
-from trialbed_verify.views import VendorSuites, brief_reasons, comparison_tables, conclusion, suite_tables
+from trialbed_verify.views import VendorSuites, brief_reasons, comparison_tables, conclusion, moment, suite_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
@@ -40,6 +40,9 @@ NO_REPLY = (
 )
 
 NO_BASELINE = "There is no baseline among these vendors, so none is judged."
+
+NAMED = 3
+"""Vendors up to which a title names each."""
 
 LEAST = 3
 """Gates that are drawn at least."""
@@ -77,7 +80,11 @@ class Publication:
             return f"{models}: {one.vendor.vendor} compared with {one.baseline.vendor}: {one.panel.finding}"
         if len(self.sources) == 1:
             return f"{models} at {self.sources[0].name}"
-        return f"{models}: {len(self.sources)} verified vendors"
+        if not 1 < len(self.comparisons) <= NAMED:
+            return f"{models}: {len(self.sources)} verified vendors"
+        *others, last = (one.vendor.vendor for one in self.comparisons)
+        baselines = dict.fromkeys(one.baseline.vendor for one in self.comparisons)
+        return f"{models}: {', '.join(others)} and {last} compared with {' and '.join(baselines)}"
 
     def html(self) -> str:
         """One page that needs nothing else."""
@@ -141,8 +148,11 @@ class Publication:
 
     def _provenance(self) -> Table:
         rows = {name: [_text(value(source)) for source in self.sources] for name, value in PROVENANCE.items()}
-        known = [(name, *cells) for name, cells in rows.items() if any(cell != UNKNOWN for cell in cells)]
-        return Table.of("Provenance", ("", *(source.name for source in self.sources)), known)
+        known = {name: cells for name, cells in rows.items() if any(cell != UNKNOWN for cell in cells)}
+        alike = {name: cells[0] for name, cells in known.items() if len(cells) > 1 and len({*cells}) == 1}
+        differing = [(name, *cells) for name, cells in known.items() if name not in alike]
+        notes = [f"The same for all: {'; '.join(f'{name} {text}' for name, text in alike.items())}."] if alike else []
+        return Table.of("Provenance", ("", *(source.name for source in self.sources)), differing, notes)
 
     def _files(self) -> Table:
         rows = [(source.origin.file_name, str(source.rows), *_size_and_digest(source)) for source in self.sources]
@@ -308,8 +318,8 @@ PROVENANCE: Mapping[str, Callable[[Source], Any]] = {
     "model id": lambda source: _from_configuration(source, "model_id"),
     "endpoint": lambda source: _from_configuration(source, "base_url"),
     "provider": lambda source: _from_configuration(source, "provider"),
-    "first answer": lambda source: source.first_at,
-    "last answer": lambda source: source.last_at,
+    "first answer": lambda source: moment(source.first_at),
+    "last answer": lambda source: moment(source.last_at),
     "test set": lambda source: _from_provenance(source, "test_set"),
     "test set, SHA-256": lambda source: _from_provenance(source, "test_set_digest"),
     "cases": lambda source: _from_provenance(source, "test_set_cases"),

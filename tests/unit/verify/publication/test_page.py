@@ -21,6 +21,7 @@ from trialbed_verify.publication import (
     verify_command,
     write_page,
 )
+from trialbed_verify.publication import page as published_page
 from trialbed_verify.vendor_rows import FileRows
 
 EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
@@ -101,6 +102,17 @@ def test_vendors_that_differ_come_before_others() -> None:
     ends = ("inconclusive", "different", "equivalent", "different")
     found: Any = [SimpleNamespace(panel=SimpleNamespace(finding=end), place=place) for place, end in enumerate(ends)]
     assert [one.place for one in different_first(found)] == [1, 3, 0, 2]
+
+
+def test_a_page_of_several_vendors_names_them_and_says_once_of_which_origin_all_are(tmp_path: Path) -> None:
+    files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=20) for name in ("official", "acme", "bargain")]
+    rows = list(map(FileRows, files))
+    baseline, *vendors = map(read_one, rows)
+    made = published_page(compare(baseline, vendors, CompareOptions(resamples=100)), rows)
+    assert made.title == "m: acme and bargain compared with official"
+    text = made.markdown()
+    assert "\nThe same for all: model m; " in text
+    assert "| model |" not in text.partition("## Provenance")[2]
 
 
 def test_nothing_that_a_vendor_says_is_more_than_text(files: list[Path]) -> None:
