@@ -21,7 +21,7 @@ from trialbed.settings import secret_values
 from trialbed.views import UNKNOWN, Folded, Plot, Table, csv_text, escape_markdown, html_parts, markdown, svg_file
 from trialbed_pages.publishing._board import board_tables
 from trialbed_pages.publishing._figures import figures_of
-from trialbed_pages.publishing._lead import lead_of, names_of, title_of
+from trialbed_pages.publishing._lead import definitions_of, lead_of, names_of, title_of
 from trialbed_pages.publishing._manifest import (
     NAME,
     NUMBERS,
@@ -31,7 +31,7 @@ from trialbed_pages.publishing._manifest import (
     read_manifest,
 )
 from trialbed_pages.publishing._numbers import RunNumbers
-from trialbed_pages.publishing._page import TASKS, Part, losses_of, parts_of
+from trialbed_pages.publishing._page import BRACKETS, TASKS, Part, losses_of, parts_of
 from trialbed_pages.rendering import render
 
 PAGE = "index.html"
@@ -207,7 +207,8 @@ def _without_notes(part: Part, said: set[str]) -> Part:
     """Return a section without the notes that an earlier one has, and add its own to these."""
     if not isinstance(part, Table):
         return part
-    notes = [note for note in part.notes if note not in said]
+    # Sentences without a table are results, which may be the same in two runs.
+    notes = [note for note in part.notes if note not in said or not (part.rows or note == BRACKETS)]
     said.update(notes)
     return replace(part, notes=notes)
 
@@ -261,12 +262,12 @@ def _fold_command(words: Sequence[str]) -> str:
 
 def _lead(runs: Sequence[RunNumbers]) -> list[str]:
     names = names_of(runs)
-    lines = (
-        f"{name}: {line}" if name and not place else line
-        for run, name in zip(runs, names, strict=True)
-        for place, line in enumerate(lead_of(run))
-    )
-    return list(dict.fromkeys(lines))
+    found: list[str] = []
+    for run, name in zip(runs, names, strict=True):
+        defined = definitions_of(run)
+        own = (line for line in lead_of(run) if line not in defined or line not in found)
+        found += [f"{name}: {line}" if name and not place else line for place, line in enumerate(own)]
+    return found
 
 
 def _provenance(runs: Sequence[RunSource]) -> Table:

@@ -144,6 +144,11 @@ def _sentence_on_tasks(run: RunNumbers) -> Iterator[str]:
         yield f"{counted}; {left}."
 
 
+def definitions_of(run: RunNumbers) -> frozenset[str]:
+    """Return the sentences of a run's result that explain words and figures, and say nothing of the run itself."""
+    return frozenset([INTERVALS, *_words(run)])
+
+
 def _words(run: RunNumbers) -> Iterator[str]:
     """Yield the meaning of the words in the names of the set-ups."""
     labels = [one.label for one in run.frameworks]

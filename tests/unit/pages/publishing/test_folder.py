@@ -53,6 +53,35 @@ def test_pages_and_figures_follow_from_the_numbers_and_the_manifest(folder: Path
     assert set(there.kept) == {*EVIDENCE}
 
 
+def test_words_are_explained_once_for_all_runs_of_a_page_and_results_are_told_of_each() -> None:
+    other = run("second").model_copy(update={"model": "local:large"})
+    two = PublicationManifest(
+        runs=tuple(manifest().runs[0].model_copy(update={"name": name}) for name in ("first", "second"))
+    )
+    text = made_files(two, [run(), other])["results.md"].decode()
+    for once in (
+        "Native: a framework as",
+        "A lost call is one",
+        "A trial that failed is not solved.",
+        "changed: tasks on",
+    ):
+        assert text.count(once) == 1, once
+    for twice in (
+        "Against reference, shown to solve fewer: crewai:native",
+        "reference does it.",
+        "crewai:native does it.",
+    ):
+        assert text.count(twice) == 2, twice
+
+
+def test_a_plot_of_costs_is_left_out_where_all_marks_lie_in_one_place() -> None:
+    same = run().model_copy(update={"frameworks": run().frameworks[:1]})
+    made = made_files(manifest(), [same])
+    assert "figures/first-tokens.svg" not in made
+    assert "against tokens per trial" not in made["results.md"].decode()
+    assert "figures/first-tokens.svg" in made_files(manifest(), [run()])
+
+
 def test_the_commands_of_a_folder_are_folded_as_a_shell_reads_them_and_say_what_cannot_be_made_again() -> None:
     faults = '{"tools": {"rate": 0.5}, "seed": 1, "model": {"rate": 0.25, "faults": ["empty"]}} --x'
     arguments = ("--framework", "mine", "--faults", faults, "--judge", "rule", "--seed", "0")
