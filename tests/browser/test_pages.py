@@ -147,7 +147,9 @@ def test_the_plots_of_a_run_are_whole_on_a_phone(page: Page, address: str) -> No
         assert drawing.get_attribute("width") == "400"
 
 
-def test_answers_stand_below_each_other_on_a_phone_and_a_grid_that_is_cut_says_so(page: Page, address: str) -> None:
+def test_answers_and_signs_stand_below_each_other_on_a_phone_and_a_grid_that_is_cut_says_so(
+    page: Page, address: str
+) -> None:
     page.goto(address + PATHS["answers"])
     hint = "box => getComputedStyle(box, '::before').content.includes('Scroll the table sideways')"
     box = page.locator(".wide:has(> .grid)")
@@ -156,8 +158,11 @@ def test_answers_stand_below_each_other_on_a_phone_and_a_grid_that_is_cut_says_s
         assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
         assert not box.evaluate(hint)
     page.goto(address + PATHS["queries"])
-    for width, is_cut in ((1280, False), (240, True)):
+    for width, is_cut in ((1280, False), (240, False), (900, True)):
         page.set_viewport_size({"width": width, "height": 800})
+        if is_cut:
+            page.locator(".grid").evaluate("grid => { grid.style.width = '1200px'; }")
+            page.set_viewport_size({"width": width + 1, "height": 800})
         expect(box).to_have_class("wide cut" if is_cut else "wide")
         assert box.evaluate(hint) is is_cut
 

@@ -39,11 +39,23 @@ def comparison_tables(
         _table(one, {**(described or {}), **one.baseline.described, **one.candidate.described}, named)
         for one in comparisons
     ]
+    if named:
+        tables = _said_once(tables)
     recoveries = [
         recovery_table(one.recovery, one.baseline.name, one.candidate.name) for one in comparisons if one.recovery
     ]
     notes = [*tables[-1].notes, *rank_notes(comparisons[-1].ranks, named=named or shown_name)]
     return [*tables[:-1], replace(tables[-1], notes=notes), *recoveries]
+
+
+def _said_once(tables: Sequence[Table]) -> list[Table]:
+    """Return tables of one page, without the notes that an earlier one has."""
+    said, found = set[str](), []
+    for one in tables:
+        kept = [[note for note in notes if note not in said] for notes in (one.notes, one.legend)]
+        said.update(one.notes, one.legend)
+        found.append(replace(one, notes=kept[0], legend=kept[1]))
+    return found
 
 
 def comparison_records(comparisons: Sequence[RunComparison]) -> list[dict[str, Any]]:
@@ -89,6 +101,7 @@ def _table(
     if named and alike:
         notes = chain([f"The same on every query: {'; '.join(map(named, alike))}."], notes)
     table = Table.of(title, columns, rows, notes, _legend(found))
+    table = replace(table, rows=[replace(row, alarming=row.cells[-1] == "worse") for row in table.rows])
     # The title has both names; and a verdict in another block than its difference could not be read.
     short = replace(table, columns=("", "baseline", "candidate", *columns[3:]))
     if named:
