@@ -29,8 +29,9 @@ import httpx
 from trialbed.contracts import ServedAnswer
 from trialbed.wire.dialects import CHAT
 from trialbed_plugins.recordings import KeptAnswer, ModelCache
-from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed, write_cassette
+from trialbed_plugins.recordings._cassette import Cassette, keyed, write_cassette
 from trialbed_plugins.recordings._key import canonical, canonical_text, request_key
+from trialbed_plugins.recordings._replies import RecordedReply
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"
 MODEL, IDENTITY, SEED, SMALL = "gpt-4o", "benchmark", 7, 100

@@ -11,10 +11,13 @@ from trialbed.store._reader import StoreReader, open_run, open_store, require_fr
 from trialbed.store._reports import MadeReport, ReportPart
 from trialbed.store._run_columns import (
     KEPT_FROM,
+    all_have,
     column_table,
     make_columns,
     make_report,
     report_part,
+    results_as_ended,
+    results_at,
     run_ends,
     trial_columns,
 )
@@ -46,6 +49,7 @@ __all__ = [
     "TrialColumns",
     "TrialPlace",
     "VerifiedCase",
+    "all_have",
     "column_table",
     "counted_attempts",
     "folder_note",
@@ -59,6 +63,8 @@ __all__ = [
     "record_run",
     "report_part",
     "require_frameworks",
+    "results_as_ended",
+    "results_at",
     "run_ends",
     "run_kind",
     "trial_columns",

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Protocol
 
 from sqlalchemy import Connection
 
-from trialbed.records import Run, TrialStatus
+from trialbed.errors import DataError
+from trialbed.records import Run, TrialResult, TrialStatus
 from trialbed.store._column_rows import count_ends, read_column_table
 from trialbed.store._column_table import VERSION, ColumnTable, read_table, score_text, table_text
 from trialbed.store._columns import RunVersion
 from trialbed.store._reports import MadeReport, PartReader, ReportPart, trials_version
+from trialbed.store._trials import IN_PART, have_score, results_of
 
 COLUMNS = "columns"
 """The part of a report that has the columns of the trials."""
@@ -146,3 +148,31 @@ def rows_in_order(run: ReadRun) -> array[int]:
         own.sort(key=lambda place: (queries[places[place]], repeats[place]))
         rows.extend(map(found.__getitem__, own))
     return rows
+
+
+def results_at(run: ReadRun, rows: Sequence[int]) -> Iterator[TrialResult]:
+    """Yield the attempts of some rows, as ``ColumnTable.row`` has them, whole and in this order.
+
+    They are read a part at a time, each as it is then: what is written meanwhile does not wait for the reader.
+
+    Raises:
+        DataError: one of them is gone.
+    """
+    for first in range(0, len(rows), IN_PART):
+        own = rows[first : first + IN_PART]
+        with run._read() as connection:
+            part = list(results_of(connection, own))
+        if len(part) < len(own):
+            raise DataError(f"trials of run {run.record.run_id} were deleted while they were read")
+        yield from part
+
+
+def results_as_ended(run: ReadRun) -> Iterator[TrialResult]:
+    """Yield the trials that count, whole, in the order in which they ended; they are read as by ``results_at``."""
+    yield from results_at(run, column_table(run, ()).row.unpack())
+
+
+def all_have(run: ReadRun, score: str, rows: Sequence[int]) -> bool:
+    """Return whether the attempts of some rows all have a score, be it one without a value."""
+    with run._read() as connection:
+        return have_score(connection, score, rows)

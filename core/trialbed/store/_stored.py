@@ -34,7 +34,7 @@ from trialbed.store._rows import encode_id
 from trialbed.store._run_columns import column_table, rows_in_order
 from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._stored_trial import StoredTrial
-from trialbed.store._trials import IN_PART, all_have, each_result, read_trials, read_wire, results_of
+from trialbed.store._trials import each_result, read_trials, read_wire, results_of
 from trialbed.suggestions import closest
 from trialbed.texts import number_of
 
@@ -141,27 +141,6 @@ class StoredRun:
         rows = rows_in_order(self)
         with self._read() as connection:
             yield from results_of(connection, rows)
-
-    def each_at(self, rows: Sequence[int]) -> Iterator[TrialResult]:
-        """Yield the attempts of some rows, as ``ColumnTable.row`` has them, whole and in this order.
-
-        They are read a part at a time, each as it is then: what is written meanwhile does not wait for the reader.
-
-        Raises:
-            DataError: one of them is gone.
-        """
-        for first in range(0, len(rows), IN_PART):
-            own = rows[first : first + IN_PART]
-            with self._read() as connection:
-                part = list(results_of(connection, own))
-            if len(part) < len(own):
-                raise DataError(f"trials of run {self.run_id} were deleted while they were read")
-            yield from part
-
-    def all_have(self, score: str, rows: Sequence[int]) -> bool:
-        """Return whether the attempts of some rows all have a score, be it one without a value."""
-        with self._read() as connection:
-            return all_have(connection, score, rows)
 
     def trials(
         self,

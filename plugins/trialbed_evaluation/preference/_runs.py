@@ -16,7 +16,7 @@ from trialbed.errors import UsageError
 from trialbed.records import Query, QueryIds, TrialResult, TrialStatus
 from trialbed.scoring import JUDGED, judge_label
 from trialbed.statistics import Estimate, bounded_mean_interval, paired_test
-from trialbed.store import StoredRun, column_table
+from trialbed.store import StoredRun, all_have, column_table, results_at
 from trialbed_evaluation.preference._deciding import Contest, Contestant, Decision, Ground, Side
 
 Queries = Mapping[int | str, Query]
@@ -56,7 +56,7 @@ class Contests:
 
     def __iter__(self) -> Iterator[Contest]:
         """Give each contest, in the order of queries and repeats."""
-        sides = (run.each_at(rows) for (run, _), rows in zip(self._sides, self._rows, strict=True))
+        sides = (results_at(run, rows) for (run, _), rows in zip(self._sides, self._rows, strict=True))
         for baseline, candidate in zip(*sides, strict=True):
             query_id, repeat = baseline.pair
             yield Contest(
@@ -201,7 +201,7 @@ def _score_name(baseline: StoredRun, candidate: StoredRun, label: str) -> str:
 
 def _has(run: StoredRun, name: str) -> bool:
     answered = array("q", (row for row, *_, status in _each_row(run) if status == "answered"))
-    return bool(answered) and run.all_have(name, answered)
+    return bool(answered) and all_have(run, name, answered)
 
 
 def _rows(run: StoredRun, framework: str, queries: QueryIds, repeats: int) -> array[int]:

@@ -29,7 +29,7 @@ from trialbed.records import (
 from trialbed.scoring import JUDGED, CheckResult, ScoreContext, ScoringStopped, criterion_name, judge_label
 from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import RunSettings
-from trialbed.store import ColumnTable, Store, column_table
+from trialbed.store import ColumnTable, Store, column_table, results_at
 from trialbed.tool_calls import unasked_calls
 from trialbed_evaluation.bounded import for_each
 from trialbed_evaluation.score._tally import RunTally
@@ -240,7 +240,7 @@ async def _score_again(contexts: _Contexts, give: Give, concurrency: int, name: 
             await _to_its_end(asyncio.to_thread(store.add_scores, run.run_id, result, added))
         tally.add(number, result, added)
 
-    await for_each(stored.each_at(_answered_rows(table)), one, most=concurrency)
+    await for_each(results_at(stored, _answered_rows(table)), one, most=concurrency)
     return tally
 
 

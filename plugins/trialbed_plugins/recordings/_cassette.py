@@ -10,18 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError, UsageError
-from trialbed.files import replace_file
+from trialbed.files import replacing
 from trialbed.wire import parse_json
 from trialbed.wire.dialects import CHAT, dialect
 from trialbed_plugins.recordings._key import VERSION, canonical_text, request_key
+from trialbed_plugins.recordings._replies import SHARED, RecordedAnswer, RecordedReply, Replies, whole_request
 
 FORMAT = "trialbed cassette"
 MOST = 4 * 2**30
@@ -29,30 +29,6 @@ MOST = 4 * 2**30
 
 LONGEST_LINE = 64 * 2**20
 """Bytes of one line."""
-
-SHARED = ("messages", "input", "tools")
-"""Fields of a request whose parts are kept once for all requests."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedReply:
-    """A recorded answer.
-
-    Attributes:
-        seed: of the trial; ``occurrence``: how often that trial had asked the same before.
-        request: in canonical form.
-        body: of the response, as it was sent; ``stream``: whether it is a stream of events.
-        duration: seconds that the answer took.
-        dialect: of both; empty for chat completions.
-    """
-
-    seed: int
-    occurrence: int
-    request: Mapping[str, Any]
-    body: str
-    stream: bool
-    duration: float
-    dialect: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,67 +43,53 @@ class Cassette:
     model: str
     identity: str
     told: str
-    replies: Mapping[str, RecordedReply] = field(repr=False)
+    replies: Replies = field(repr=False)
 
-    def find(self, text: str, *, seed: int, occurrence: int) -> RecordedReply | None:
+    def find(self, text: str, *, seed: int, occurrence: int) -> RecordedAnswer | None:
         """The answer to a canonical request; None where it was not recorded."""
-        return self.replies.get(request_key(text, identity=self.identity, seed=seed, occurrence=occurrence))
+        return self.replies.answer(request_key(text, identity=self.identity, seed=seed, occurrence=occurrence))
+
+    def has_seed(self, seed: int) -> bool:
+        """Return whether trials with a seed were recorded."""
+        return self.replies.has_seed(seed)
 
     def of_seed(self, seed: int) -> Sequence[RecordedReply]:
         """The answers of the trials with a seed, which are those of one query and repeat."""
-        return self._by_seed.get(seed, ())
+        return self.replies.of_seed(seed)
 
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of its content, by which equal recordings are recognised."""
-        return hashlib.sha256(b"".join(self.lines())).hexdigest()
-
-    @cached_property
-    def _by_seed(self) -> Mapping[int, list[RecordedReply]]:
-        found: dict[int, list[RecordedReply]] = defaultdict(list)
-        for reply in self.replies.values():
-            found[reply.seed].append(reply)
-        return found
+        found = hashlib.sha256()
+        for line in self.lines():
+            found.update(line)
+        return found.hexdigest()
 
     def lines(self) -> Iterator[bytes]:
         """Yield the lines of its file."""
         named = {"model": self.model, "identity": self.identity, "told": self.told, "replies": len(self.replies)}
         yield _line({"format": FORMAT, "version": VERSION, **named})
-        known: set[str] = set()
-        for _, reply in sorted(self.replies.items()):
-            request = {**reply.request}
-            for name in SHARED:
-                if isinstance(request.get(name), list):
-                    parts = request[name]
-                    request[name] = [_digest(part) for part in parts]
-                    for digest, part in zip(request[name], parts, strict=True):
-                        if digest not in known:
-                            known.add(digest)
-                            yield _line({"digest": digest, "part": part})
-            yield _line(
-                {
-                    "seed": reply.seed,
-                    "occurrence": reply.occurrence,
-                    "request": request,
-                    "body": reply.body,
-                    "stream": reply.stream,
-                    "duration": reply.duration,
-                    "dialect": reply.dialect,
-                }
-            )
+        for reply, parts in self.replies.by_key():
+            for digest, part in parts:
+                yield _line({"digest": digest, "part": part})
+            yield _line(asdict(reply))
 
 
-def keyed(identity: str, replies: Iterable[RecordedReply]) -> tuple[dict[str, RecordedReply], int]:
+def keyed(identity: str, replies: Iterable[RecordedReply]) -> tuple[Replies, int]:
     """Return replies under their keys, and how many were left out: an earlier one has their key and says otherwise."""
-    found: dict[str, RecordedReply] = {}
+    found = Replies()
     conflicts = 0
     for reply in replies:
-        key = request_key(
-            canonical_text(reply.request), identity=identity, seed=reply.seed, occurrence=reply.occurrence
-        )
-        kept = found.setdefault(key, reply)
-        conflicts += kept.body != reply.body and _answer_of(kept) != _answer_of(reply)
+        key = _key_of(reply, identity)
+        if not found.add(key, reply):
+            kept = found[key]
+            conflicts += kept.body != reply.body and _answer_of(kept) != _answer_of(reply)
     return found, conflicts
+
+
+def _key_of(reply: RecordedReply, identity: str) -> str:
+    text = canonical_text(reply.request)
+    return request_key(text, identity=identity, seed=reply.seed, occurrence=reply.occurrence)
 
 
 def _answer_of(reply: RecordedReply) -> Any:
@@ -151,7 +113,9 @@ def write_cassette(cassette: Cassette, path: Path) -> None:
         UsageError: it cannot be written.
     """
     try:
-        replace_file(path, lzma.compress(b"".join(cassette.lines()), preset=6))
+        with replacing(path) as file, lzma.open(file, "wb", preset=6) as packed:
+            for line in cassette.lines():
+                packed.write(line)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}; name another file with --output") from error
 
@@ -191,32 +155,32 @@ def _read(path: Path, lines: Iterator[tuple[int, Any]]) -> Cassette:
         raise DataError(f"{path} is no cassette; `bench record RUN -o FILE` writes one")
     if header.get("version") != VERSION:
         raise DataError(f"{path} is of version {header.get('version')!r}, and this Trialbed reads {VERSION}")
-    parts: dict[str, Any] = {}
-    replies = []
+    found, identity = Replies(), str(header["identity"])
     for number, line in lines:
         try:
             if "part" in line:
-                parts[line["digest"]] = line["part"]
+                found.add_part(line["digest"], line["part"])
             else:
-                replies.append(_reply(line, parts))
-        except (KeyError, TypeError, ValueError) as error:
+                reply = _reply(line, found)
+                found.add(_key_of(reply, identity), reply, line["request"] if _is_frame(line["request"]) else None)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{path}, line {number}: is not as a cassette has it: {error!r}") from error
-    found, _ = keyed(str(header["identity"]), replies)
     if len(found) != header.get("replies"):
         raise DataError(f"{path} has {len(found)} answers, and says {header.get('replies')}: it was changed or cut")
-    return Cassette(str(header["model"]), str(header["identity"]), str(header["told"]), found)
+    return Cassette(str(header["model"]), identity, str(header["told"]), found)
 
 
-def _reply(line: Mapping[str, Any], parts: Mapping[str, Any]) -> RecordedReply:
-    request = {**line["request"]}
-    for name in SHARED:
-        if isinstance(request.get(name), list):
-            # Files in which Responses' items stand whole are read, too.
-            request[name] = [parts[part] if isinstance(part, str) else part for part in request[name]]
+def _is_frame(request: Mapping[str, Any]) -> bool:
+    """Return whether all parts of a request are digests; files in which Responses' items stand whole are read, too."""
+    lists = (request[name] for name in SHARED if isinstance(request.get(name), list))
+    return all(isinstance(part, str) for parts in lists for part in parts)
+
+
+def _reply(line: Mapping[str, Any], known: Replies) -> RecordedReply:
     return RecordedReply(
         seed=int(line["seed"]),
         occurrence=int(line["occurrence"]),
-        request=request,
+        request=whole_request(line["request"], known.part),
         body=str(line["body"]),
         stream=bool(line["stream"]),
         duration=float(line["duration"]),
@@ -226,7 +190,3 @@ def _reply(line: Mapping[str, Any], parts: Mapping[str, Any]) -> RecordedReply:
 
 def _line(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-
-
-def _digest(part: Any) -> str:
-    return hashlib.sha256(canonical_text(part).encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trialbed.records import TrialKey
-from trialbed.store import StoredRun, StoredTrial
+from trialbed.records import TrialResult
+from trialbed.store import StoredRun, TrialPlace
 from trialbed_plugins.recordings._cache import ModelCache
 from trialbed_plugins.recordings._cassette import Cassette
 from trialbed_plugins.recordings._difference import RequestDifference, first_difference, nearest
@@ -26,7 +26,7 @@ class Following:
         difference: of that request from the recorded one that is most like it; None where nothing is like it.
     """
 
-    key: TrialKey
+    key: TrialPlace
     requests: int
     left: int | None = None
     difference: RequestDifference | None = None
@@ -41,22 +41,23 @@ def followings(
         cassettes: the recording for each framework; others are left out.
         cache: has the bodies that are too long for the log.
     """
-    places = run.config.query_ids.places
-    for framework, cassette in cassettes.items():
-        trials = sorted(run.trials(framework=framework), key=lambda trial: (places[trial.pair[0]], trial.pair[1]))
-        yield from (_following(trial, run, cassette, cache) for trial in trials)
+    for trial in run.each_counted():
+        cassette = cassettes.get(trial.key.framework)
+        if cassette is not None:
+            yield _following(trial, run, cassette, cache)
 
 
-def _following(trial: StoredTrial, run: StoredRun, cassette: Cassette, cache: ModelCache | None) -> Following:
+def _following(trial: TrialResult, run: StoredRun, cassette: Cassette, cache: ModelCache | None) -> Following:
+    key = TrialPlace(trial.key.framework, *trial.pair)
     found = requests_of(trial, run.config.of(trial.key.framework), cassette.told, cassette.model, cache=cache)
     requests = [request for _, request in found]
     answered: Counter[str] = Counter()
     for number, request in enumerate(requests, 1):
         text = canonical_text(request or {})
         if request is None or cassette.find(text, seed=trial.seed, occurrence=answered[text]) is None:
-            return Following(trial.key, len(requests), number, _difference(request, trial.seed, cassette))
+            return Following(key, len(requests), number, _difference(request, trial.seed, cassette))
         answered[text] += 1
-    return Following(trial.key, len(requests))
+    return Following(key, len(requests))
 
 
 def _difference(request: dict[str, Any] | None, seed: int, cassette: Cassette) -> RequestDifference | None:

@@ -54,6 +54,11 @@ def canonical_text(request: Mapping[str, Any]) -> str:
     return json.dumps(request, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
+def text_digest(text: str) -> str:
+    """Return the digest under which a part of requests is kept, by its canonical text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
 def request_key(text: str, *, identity: str, seed: int, occurrence: int) -> str:
     """Return the key of an answer.
 

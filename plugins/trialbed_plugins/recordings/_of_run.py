@@ -5,24 +5,25 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.records import ModelCall, RunConfig, read_fault_plan
-from trialbed.store import StoredRun, StoredTrial
+from trialbed.records import ModelCall, RunConfig, TrialResult, read_fault_plan
+from trialbed.store import StoredRun, results_as_ended
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire.addresses import split_address
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_plugins.recordings._cache import ModelCache
-from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed
+from trialbed_plugins.recordings._cassette import Cassette, keyed
 from trialbed_plugins.recordings._key import CUT, canonical, canonical_text
+from trialbed_plugins.recordings._replies import RecordedReply
 
 ANSWERED_FAULTS = ("", "slow")
 """Faults with which the model answers all the same."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Recording:
     """A run as a cassette, and what of it could not be recorded.
 
@@ -31,14 +32,14 @@ class Recording:
         cut: requests or answers that are too long for the log. failed: requests without an answer.
     """
 
-    conflicts: int = 0
-    cut: int = 0
-    failed: int = 0
-    cassette: Cassette = field(default_factory=lambda: Cassette("", "", "", {}))
+    cassette: Cassette
+    conflicts: int
+    cut: int
+    failed: int
 
 
 def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
-    """Return the recording that a run is.
+    """Return the recording that a run is, whose trials are read a part at a time.
 
     Args:
         cache: has the bodies that are too long for the log, if the run used it.
@@ -47,7 +48,7 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
         DataError: a wire log cannot be read.
         UsageError: the run has several models, which answer the same request otherwise.
     """
-    found, config = Recording(), run.config
+    config, left_out = run.config, Counter[str]()
     if len(config.models) > 1:
         models = ", ".join(config.models)
         raise UsageError(
@@ -55,16 +56,16 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
             "run each model alone, and record that run"
         )
     identity = config.model_identity or split_address(config.model)[0]  # an address may have a password
-    replies, found.conflicts = keyed(
-        identity,
-        (reply for trial in run.trials() for reply in _replies(trial, config, found, cache)),
+    trials = results_as_ended(run)
+    replies, conflicts = keyed(
+        identity, (reply for trial in trials for reply in _replies(trial, config, left_out, cache))
     )
-    found.cassette = Cassette(split_address(config.model)[0], identity, config.told_model, replies)
-    return found
+    cassette = Cassette(split_address(config.model)[0], identity, config.told_model, replies)
+    return Recording(cassette, conflicts, cut=left_out["cut"], failed=left_out["failed"])
 
 
 def requests_of(
-    trial: StoredTrial, config: RunConfig, *also: str, cache: ModelCache | None = None
+    trial: TrialResult, config: RunConfig, *also: str, cache: ModelCache | None = None
 ) -> Iterator[tuple[ModelCall, dict[str, Any] | None]]:
     """Yield the requests of a trial to the run's model as they came, each in canonical form where it is whole.
 
@@ -96,15 +97,15 @@ def _canonical(call: ModelCall, names: set[str], conversations: KeptResponses) -
 
 
 def _replies(
-    trial: StoredTrial, config: RunConfig, found: Recording, cache: ModelCache | None
+    trial: TrialResult, config: RunConfig, left_out: Counter[str], cache: ModelCache | None
 ) -> Iterator[RecordedReply]:
     asked: Counter[str] = Counter()
     slowed = 0.0 if config.faults is None else read_fault_plan(config.faults).slow_seconds
     for call, request in requests_of(trial, config, cache=cache):
         if not _is_answered(call):
-            found.failed += 1
+            left_out["failed"] += 1
         elif request is None or call.response.endswith(CUT):
-            found.cut += 1
+            left_out["cut"] += 1
         else:
             text = canonical_text(request)
             yield RecordedReply(

@@ -57,7 +57,7 @@ class ReplayModels(ModelDriver):
             costs=None if asks else False,
             deterministic=None if asks else True,
             cached=False,
-            answers_seed=None if asks else lambda seed: bool(cassette.of_seed(seed)),
+            answers_seed=None if asks else cassette.has_seed,
             needs=f"the model {cassette.model} at --base-url, for what was not recorded" if asks else "",
         )
 

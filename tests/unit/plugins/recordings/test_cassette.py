@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from trialbed.errors import DataError
-from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed, read_cassette, write_cassette
+from trialbed_plugins.recordings._cassette import Cassette, keyed, read_cassette, write_cassette
+from trialbed_plugins.recordings._key import canonical_text
+from trialbed_plugins.recordings._replies import TABLES, RecordedReply
 
 
 def reply(text: str = "hello", *, seed: int = 1, occurrence: int = 0, **fields: Any) -> RecordedReply:
@@ -95,4 +97,39 @@ def test_answers_that_differ_only_in_ids_and_times_are_one(second: str, others: 
 def test_what_is_no_whole_cassette_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(DataError, match=message):
+        read_cassette(tmp_path / "file")
+
+
+def test_the_answers_of_a_seed_are_found_whatever_their_requests() -> None:
+    found = cassette(reply("a"), reply("b", seed=2**70), reply("c"))
+    assert [one.request["messages"][0]["content"] for one in found.of_seed(1)] == ["a", "c"]
+    assert [found.has_seed(seed) for seed in (1, 2**70, 3)] == [True, True, False]
+    text = canonical_text(reply("b").request)
+    answer = found.find(text, seed=2**70, occurrence=0)
+    assert answer is not None
+    assert (answer.body, answer.stream, answer.duration) == ("answer to b ü\udc80", False, 0.5)
+    assert found.find(text, seed=1, occurrence=0) is None
+
+
+def test_a_recording_larger_than_its_room_in_memory_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    replies = [reply(f"{number} {'x' * 500}", seed=number % 7) for number in range(300)]
+    whole = cassette(*replies)
+    monkeypatch.setattr("trialbed_plugins.recordings._replies.CACHE", 20 * 1024)
+    monkeypatch.setattr("trialbed_plugins.recordings._replies.READY_NUMBERS", 2)
+    small = cassette(*replies)
+    assert list(small.lines()) == list(whole.lines())
+    assert small == whole
+    assert [one.occurrence for one in small.of_seed(3)] == [0] * 43
+
+
+def test_a_recording_without_room_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed_plugins.recordings._replies.TABLES", f"PRAGMA max_page_count = 20;{TABLES}")
+    with pytest.raises(DataError, match=r"cannot be kept in a temporary file: .* full; .* SQLITE_TMPDIR"):
+        cassette(reply("x" * 3_000_000))
+
+
+def test_a_part_that_a_cassette_lacks_is_named_with_its_line(tmp_path: Path) -> None:
+    lines = list(cassette(reply()).lines())
+    (tmp_path / "file").write_bytes(lzma.compress(b"".join([*lines[:2], lines[3]])))
+    with pytest.raises(DataError, match="line 3: is not as a cassette has it: KeyError"):
         read_cassette(tmp_path / "file")

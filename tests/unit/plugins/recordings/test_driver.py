@@ -13,7 +13,8 @@ from trialbed.models import find_model
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed.store import Store, new_run
-from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed, write_cassette
+from trialbed_plugins.recordings._cassette import Cassette, keyed, write_cassette
+from trialbed_plugins.recordings._replies import RecordedReply
 
 
 @pytest.fixture

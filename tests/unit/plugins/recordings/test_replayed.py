@@ -15,9 +15,10 @@ from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing
 from trialbed.records import TrialRegistration
 from trialbed.wire import Call, ModelAnswer
 from trialbed.wire.dialects import dialect
-from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, keyed, read_cassette, write_cassette
+from trialbed_plugins.recordings._cassette import Cassette, keyed, read_cassette, write_cassette
 from trialbed_plugins.recordings._key import canonical, canonical_text
 from trialbed_plugins.recordings._replayed import ReplayedModel
+from trialbed_plugins.recordings._replies import RecordedReply
 
 CHAT = dialect()
 TOOLS = [{"type": "function", "function": {"name": "look", "description": "Look around.", "parameters": {}}}]
