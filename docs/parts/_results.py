@@ -13,14 +13,15 @@ def published_results() -> str:
 
 
 def findings() -> str:
-    """The title, the outcome and how sure it is of each published result, for the first page of the repository."""
+    """The title, the outcome and the advice of each published result, for the first page of the repository."""
     return "\n\n".join(_finding(page) for page in sorted(RESULTS.glob("*/results.md")))
 
 
 def _finding(page: Path) -> str:
     title, outcome, *more = _beginning(page)
+    advice = [line for line in more if line.startswith("What to do: ")]
     link = f"[{title.removeprefix('# ')}](docs/results/{page.parent.name}/results.md)"
-    return "\n\n".join([f"**{link}.** {outcome}", *more[:1]])
+    return "\n\n".join([f"**{link}.** {outcome}", *advice])
 
 
 def _beginning(page: Path) -> list[str]:
@@ -28,7 +29,7 @@ def _beginning(page: Path) -> list[str]:
 
 
 def _result(page: Path) -> str:
-    title, *lead = _beginning(page)
+    title, *lead = (line for line in _beginning(page) if not line.startswith("To check it: "))
     name = page.parent.name
     links = f"[All figures, tables and sources]({name}/results.md), or [the same as one page]({name}/index.html)."
     return "\n\n".join([f"## {title.removeprefix('# ')}", *lead, f"`bench reproduce docs/results/{name}`: {links}"])

@@ -16,7 +16,7 @@ from trialbed.texts import number_of
 
 LOSSES = {
     "not offered": "were not offered to the model",
-    "not called": "were not asked for by the model",
+    "not called": "were never made by the model",
     "wrong arguments": "had wrong arguments",
     "not made": "were asked for and not made by the framework",
     "api failed": "were answered with an error",
@@ -128,15 +128,16 @@ class Conclusion:
         stages = {stage: count for stage, count in counts.items() if stage != USED and count}
         if not stages:
             return ""
-        lost, most = sum(stages.values()), max(stages, key=lambda stage: stages[stage])
+        lost, used, most = sum(stages.values()), counts.get(USED, 0), max(stages, key=lambda stage: stages[stage])
         words = LOSSES[most].replace("were ", "was ", 1) if stages[most] == 1 else LOSSES[most]
         by_framework = self.lost.losers.get("framework", 0) if self.lost else 0
         if 2 * by_framework > lost and LOST_BY.get(most, "framework") != "framework":
             # Where the framework ended a run, or offered other tools, the stage alone would put it down to the model.
             words = words.removesuffix(" by the model")
             where = "" if lost == 1 else f", and {_all(lost) if stages[most] == lost else f'{stages[most]:,}'} {words}"
-            return f"{_of_lost(by_framework, lost)} {'is' if lost == 1 else 'are'} put down to the framework{where}"
-        return f"{_of_lost(stages[most], lost)} {words}"
+            are = "is" if by_framework == 1 else "are"
+            return f"{_of_lost(by_framework, lost, used)} {are} put down to the framework{where}"
+        return f"{_of_lost(stages[most], lost, used)} {words}"
 
     def _incomplete(self) -> str:
         return f"the run is incomplete, {_trials(self.missing)} not measured" if self.missing else ""
@@ -186,12 +187,17 @@ def _enough(finding: ScoreFinding) -> str:
     return f", about {number_of(finding.enough.queries, 'query', 'queries')} would be enough to show {shown}"
 
 
-def _of_lost(count: int, lost: int) -> str:
+def _of_lost(count: int, lost: int, used: int) -> str:
+    """Return how many of the expected calls were used, and how many of the others the rest of the sentence is about."""
+    if lost + used == 1:
+        return "its one expected call"
+    if not used:
+        part = _all(lost) if count == lost else f"{count:,} of them"
+        return f"none of its {lost:,} expected calls was used: {part}"
+    head = f"{used:,} of its {lost + used:,} expected calls {'was' if used == 1 else 'were'} used"
     if lost == 1:
-        return "its one lost call"
-    if count == lost:
-        return f"{_all(lost)}{'' if lost == 2 else f' {lost:,}'} lost calls"
-    return f"{count:,} of its {lost:,} lost calls"
+        return f"{head}, and the other one"
+    return f"{head}, and {f'all the other {lost:,}' if count == lost else f'{count:,} of the other {lost:,}'}"
 
 
 def _all(count: int) -> str:

@@ -51,6 +51,11 @@ REPLAYED = (
     " bench reproduce replays the recorded answers: it needs neither the model nor a key, and makes every number again."
 )
 
+CHECK = (
+    "To check it: in this folder, where Trialbed is installed, bench reproduce . makes every number, table and figure "
+    "again, from the recorded answers, without the model and without a key."
+)
+
 ABOUT = "What this is, and what it can show"
 
 
@@ -223,7 +228,7 @@ def _page(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     commands = "\n".join(_commands(manifest.runs))
     shown = {
         "title": title_of(runs),
-        "lead": _lead(runs),
+        "lead": _lead(manifest, runs),
         "sections": sections,
         "how": _how(manifest.runs),
         "commands": commands,
@@ -240,7 +245,10 @@ def _fold(part: Part) -> Part | Folded:
 
 def _text(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> str:
     """The page as Markdown, with the files of its figures."""
-    lines = [f"# {escape_markdown(title_of(runs))}\n", *(f"{escape_markdown(line)}\n" for line in _lead(runs))]
+    lines = [
+        f"# {escape_markdown(title_of(runs))}\n",
+        *(f"{escape_markdown(line)}\n" for line in _lead(manifest, runs)),
+    ]
     for part, file in _sections(manifest, runs):
         lines.append(f"![{escape_markdown(part.title)}]({file})\n" if not isinstance(part, Table) else markdown([part]))
     commands = "\n".join(_commands(manifest.runs))
@@ -260,14 +268,14 @@ def _fold_command(words: Sequence[str]) -> str:
     return " \\\n    ".join(lines)
 
 
-def _lead(runs: Sequence[RunNumbers]) -> list[str]:
+def _lead(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> list[str]:
     names = names_of(runs)
     found: list[str] = []
     for run, name in zip(runs, names, strict=True):
         defined = definitions_of(run)
         own = (line for line in lead_of(run) if line not in defined or line not in found)
         found += [f"{name}: {line}" if name and not place else line for place, line in enumerate(own)]
-    return found
+    return found if any(run.cannot for run in manifest.runs) else [*found, CHECK]
 
 
 def _provenance(runs: Sequence[RunSource]) -> Table:

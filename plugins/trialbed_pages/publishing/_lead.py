@@ -4,50 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from trialbed.records import GIVE_UP
 from trialbed.report import fault_note, percent, points
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of
 from trialbed.views import compact
 from trialbed_pages.publishing._figures import TOKENS, mean_of
-from trialbed_pages.publishing._numbers import PublishedFinding, RunNumbers
-from trialbed_pages.publishing._page import KINDS, spread
-
-REFERENCE = "reference"
-"""Trialbed's own loop, which is no framework."""
-
-NATIVE, CONTROLLED = ":native", ":controlled"
-
-ORDER = ("better", "worse", "equivalent", "identical", "too few")
-VERDICTS = {
-    "better": "shown to solve more",
-    "worse": "shown to solve fewer",
-    "equivalent": "within {margin:g} points",
-    "identical": "the same on every task asked, which leaves {interval} possible",
-    "too few": "open",
-}
-
-INTERVALS = (
-    "In brackets: the 95 % interval of the difference, for further tasks like these with this model; other models or "
-    "kinds of tasks may give other results."
+from trialbed_pages.publishing._numbers import RunNumbers
+from trialbed_pages.publishing._page import spread
+from trialbed_pages.publishing._verdicts import (
+    CONTROLLED,
+    NATIVE,
+    REFERENCE,
+    advice,
+    in_words,
+    outcome,
+    set_ups,
+    shown_and_open,
 )
+
+MEANINGS = {
+    NATIVE: "a framework as its own documentation sets it up",
+    CONTROLLED: "a framework with the prompt, tools and settings of all others, so that its engine alone differs",
+}
 
 
 def title_of(runs: Sequence[RunNumbers]) -> str:
     """Return a title that names the compared frameworks and models."""
-    models = _in_words(list(dict.fromkeys(run.model for run in runs)))
+    models = in_words(list(dict.fromkeys(run.model for run in runs)))
     names = dict.fromkeys(one.label.split(":")[0].split("==")[0] for run in runs for one in run.frameworks)
     own = [name for name in names if name != REFERENCE]
     compared = f"{len(own)} agent frameworks" if len(own) > 1 else next(iter(own), "the reference loop")
     compared += " and the reference loop" if own and REFERENCE in names else ""
     tasks = {run.dataset_digest: len(run.queries) for run in runs}
-    sets = ", ".join(dict.fromkeys(run.dataset for run in runs))
+    names_of_sets = list(dict.fromkeys(run.dataset for run in runs))
+    sets = f"the dataset{'s' if len(names_of_sets) > 1 else ''} {in_words(names_of_sets)}"
     faults = ", with injected faults" if any(map(_faults, runs)) else ""
-    return f"{compared} with {models} on {number_of(sum(tasks.values()), 'task')} ({sets}){faults}"
-
-
-def _in_words(names: Sequence[str]) -> str:
-    *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{compared} with {models} on {number_of(sum(tasks.values()), 'task')} of {sets}{faults}"
 
 
 def _faults(run: RunNumbers) -> str:
@@ -64,7 +57,7 @@ def names_of(runs: Sequence[RunNumbers]) -> list[str]:
 
 
 def lead_of(run: RunNumbers) -> list[str]:
-    """Return the result of a run in a few sentences: the range of what is solved, and what is shown of differences."""
+    """Return the result of a run in a few sentences: the outcome, proofs, open questions, and advice."""
     known = [(mean.value, one.label) for one in run.frameworks if (mean := mean_of(one, JUDGED)).value is not None]
     if not known:
         return ["No trial has a verdict."]
@@ -74,44 +67,50 @@ def lead_of(run: RunNumbers) -> list[str]:
     if len(known) == 1:
         return [f"{most[1]} solves {percent(most[0])} of {tasks}.", *faults]
     return [
-        f"{_shares_sentence(run, known, tasks)}{_tokens_sentence(run)}",
+        f"{outcome(run)}The {len(known)} set-ups solve {_span(least[0], most[0])} of {tasks}.{_tokens_sentence(run)}",
         *faults,
-        *_sureness(run, most[0] - least[0]),
-        *_verdict_sentences(run),
-        *_words(run),
+        *_paragraph("", *_words(run)),
+        *_paragraph("", _tasks_sentence(run), *_one_measurement(run), *_extremes(known)),
+        *shown_and_open(run),
+        *_paragraph("How sure? ", *_noise_sentence(run, most[0] - least[0]), *_sentence_on_tasks(run), *_given_up(run)),
+        advice(run),
     ]
 
 
-def _shares_sentence(run: RunNumbers, known: Sequence[tuple[float, str]], tasks: str) -> str:
-    """Return the shares that are solved, behind the finding where that is that no difference is shown."""
-    ends = (min(known)[0], max(known)[0])
-    spread = " to ".join(f"{percent(end)} ({', '.join(_at(end, known))})" for end in ends)
-    share = f"each solve {percent(ends[0])}" if ends[0] == ends[1] else f"solve from {spread}"
-    against = [one for one in run.findings if one.kind == "reference" and one.score == JUDGED]
-    if not against or any(_verdict(one) in ("better", "worse") for one in against):
-        return f"The {len(known)} set-ups {share} of {tasks}."
-    finding = f"No set-up is shown to solve more or fewer tasks than {against[0].against}"
-    return f"{finding}: the {len(known)} set-ups {share} of {tasks}."
+def _paragraph(beginning: str, *sentences: str) -> Iterator[str]:
+    """Yield sentences as one paragraph, if there are any."""
+    if sentences:
+        yield f"{beginning}{' '.join(sentences)}"
 
 
-def _at(value: float, means: Sequence[tuple[float, str]]) -> list[str]:
-    return [label for mean, label in means if mean == value]
+def _span(least: float, most: float) -> str:
+    return percent(most) if least == most else f"from {percent(least)} to {percent(most)}"
+
+
+def _tasks_sentence(run: RunNumbers) -> str:
+    """Return the size of the tasks: how many tools they offer, and how many calls they expect."""
+    tools, calls = sorted({task.tools for task in run.queries}), max(task.calls for task in run.queries)
+    offered = f"{tools[0]} to {tools[-1]} tools" if len(tools) > 1 else number_of(tools[0], "tool")
+    expected = f" and expects up to {number_of(calls, 'call')}" if calls else ""
+    return f"A task offers {offered}{expected}."
+
+
+def _extremes(known: Sequence[tuple[float, str]]) -> Iterator[str]:
+    """Yield which set-ups solve the most and the fewest tasks."""
+    ends = [[label for mean, label in known if mean == end] for end in (max(known)[0], min(known)[0])]
+    if ends[0] != ends[1]:
+        most, fewest = map(in_words, ends)
+        yield f"Most are solved by {most}, fewest by {fewest}."
 
 
 def _tokens_sentence(run: RunNumbers) -> str:
-    known = [(mean.value, one.label) for one in run.frameworks if (mean := mean_of(one, TOKENS)).value is not None]
+    known = [mean.value for one in run.frameworks if (mean := mean_of(one, TOKENS)).value is not None]
     if not known:
         return ""
-    least, most = min(known), max(known)
-    if compact(least[0]) == compact(most[0]):
-        return f" A trial takes {compact(most[0])} tokens on average."
-    return f" On average, a trial takes from {compact(least[0])} tokens ({least[1]}) to {compact(most[0])} ({most[1]})."
-
-
-def _sureness(run: RunNumbers, apart: float) -> list[str]:
-    """Return how far the shares can be trusted, as one paragraph."""
-    found = [*_noise_sentence(run, apart), *_sentence_on_tasks(run)]
-    return [" ".join(found)] if found else []
+    least, most = map(compact, (min(known), max(known)))
+    if least == most:
+        return f" A trial takes {most} tokens on average."
+    return f" A trial takes from {least} to {most} tokens on average; whether these differ by chance is not tested."
 
 
 def _noise_sentence(run: RunNumbers, apart: float) -> Iterator[str]:
@@ -146,40 +145,44 @@ def _sentence_on_tasks(run: RunNumbers) -> Iterator[str]:
 
 def definitions_of(run: RunNumbers) -> frozenset[str]:
     """Return the sentences of a run's result that explain words and figures, and say nothing of the run itself."""
-    return frozenset([INTERVALS, *_words(run)])
+    return frozenset([*_paragraph("", *_words(run)), advice(run)])
+
+
+def _given_up(run: RunNumbers) -> Iterator[str]:
+    """Yield in how many trials the model gave up, and how these count."""
+    uncalled = {task.query for task in run.queries if task.states_calls and not task.calls}
+    found = [
+        (query, one.solved[query][place] >= 1)
+        for one in run.frameworks
+        for query, places in one.gave_up.items()
+        for place in places
+    ]
+    if not found:
+        return
+    trials = number_of(sum(one.trials for one in run.frameworks), "trial")
+    unsolved = [query for query, is_solved in found if not is_solved]
+    count = "these" if len(unsolved) == len(found) else f"of these, {len(unsolved):,}"
+    also = sum(query in uncalled for query in unsolved)
+    where = f", {also:,} of them in tasks that expect no call" if also else ""
+    yield f"In {len(found):,} of {trials}, the model answered {GIVE_UP}; {count} count as unsolved{where}."
 
 
 def _words(run: RunNumbers) -> Iterator[str]:
     """Yield the meaning of the words in the names of the set-ups."""
     labels = [one.label for one in run.frameworks]
-    meanings = {
-        "native": (NATIVE, "a framework as its own documentation sets it up"),
-        "controlled": (CONTROLLED, "everything but the framework's engine made equal"),
-        REFERENCE: (REFERENCE, "Trialbed's own plain loop"),
-    }
-    found = [f"{word}: {text}" for word, (end, text) in meanings.items() if any(one.endswith(end) for one in labels)]
-    if found:
-        first = f"{found[0][0].upper()}{found[0][1:]}"
-        yield f"{'; '.join([first, *found[1:]])}."
+    for form, text in MEANINGS.items():
+        if any(label.endswith(form) for label in labels):
+            yield f"{form.removeprefix(':').capitalize()}: {text}."
+    if REFERENCE in labels and not outcome(run):
+        yield "Reference: Trialbed's own plain loop."
 
 
-def _verdict_sentences(run: RunNumbers) -> Iterator[str]:
-    judged = [one for one in run.findings if one.score == JUDGED]
-    for kind in KINDS:
-        found = [one for one in judged if one.kind == kind and _verdict(one) in VERDICTS]
-        by_words: dict[str, list[str]] = {}
-        for one in sorted(found, key=lambda one: ORDER.index(_verdict(one))):
-            name = one.framework.replace(NATIVE, "") if kind == "profile" else one.framework
-            interval = one.text.partition(" ")[2]
-            words = VERDICTS[_verdict(one)].format(margin=100 * run.margin, interval=interval)
-            by_words.setdefault(words, []).append(f"{name} {interval}" if _verdict(one) == "too few" else name)
-        if found:
-            against = "Native against controlled" if kind == "profile" else f"Against {found[0].against}"
-            parts = [f"{words}: {', '.join(names)}" for words, names in by_words.items()]
-            yield f"{against}, {'; '.join(parts)}."
-    if any(_verdict(one) in ("identical", "too few") for one in judged):
-        yield INTERVALS
-
-
-def _verdict(found: PublishedFinding) -> str:
-    return next((name for name in ORDER if found.verdict.startswith(name)), found.verdict)
+def _one_measurement(run: RunNumbers) -> Iterator[str]:
+    """Yield which set-ups sent equal requests, so that their results are no evidence for one another."""
+    by_requests: dict[str, list[str]] = {}
+    for one in run.frameworks:
+        by_requests.setdefault(one.requests_digest, []).append(one.label)
+    for digest, equal in by_requests.items():
+        if digest and len(equal) > 1:
+            text = f"{set_ups(equal, run)} sent equal requests and so got the same answers: they are one measurement."
+            yield f"T{text[1:]}" if text.startswith("the ") else text

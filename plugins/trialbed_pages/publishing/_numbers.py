@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from trialbed.records import Json, Query, Record
-from trialbed.report import Report, ScoreMean, Summary, conclusions
+from trialbed.report import Report, ReportedTrial, ScoreMean, Summary, conclusions
 from trialbed.report.comparison import ScoreFinding, difference_text, finding_cells
 from trialbed.scoring import JUDGED
 from trialbed.settings import IdentitySettings
 from trialbed_pages.publishing._names import folder_mask, public_name
+from trialbed_pages.publishing._traces import TrialTraces
 
 DIGITS = 6
 """Of every number: machines may differ in the last ones of a sum."""
@@ -54,6 +55,8 @@ class PublishedFramework(Record):
         prompt_tokens, completion_tokens, requests: of all its trials.
         gold_calls: stage -> expected calls that were lost there, or ``used``.
         solved: query -> the verdict of each repeat, from 0 to 1.
+        requests_digest: of all that its trials asked the model; empty where that is not known whole.
+        gave_up: query -> the places in ``solved`` of trials whose answer is that the agent gives up.
     """
 
     label: str
@@ -68,6 +71,8 @@ class PublishedFramework(Record):
     gold_calls: dict[str, int]
     lost: tuple[PublishedLostCall, ...]
     solved: dict[str, tuple[float, ...]]
+    requests_digest: str = ""
+    gave_up: dict[str, tuple[int, ...]] = Field(default={})
 
 
 class PublishedFinding(Record):
@@ -75,9 +80,11 @@ class PublishedFinding(Record):
 
     Attributes:
         kind: ``reference``, or ``profile`` for the controlled profile of the same framework.
+        low, high: of the difference's 95 % interval.
         changed: queries on which the two differ, of ``n``.
         p, verdict: in words, adjusted over all comparisons of the run.
         causes: of a native profile's lower scores -> queries.
+        needed: about how many queries would be enough, where there are too few; ``shows``: for which verdict.
     """
 
     framework: str
@@ -85,12 +92,16 @@ class PublishedFinding(Record):
     against: str
     score: str
     difference: float
+    low: float
+    high: float
     text: str
     changed: int
     n: int
     p: str
     verdict: str
     causes: dict[str, int]
+    needed: int | None = None
+    shows: Literal["", "difference", "equivalence"] = ""
 
 
 class PublishedQuery(Record):
@@ -133,7 +144,9 @@ class RunNumbers(Record):
     findings: tuple[PublishedFinding, ...]
 
 
-def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str, model: str) -> RunNumbers:
+def numbers_of(
+    report: Report, queries: Mapping[int | str, Query], traces: TrialTraces, *, name: str, model: str
+) -> RunNumbers:
     """Return the numbers of a run, whose sentences name no folder of a machine.
 
     Args:
@@ -167,7 +180,7 @@ def numbers_of(report: Report, queries: Mapping[int | str, Query], *, name: str,
             )
             for one in queries.values()
         ),
-        frameworks=tuple(_framework(summary, said[summary.framework], mask) for summary in report.frameworks),
+        frameworks=tuple(_framework(summary, said[summary.framework], mask, traces) for summary in report.frameworks),
         findings=tuple(
             _finding(summary.framework, one.kind, one.against, score, found, one.causes)
             for summary in report.frameworks
@@ -184,7 +197,9 @@ def _public(value: Any) -> Any:
     return public_name(value) if isinstance(value, str) else value
 
 
-def _framework(summary: Summary, conclusion: str, mask: Callable[[str], str]) -> PublishedFramework:
+def _framework(
+    summary: Summary, conclusion: str, mask: Callable[[str], str], traces: TrialTraces
+) -> PublishedFramework:
     scores = {name: _mean(one) for name, one in summary.scores.items() if one.interval or name in PER_TRIAL}
     return PublishedFramework(
         label=summary.framework,
@@ -199,6 +214,8 @@ def _framework(summary: Summary, conclusion: str, mask: Callable[[str], str]) ->
         gold_calls=dict(summary.attribution.counts) if summary.attribution else {},
         lost=tuple(_lost_calls(summary, mask)),
         solved=_count_solved(summary),
+        requests_digest=traces.requests.get(summary.framework, ""),
+        gave_up=_given_up(summary, traces),
     )
 
 
@@ -220,10 +237,20 @@ def _lost_calls(summary: Summary, mask: Callable[[str], str]) -> list[PublishedL
 def _count_solved(summary: Summary) -> dict[str, tuple[float, ...]]:
     found: dict[str, list[float]] = {}
     for trial in summary.trials:
-        judged = trial.score(JUDGED) if trial.status == "answered" else None
-        value = 0.0 if judged is None or judged.value is None else judged.value
-        found.setdefault(str(trial.query_id), []).append(_round(value))
+        found.setdefault(str(trial.query_id), []).append(_verdict_of(trial))
     return {query: tuple(values) for query, values in found.items()}
+
+
+def _given_up(summary: Summary, traces: TrialTraces) -> dict[str, tuple[int, ...]]:
+    found: dict[str, list[bool]] = {}
+    for trial in summary.trials:
+        found.setdefault(str(trial.query_id), []).append(trial.key in traces.gave_up)
+    return {query: tuple(place for place, one in enumerate(own) if one) for query, own in found.items() if any(own)}
+
+
+def _verdict_of(trial: ReportedTrial) -> float:
+    judged = trial.score(JUDGED) if trial.status == "answered" else None
+    return 0.0 if judged is None or judged.value is None else _round(judged.value)
 
 
 def _finding(
@@ -236,12 +263,16 @@ def _finding(
         against=against,
         score=score,
         difference=_round(found.difference),
+        low=_round(found.interval.low),
+        high=_round(found.interval.high),
         text=difference_text(found),
         changed=len(found.changed_queries),
         n=found.n,
         p=p,
         verdict=verdict,
         causes={cause: len(queries) for cause, queries in causes.items()},
+        needed=found.queries_needed,
+        shows=found.enough.shows if found.enough else "",
     )
 
 

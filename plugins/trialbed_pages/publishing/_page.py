@@ -42,8 +42,8 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
 
 
 BRACKETS = (
-    "In brackets: the 95 % interval. A lost call is one that the task expects, of whose result nothing was used: the "
-    "model did not ask for it, or it went wrong on the way."
+    "In brackets: the 95 % interval. An expected call is one that a task needs, counted in each trial; it was used if "
+    "something of its result stands in the answer or in a later call."
 )
 
 
@@ -96,7 +96,7 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
         scores = list(dict.fromkeys(one.score for one in found))
         rows = [
             TableRow(
-                f"{score_words(one.score)}: {one.framework}",
+                f"{_in_words(one.score)}: {one.framework}",
                 (one.text, f"{one.changed} of {one.n}", one.p, one.verdict),
             )
             for one in sorted(found, key=lambda one: scores.index(one.score))
@@ -106,8 +106,17 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
         legend = []
 
 
+def _in_words(score: str) -> str:
+    """Return the name of a score for readers who know none of Trialbed's words."""
+    return CALLED if score == "api_call_score" else score_words(score)
+
+
+CALLED = "expected tools called"
+
+
 def _comparison_legend(margin: float) -> str:
     return (
+        f"{CALLED}: the share of a task's expected tools that were called, whatever the arguments. "
         "difference: the mean over tasks, with its 95 % interval. changed: tasks on which the two differ. p is "
         "adjusted over all comparisons that are made at once. Tasks that were not asked may differ by all that a score "
         "allows, from 0 to 1, and the interval has room for them: with few tasks it is wide even where none "

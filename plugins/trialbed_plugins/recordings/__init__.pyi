@@ -4,4 +4,6 @@ from ._cache import cache_there as cache_there
 from ._cached import CachedModel as CachedModel
 from ._cassette import read_cassette as read_cassette
 from ._cassette import write_cassette as write_cassette
+from ._key import canonical_text as canonical_text
 from ._of_run import recording_of as recording_of
+from ._of_run import requests_of as requests_of

@@ -239,9 +239,8 @@ def sentences_have_the_figures_of_the_table(walk: Walk) -> None:
             assert f" {percent(mean)} " in str(one)
         lost = walk.report[one.framework].attribution
         if one.lost is not None and lost is not None and lost.gold_calls > lost.counts["used"]:
-            assert f"{lost.gold_calls - lost.counts['used']:,} lost calls" in str(one).replace(
-                "its one", "1 lost calls"
-            )
+            said = str(one).replace("its one expected call ", "its 1 expected calls ")
+            assert f" its {lost.gold_calls:,} expected calls " in said
 
 
 def costs_agree(walk: Walk) -> None:

@@ -38,7 +38,8 @@ def test_it_says_what_by_how_much_how_sure_and_what_losses_are_due_to() -> None:
     assert few.verdict == "too few"
     assert conclusion(0.6, finding=few, lost=lost(wrong_arguments=6, not_called=5, not_used=3, used=9)) == (
         f"mine solves 60 % of 10 queries, 20 points less than reference; not yet shown, about {few.queries_needed} "
-        "queries would be enough to show it; 6 of its 14 lost calls had wrong arguments."
+        "queries would be enough to show it; 9 of its 23 expected calls were used, and 6 of the other 14 had wrong "
+        "arguments."
     )
 
 
@@ -58,7 +59,8 @@ def test_a_verdict_is_said_as_it_is(found: ScoreFinding, words: str) -> None:
 
 
 def test_those_of_which_the_same_is_solved_share_a_sentence() -> None:
-    text = " solves 38 % of 30 queries; 33 of its 49 lost calls were not asked for by the model."
+    lost = "expected calls were used, and 33 of the other 49 were never made by the model."
+    text = f" solves 38 % of 30 queries; 23 of its 72 {lost}"
     absent = " has no result yet: 1 trial was not measured."
     said = [
         ("a", f"a{text}"),
@@ -68,7 +70,7 @@ def test_those_of_which_the_same_is_solved_share_a_sentence() -> None:
         ("e", f"e{absent}"),
     ]
     assert join_alike(said) == [
-        "a and b each solve 38 % of 30 queries; 33 of each one's 49 lost calls were not asked for by the model.",
+        f"a and b each solve 38 % of 30 queries; 23 of each one's 72 {lost}",
         "c solves 0 % of 30 queries.",
         f"d{absent}",
         f"e{absent}",
@@ -109,23 +111,40 @@ def test_one_whose_trials_all_failed_is_said_to_have_failed_first() -> None:
 
 
 def test_losses_are_counted() -> None:
-    assert conclusion(0.0, lost=lost(not_called=4)).endswith("all 4 lost calls were not asked for by the model.")
-    assert conclusion(0.0, lost=lost(trial_failed=1)).endswith("its one lost call was lost in trials that failed.")
+    none = "; none of its {} expected calls was used: "
+    assert conclusion(0.0, lost=lost(not_called=4)).endswith(f"{none.format(4)}all were never made by the model.")
+    assert conclusion(0.0, lost=lost(trial_failed=1)).endswith(
+        "; its one expected call was lost in trials that failed."
+    )
     one_each = lost(api_failed=1, not_called=1)
-    assert conclusion(0.0, lost=one_each).endswith("1 of its 2 lost calls was not asked for by the model.")
+    assert conclusion(0.0, lost=one_each).endswith(f"{none.format(2)}1 of them was never made by the model.")
+    one_other = lost(not_called=1, used=1)
+    assert conclusion(0.5, lost=one_other).endswith(
+        "; 1 of its 2 expected calls was used, and the other one was never made by the model."
+    )
+    same = lost(not_called=4, used=5)
+    assert conclusion(0.5, lost=same).endswith(
+        "; 5 of its 9 expected calls were used, and all the other 4 were never made by the model."
+    )
     assert conclusion(1.0, lost=lost(used=4)) == conclusion(1.0)
 
 
 @for_each(
     ("found", "words"),
     [
-        (lost(5, not_called=3, wrong_arguments=2), "all 5 lost calls are put down to the framework, and 3 were not"),
-        (lost(3, not_called=4, wrong_arguments=1), "3 of its 5 lost calls are put down to the framework, and 4 were"),
-        (lost(2, not_called=2), "both lost calls are put down to the framework, and both were not asked for."),
-        (lost(2, not_made=2), "both lost calls were asked for and not made by the framework."),
-        (lost(2, trial_failed=2), "both lost calls were lost in trials that failed."),
-        (lost(1, wrong_arguments=1), "its one lost call is put down to the framework."),
-        (lost(1, not_called=1, wrong_arguments=1), "1 of its 2 lost calls was not asked for by the model."),
+        (
+            lost(5, not_called=3, wrong_arguments=2),
+            "was used: all are put down to the framework, and 3 were never made.",
+        ),
+        (
+            lost(3, not_called=4, wrong_arguments=1),
+            "was used: 3 of them are put down to the framework, and 4 were never made.",
+        ),
+        (lost(2, not_called=2), "was used: both are put down to the framework, and both were never made."),
+        (lost(2, not_made=2), "was used: both were asked for and not made by the framework."),
+        (lost(2, trial_failed=2), "was used: both were lost in trials that failed."),
+        (lost(1, wrong_arguments=1), "; its one expected call is put down to the framework."),
+        (lost(1, not_called=1, wrong_arguments=1), "was used: 1 of them was never made by the model."),
     ],
 )
 def test_calls_that_the_framework_lost_are_not_put_down_to_the_model(found: Attribution, words: str) -> None:

@@ -61,13 +61,15 @@ def test_words_are_explained_once_for_all_runs_of_a_page_and_results_are_told_of
     text = made_files(two, [run(), other])["results.md"].decode()
     for once in (
         "Native: a framework as",
-        "A lost call is one",
+        "An expected call is one",
         "A trial that failed is not solved.",
         "changed: tasks on",
+        "What to do:",
+        "To check it:",
     ):
         assert text.count(once) == 1, once
     for twice in (
-        "Against reference, shown to solve fewer: crewai:native",
+        "Proven: crewai:native (-80 to -10 points) solves fewer tasks.",
         "reference does it.",
         "crewai:native does it.",
     ):

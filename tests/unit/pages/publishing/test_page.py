@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from trialbed.views import Table
@@ -45,20 +47,22 @@ def framework(label: str, **solved: tuple[float, ...]) -> PublishedFramework:
     )
 
 
-def finding(label: str, verdict: str, kind: str = "reference") -> PublishedFinding:
+def finding(label: str, verdict: str, kind: str = "reference", **more: Any) -> PublishedFinding:
     return PublishedFinding(
         framework=label,
         kind=kind,
         against="reference",
         score="sopr_score",
         difference=-0.5,
+        low=-0.8,
+        high=-0.1,
         text="-0.50 [-0.80, -0.10]",
         changed=1,
         n=2,
         p="0.010",
         verdict=verdict,
         causes={},
-    )
+    ).model_copy(update=more)
 
 
 def run(name: str = "first", *, dataset: str = "d1", judge: str = "rule", **settings: object) -> RunNumbers:
@@ -81,23 +85,28 @@ def run(name: str = "first", *, dataset: str = "d1", judge: str = "rule", **sett
 
 
 def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out() -> None:
-    assert title_of([run()]) == "crewai and the reference loop with local:small on 2 tasks (harbour)"
-    first, sure, verdict, words = lead_of(run())
+    assert title_of([run()]) == "crewai and the reference loop with local:small on 2 tasks of the dataset harbour"
+    first, words, tasks, proven, sure, advice = lead_of(run())
     assert first == (
-        "The 2 set-ups solve from 25 % (crewai:native) to 75 % (reference) of 2 tasks, asked 2 times each. "
-        "A trial takes 400 tokens on average."
+        "Compared with reference, Trialbed's own plain loop, these are shown to solve fewer tasks: crewai:native. "
+        "The 2 set-ups solve from 25 % to 75 % of 2 tasks, asked 2 times each. A trial takes 400 tokens on average."
     )
-    assert verdict == "Against reference, shown to solve fewer: crewai:native."
+    assert words == "Native: a framework as its own documentation sets it up."
+    assert tasks == (
+        "A task offers 3 tools and expects up to 1 call. Most are solved by reference, fewest by crewai:native."
+    )
+    assert proven == "Proven: crewai:native (-80 to -10 points) solves fewer tasks."
     assert sure == (
-        "The model alone moves these shares: two repeats of one set-up, where only the seed differs, differ by up to "
-        "50 points (2 trials each); the set-ups, by up to 50 points (4 trials each)."
+        "How sure? The model alone moves these shares: two repeats of one set-up, where only the seed differs, "
+        "differ by "
+        "up to 50 points (2 trials each); the set-ups, by up to 50 points (4 trials each)."
     )
-    assert words == "Native: a framework as its own documentation sets it up; reference: Trialbed's own plain loop."
+    assert advice.startswith("What to do: before you choose, measure your own model on your own tasks")
 
 
 def test_injected_faults_are_named_in_the_title_and_in_the_first_sentences() -> None:
     faulty = run(faults='{"tools": {"rate": 0.25, "faults": ["error"]}}')
-    assert title_of([run(), faulty]).endswith("(harbour), with injected faults")
+    assert title_of([run(), faulty]).endswith("of the dataset harbour, with injected faults")
     assert lead_of(faulty)[1] == "Faults were put in on purpose: 25 % of the calls of tools (error)."
 
 
@@ -118,8 +127,8 @@ def test_comparisons_stand_by_their_scores_and_are_explained_once() -> None:
     assert [row.label for row in first.rows] == [
         "solved: a",
         "solved: b",
-        "expected Apis called: a",
-        "expected Apis called: b",
+        "expected tools called: a",
+        "expected tools called: b",
     ]
     assert (len(first.notes), len(second.notes)) == (1, 0)
 
@@ -132,11 +141,21 @@ def test_runs_are_named_by_their_models_where_that_is_enough() -> None:
 
 
 def test_too_few_tasks_are_said_to_show_nothing() -> None:
-    few = run().model_copy(update={"findings": (finding("crewai:native", "too few (120)"),)})
-    first, _, verdict, intervals, _ = lead_of(few)
-    assert first.startswith("No set-up is shown to solve more or fewer tasks than reference: the 2 set-ups solve from")
-    assert verdict == "Against reference, open: crewai:native [-0.80, -0.10]."
-    assert intervals.startswith("In brackets: the 95 % interval of the difference, for further tasks like these")
+    few = run().model_copy(
+        update={"findings": (finding("crewai:native", "too few (120)", needed=120, shows="equivalence"),)}
+    )
+    first, _, _, verdict, _, advice = lead_of(few)
+    assert first.startswith(
+        "No set-up is shown to solve more or fewer tasks than reference, Trialbed's own plain loop; nor is any "
+        "shown to be "
+        "within 10 points of it, the margin of the run. The 2 set-ups solve from"
+    )
+    assert verdict == (
+        "Not proven: whether any differs; the 95 % interval of the difference, in points, is -80 to -10 for "
+        "crewai:native. "
+        "About 120 tasks would be enough to show less than 10 points for each, if differences go on as they are."
+    )
+    assert advice.startswith("What to do: do not choose between the set-ups by these figures;")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +178,7 @@ def test_tasks_that_all_set_ups_solve_or_none_does_are_said_to_show_nothing(
     reference: tuple[float, ...], other: tuple[float, ...], told: str
 ) -> None:
     set_ups = (framework("reference", a=reference, b=(1.0, 0.0)), framework("crewai:native", a=other, b=(0.0, 0.0)))
-    sure = lead_of(run().model_copy(update={"frameworks": set_ups}))[1]
+    sure = lead_of(run().model_copy(update={"frameworks": set_ups}))[4]
     assert sure.endswith(told or " points (4 trials each).")
 
 
@@ -168,19 +187,91 @@ def test_tasks_of_which_none_distinguishes_set_ups_are_named_so() -> None:
         framework("reference", a=(1.0, 1.0), b=(0.0, 0.0)),
         framework("crewai:native", a=(1.0, 1.0), b=(0.0, 0.0)),
     )
-    sure = lead_of(run().model_copy(update={"frameworks": set_ups}))[1]
+    sure = lead_of(run().model_copy(update={"frameworks": set_ups}))[4]
     assert sure == (
-        "The model's noise moves none of these shares: the repeats of each set-up agree. Solved in every trial: 1 of 2 "
+        "How sure? The model's noise moves none of these shares: the repeats of each set-up agree. Solved in every "
+        "trial: 1 of 2 "
         "tasks; in none: 1; none is left that could show a difference."
     )
 
 
-def test_equal_set_ups_are_said_to_be_so_as_far_as_that_is_shown() -> None:
-    found = (finding("crewai:native", "equivalent"), finding("agno:native", "identical"))
-    assert lead_of(run().model_copy(update={"findings": found}))[2] == (
-        "Against reference, within 10 points: crewai:native; the same on every task asked, which leaves [-0.80, -0.10] "
-        "possible: agno:native."
+def lead_with(*found: PublishedFinding) -> list[str]:
+    return lead_of(run().model_copy(update={"findings": found}))
+
+
+def test_equal_results_are_no_proof_of_equality_unless_the_interval_is() -> None:
+    same = finding("agno:native", "identical", low=-0.11, high=0.11)
+    first, _, _, proven, other, *_ = lead_with(same)
+    assert "nor is any shown to be within 10 points of it" in first
+    assert proven == "Proven: only that agno:native had the same result as reference in every task asked."
+    assert other == (
+        "Not proven: that these are equal in further tasks like these, as even 2 tasks without a difference leave up "
+        "to 11 "
+        "points to either side possible."
     )
+    within = finding("crewai:native", "equivalent", low=-0.09, high=0.09)
+    first, _, _, proven, other, *_ = lead_with(within, same)
+    assert "nor is any shown" not in first
+    assert proven == (
+        "Proven: crewai:native differs by less than 10 points; agno:native had the same result as reference in "
+        "every task "
+        "asked."
+    )
+    both = [within.model_copy(update={"framework": name, "verdict": "identical"}) for name in ("a", "b")]
+    _, _, _, proven, sure, *_ = lead_with(*both)
+    assert (proven, sure[:8]) == ("Proven: a and b differ by less than 10 points.", "How sure")
+
+
+def test_a_number_of_tasks_is_said_with_what_it_would_show() -> None:
+    text = lead_with(
+        finding("a", "too few (40)", needed=40, shows="difference"),
+        finding("b", "too few (60)", needed=60, shows="equivalence"),
+        finding("c", "too few (90)", needed=90, shows="equivalence"),
+    )[3]
+    assert "About 40 tasks would be enough to show a difference for each" in text
+    assert "About 60 to 90 tasks would be enough to show less than 10 points for each" in text
+
+
+def test_native_set_ups_whose_figures_are_those_against_the_baseline_are_not_told_twice() -> None:
+    same = "Each native set-up differs from its own controlled form by the same figures."
+    against = finding("crewai:native", "too few")
+    assert same in lead_with(against, finding("crewai:native", "too few", "profile"))
+    other = lead_with(against, finding("crewai:native", "worse", "profile", text="-0.40 [-0.60, -0.10]"))
+    assert same not in other
+    assert "Native against controlled. Proven: crewai:native (-80 to -10 points) solves fewer tasks." in other
+
+
+def test_set_ups_with_equal_requests_are_named_as_one_measurement() -> None:
+    names = ("a:controlled", "b:controlled", "c:controlled")
+    controlled = [framework(name, a=(1.0, 1.0), b=(0.0, 0.0)) for name in names]
+    reference = run().frameworks[0]
+
+    def words(*digests: str) -> str:
+        own = [
+            one.model_copy(update={"requests_digest": digest}) for one, digest in zip(controlled, digests, strict=True)
+        ]
+        return lead_of(run().model_copy(update={"frameworks": (reference, *own)}))[2]
+
+    told = "sent equal requests and so got the same answers: they are one measurement."
+    assert f"1 call. The 3 controlled set-ups {told}" in words("x", "x", "x")
+    assert f"1 call. a:controlled and c:controlled {told}" in words("x", "y", "x")
+    assert told not in words("x", "y", "")
+
+
+def test_trials_that_gave_up_are_counted() -> None:
+    reference, other = run().frameworks
+    queries = (run().queries[0].model_copy(update={"calls": 0}), run().queries[1])
+
+    def sure(**gave_up: tuple[int, ...]) -> str:
+        own = (reference, other.model_copy(update={"gave_up": gave_up}))
+        return lead_of(run().model_copy(update={"frameworks": own, "queries": queries}))[4]
+
+    assert sure(a=(0, 1), b=(1,)).endswith(
+        " In 3 of 8 trials, the model answered GIVE_UP; these count as unsolved, 2 of them in tasks that expect no "
+        "call."
+    )
+    assert sure(b=(0, 1)).endswith(" In 2 of 8 trials, the model answered GIVE_UP; of these, 1 count as unsolved.")
+    assert "GIVE_UP" not in sure()
 
 
 def test_the_causes_of_single_lower_tasks_do_not_say_that_the_whole_is_lower() -> None:
@@ -196,13 +287,13 @@ def test_the_causes_of_single_lower_tasks_do_not_say_that_the_whole_is_lower() -
 
 
 def test_set_ups_with_the_same_conclusion_share_a_sentence() -> None:
-    text = " solves 38 % of 30 queries; 33 of its 49 lost calls were not asked for by the model."
+    lost = "expected calls were used, and 33 of the other 49 were never made by the model."
+    text = f" solves 38 % of 30 queries; 23 of its 72 {lost}"
     same = [one.model_copy(update={"conclusion": one.label + text}) for one in run().frameworks]
     part = parts_of(run().model_copy(update={"frameworks": tuple(same)}), figures_of(run()))[0]
     assert isinstance(part, Table)
     assert list(part.notes)[1:] == [
-        "reference and crewai:native each solve 38 % of 30 tasks; 33 of each one's 49 lost calls were not asked for "
-        "by the model."
+        f"reference and crewai:native each solve 38 % of 30 tasks; 23 of each one's 72 {lost}"
     ]
     assert "95 % interval" in part.notes[0]
 
