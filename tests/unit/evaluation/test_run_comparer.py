@@ -56,3 +56,15 @@ def test_several_settings_that_differ_are_said_to_leave_no_single_cause() -> Non
 
     assert said(model="m") == []
     assert said(model="m", faults="{}") == ["No difference has a single cause, as these differ: model and faults."]
+
+
+def test_a_model_that_frameworks_are_told_by_its_own_name_is_one_setting() -> None:
+    def run(**settings: Any) -> list[Side]:
+        return _sides(*(ComparedTrial(query, {"sopr_score": 0.0}) for query in range(4)), **settings)
+
+    def settings(**theirs: Any) -> tuple[str, list[str]]:
+        (found,) = compare_groups([run(model="big", model_name="big"), run(**theirs)], ComparisonOptions())
+        return found.candidate.name, [*found.settings]
+
+    assert settings(model="small", model_name="small") == ("mine (small)", ["model"])
+    assert settings(model="small", model_name="gpt-4o") == ("mine (small, model name gpt-4o)", ["model", "model_name"])

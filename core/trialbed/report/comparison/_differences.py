@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,6 +20,7 @@ from trialbed.report.comparison._sides import (
     alike_in_times,
     incomplete_note,
     shared_trials,
+    unlike_settings,
 )
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
@@ -285,13 +285,9 @@ def _side_json(side: Side) -> dict[str, Any]:
 
 def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
     """Return the settings that differ, with the value of each side."""
-    return {
-        key: [ours, theirs]
-        for key, ours in baseline.about.settings.items()
-        if json.dumps(ours) != json.dumps(theirs := candidate.about.settings[key])
-        and baseline.records(key)
-        and candidate.records(key)
-    }
+    runs = baseline.about, candidate.about
+    differing = (key for key in unlike_settings(runs) if baseline.records(key) and candidate.records(key))
+    return {key: [run.settings[key] for run in runs] for key in differing}
 
 
 def _score(name: str, common: CommonQueries, options: ComparisonOptions) -> ScoreDifference:

@@ -258,6 +258,16 @@ def setting_value(key: str, value: Any) -> str:
     return fault_words(value) if key == "faults" else json.dumps(value)
 
 
+def unlike_settings(runs: Sequence[ComparedRun]) -> list[str]:
+    """Return the compared settings in which runs differ.
+
+    The name under which frameworks ask for the model is none of them where it is each model's own.
+    """
+    is_own = all(run.settings["model_name"] == run.settings["model"] for run in runs)
+    values = {key: {json.dumps(run.settings[key]) for run in runs} for key in runs[0].settings}
+    return [key for key, found in values.items() if len(found) > 1 and not (is_own and key == "model_name")]
+
+
 def unique_names(sides: Sequence[Side]) -> list[Side]:
     """Return the sides with names that differ.
 
@@ -277,8 +287,7 @@ def _names_by_settings(sides: Sequence[Side]) -> list[str]:
 
 
 def _name_by_settings(side: Side, alike: Sequence[ComparedRun]) -> str:
-    differing = (key for key in side.about.settings if len({str(one.settings[key]) for one in alike}) > 1)
-    texts = [_setting_text(key, side.about.settings[key]) for key in differing if key not in DIGESTS]
+    texts = [_setting_text(key, side.about.settings[key]) for key in unlike_settings(alike) if key not in DIGESTS]
     is_short = len(texts) <= MOST_SETTINGS and all(len(text) <= LONGEST_SETTING for text in texts)
     return f"{side.name} ({', '.join(texts)})" if texts and is_short else side.name
 
