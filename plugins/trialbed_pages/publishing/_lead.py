@@ -25,8 +25,12 @@ from trialbed_pages.publishing._verdicts import (
 
 MEANINGS = {
     NATIVE: "a framework as its own documentation sets it up",
-    CONTROLLED: "a framework with the prompt, tools and settings of all others, so that its engine alone differs",
+    CONTROLLED: "a framework with the same prompt, tools and settings as every other, so that its engine alone differs",
 }
+
+
+MOST_SOLVED = "The most tasks are solved by {}, the fewest by {}."
+MOST_TOKENS = "The most tokens are taken by {}, the fewest by {}."
 
 
 def title_of(runs: Sequence[RunNumbers]) -> str:
@@ -61,16 +65,24 @@ def lead_of(run: RunNumbers) -> list[str]:
     known = [(mean.value, one.label) for one in run.frameworks if (mean := mean_of(one, JUDGED)).value is not None]
     if not known:
         return ["No trial has a verdict."]
+    tokens = [(mean.value, one.label) for one in run.frameworks if (mean := mean_of(one, TOKENS)).value is not None]
     least, most = min(known), max(known)
     tasks = number_of(len(run.queries), "task") + (f", asked {run.repeat} times each" if run.repeat > 1 else "")
     faults = [f"{note}."] if (note := _faults(run)) else []
     if len(known) == 1:
         return [f"{most[1]} solves {percent(most[0])} of {tasks}.", *faults]
+    span = percent(most[0]) if least[0] == most[0] else f"from {percent(least[0])} to {percent(most[0])}"
     return [
-        f"{outcome(run)}The {len(known)} set-ups solve {_span(least[0], most[0])} of {tasks}.{_tokens_sentence(run)}",
+        f"{outcome(run)}The {len(known)} set-ups solve {span} of {tasks}.{_tokens_sentence(tokens)}",
         *faults,
         *_paragraph("", *_words(run)),
-        *_paragraph("", _tasks_sentence(run), *_one_measurement(run), *_extremes(known)),
+        *_paragraph(
+            "",
+            _tasks_sentence(run),
+            *_one_measurement(run),
+            *_extremes(known, MOST_SOLVED),
+            *_extremes(tokens, MOST_TOKENS),
+        ),
         *shown_and_open(run),
         *_paragraph("How sure? ", *_noise_sentence(run, most[0] - least[0]), *_sentence_on_tasks(run), *_given_up(run)),
         advice(run),
@@ -83,10 +95,6 @@ def _paragraph(beginning: str, *sentences: str) -> Iterator[str]:
         yield f"{beginning}{' '.join(sentences)}"
 
 
-def _span(least: float, most: float) -> str:
-    return percent(most) if least == most else f"from {percent(least)} to {percent(most)}"
-
-
 def _tasks_sentence(run: RunNumbers) -> str:
     """Return the size of the tasks: how many tools they offer, and how many calls they expect."""
     tools, calls = sorted({task.tools for task in run.queries}), max(task.calls for task in run.queries)
@@ -95,19 +103,22 @@ def _tasks_sentence(run: RunNumbers) -> str:
     return f"A task offers {offered}{expected}."
 
 
-def _extremes(known: Sequence[tuple[float, str]]) -> Iterator[str]:
-    """Yield which set-ups solve the most and the fewest tasks."""
+def _extremes(known: Sequence[tuple[float, str]], words: str) -> Iterator[str]:
+    """Yield which set-ups have the most and the least of a figure.
+
+    Args:
+        known: the figure of each.
+        words: the figure's, with a place for the set-ups of either end.
+    """
     ends = [[label for mean, label in known if mean == end] for end in (max(known)[0], min(known)[0])]
     if ends[0] != ends[1]:
-        most, fewest = map(in_words, ends)
-        yield f"Most are solved by {most}, fewest by {fewest}."
+        yield words.format(*map(in_words, ends))
 
 
-def _tokens_sentence(run: RunNumbers) -> str:
-    known = [mean.value for one in run.frameworks if (mean := mean_of(one, TOKENS)).value is not None]
+def _tokens_sentence(known: Sequence[tuple[float, str]]) -> str:
     if not known:
         return ""
-    least, most = map(compact, (min(known), max(known)))
+    least, most = map(compact, (min(known)[0], max(known)[0]))
     if least == most:
         return f" A trial takes {most} tokens on average."
     return f" A trial takes from {least} to {most} tokens on average; whether these differ by chance is not tested."

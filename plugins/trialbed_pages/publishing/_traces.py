@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from trialbed.records import TrialKey
-from trialbed.store import StoredRun, StoredTrial
+from trialbed.records import TrialKey, TrialResult
+from trialbed.store import StoredRun
 from trialbed_plugins.recordings import ModelCache, canonical_text, requests_of
 
 
@@ -36,10 +36,11 @@ def traces_of(run: StoredRun, cache: ModelCache | None = None) -> TrialTraces:
     """
     asked: dict[str, dict[tuple[str, int], str]] = {}
     gave_up: set[TrialKey] = set()
-    for trial in run.trials():
+    for trial in run.each_counted():
         key = trial.key
         asked.setdefault(key.framework, {})[str(key.query_id), key.repeat] = _digest(run, trial, cache)
-        if trial.answer is not None and trial.answer.finish == "give_up_and_restart":
+        answer = trial.outcome.answer
+        if answer is not None and answer.finish == "give_up_and_restart":
             gave_up.add(key)
     requests = {
         label: hashlib.sha256("\n".join(own[place] for place in sorted(own)).encode()).hexdigest()
@@ -49,7 +50,7 @@ def traces_of(run: StoredRun, cache: ModelCache | None = None) -> TrialTraces:
     return TrialTraces(requests, frozenset(gave_up))
 
 
-def _digest(run: StoredRun, trial: StoredTrial, cache: ModelCache | None) -> str:
+def _digest(run: StoredRun, trial: TrialResult, cache: ModelCache | None) -> str:
     """Return the digest of a trial's requests; empty where one is not known whole."""
     found = hashlib.sha256()
     for _, request in requests_of(trial, run.config, cache=cache):

@@ -34,7 +34,11 @@ def outcome(run: RunNumbers) -> str:
     baseline = f"{against}, Trialbed's own plain loop" if against == REFERENCE else against
     if shown := [f"{words} tasks: {_names(found[kind], run)}" for kind, words in DIRECTIONS.items() if kind in found]:
         return f"Compared with {baseline}, these are shown to solve {'; '.join(shown)}. "
-    equal = "" if WITHIN in found else f"; nor is any shown to be within {_points(run)} of it, the margin of the run"
+    equal = (
+        ""
+        if WITHIN in found
+        else f"; nor is any shown to be within {_points(run)} of it, the margin that the run was given"
+    )
     return f"No set-up is shown to solve more or fewer tasks than {baseline}{equal}. "
 
 
@@ -121,7 +125,7 @@ def _enough(run: RunNumbers, undecided: Sequence[PublishedFinding]) -> Iterator[
         needed = [one.needed for one in undecided if one.shows == shows and one.needed]
         if needed:
             span = f"{min(needed):,}" if min(needed) == max(needed) else f"{min(needed):,} to {max(needed):,}"
-            yield f"About {span} tasks would be enough to show {words} for each, if differences go on as they are."
+            yield f"About {span} tasks would probably show {words} for each of these, if differences go on as they are."
 
 
 def _with_intervals(found: Sequence[PublishedFinding]) -> str:

@@ -93,7 +93,8 @@ def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out(
     )
     assert words == "Native: a framework as its own documentation sets it up."
     assert tasks == (
-        "A task offers 3 tools and expects up to 1 call. Most are solved by reference, fewest by crewai:native."
+        "A task offers 3 tools and expects up to 1 call. The most tasks are solved by reference, "
+        "the fewest by crewai:native."
     )
     assert proven == "Proven: crewai:native (-80 to -10 points) solves fewer tasks."
     assert sure == (
@@ -148,12 +149,12 @@ def test_too_few_tasks_are_said_to_show_nothing() -> None:
     assert first.startswith(
         "No set-up is shown to solve more or fewer tasks than reference, Trialbed's own plain loop; nor is any "
         "shown to be "
-        "within 10 points of it, the margin of the run. The 2 set-ups solve from"
+        "within 10 points of it, the margin that the run was given. The 2 set-ups solve from"
     )
     assert verdict == (
         "Not proven: whether any differs; the 95 % interval of the difference, in points, is -80 to -10 for "
         "crewai:native. "
-        "About 120 tasks would be enough to show less than 10 points for each, if differences go on as they are."
+        "About 120 tasks would probably show less than 10 points for each of these, if differences go on as they are."
     )
     assert advice.startswith("What to do: do not choose between the set-ups by these figures;")
 
@@ -228,8 +229,8 @@ def test_a_number_of_tasks_is_said_with_what_it_would_show() -> None:
         finding("b", "too few (60)", needed=60, shows="equivalence"),
         finding("c", "too few (90)", needed=90, shows="equivalence"),
     )[3]
-    assert "About 40 tasks would be enough to show a difference for each" in text
-    assert "About 60 to 90 tasks would be enough to show less than 10 points for each" in text
+    assert "About 40 tasks would probably show a difference for each" in text
+    assert "About 60 to 90 tasks would probably show less than 10 points for each" in text
 
 
 def test_native_set_ups_whose_figures_are_those_against_the_baseline_are_not_told_twice() -> None:

@@ -25,11 +25,13 @@ def trial(framework: str, query: int, *texts: str, finish: Any = "give_answer", 
     ]
     answer = None if finish is None else Answer(final_answer="yes", finish=finish)
     key = TrialKey(framework=framework, query_id=query)
-    return SimpleNamespace(key=key, answer=answer, wire=SimpleNamespace(model_calls=calls))
+    return SimpleNamespace(key=key, outcome=SimpleNamespace(answer=answer), wire=SimpleNamespace(model_calls=calls))
 
 
 def traces(*trials: Any) -> TrialTraces:
-    run: Any = SimpleNamespace(config=SimpleNamespace(told_model="small", model="local:small"), trials=lambda: trials)
+    run: Any = SimpleNamespace(
+        config=SimpleNamespace(told_model="small", model="local:small"), each_counted=lambda: trials
+    )
     return traces_of(run)
 
 
