@@ -17,6 +17,9 @@ PROFILE = ":"
 SETTINGS = "@"
 """Parts a framework from the settings that it has of its own in a run: ``langgraph:native@gpt-4o-mini``."""
 
+COMMAND = re.compile(r"(\bbench [^\]]*)")
+"""A command within a text, up to the bracket in which it may stand."""
+
 NUMBER_OF_TOOLS, TEMPERATURE = re.compile(r"[@,]max_tools=(\d+)"), re.compile(r"[@,]temperature=(\d+(?:\.\d+)?)")
 """Settings in a label whose names are those of options."""
 
@@ -56,9 +59,16 @@ def label_settings(label: str) -> str:
 
 
 def labels_in_words(text: str) -> str:
-    """A text with the settings of labels in words: ``reference with 20 tools`` for ``reference@max_tools=20``."""
-    in_words = NUMBER_OF_TOOLS.sub(r" with \1 tools", TEMPERATURE.sub(r" at temperature \1", text))
-    return in_words.replace(" with 1 tools", " with 1 tool")
+    """A text with the settings of labels in words: ``reference with 20 tools`` for ``reference@max_tools=20``.
+
+    Commands stay as they are, so that they can be copied.
+    """
+    return "".join(part if place % 2 else _in_words(part) for place, part in enumerate(COMMAND.split(text)))
+
+
+def _in_words(text: str) -> str:
+    found = NUMBER_OF_TOOLS.sub(r" with \1 tools", TEMPERATURE.sub(r" at temperature \1", text))
+    return found.replace(" with 1 tools", " with 1 tool")
 
 
 def framework_release(label: str) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from trialbed.records import shown_name
 from trialbed.report import Report, Summary
 from trialbed.report.attribution import LOSERS
+from trialbed.texts import number_of
 from trialbed.views import Table, number
 
 SCORES = ("sopr_score", "api_call_score", "gold_offered")
@@ -52,5 +53,6 @@ def _tools(summary: Summary) -> int:
 
 def _incomplete(summaries: Sequence[Summary]) -> Iterator[str]:
     for summary in summaries:
-        if summary.incomplete:
-            yield f"INCOMPLETE: trials of {_name(summary)} with {_tools(summary)} tools were not measured."
+        if missing := summary.counts.not_measured:
+            tools, was = number_of(_tools(summary), "tool"), "was" if missing == 1 else "were"
+            yield f"INCOMPLETE: {number_of(missing, 'trial')} of {_name(summary)} with {tools} {was} not measured."

@@ -9,7 +9,7 @@ import pytest
 from support.cases import for_each
 from support.stored_runs import NEW, run
 
-from trialbed.records import EndpointInfo, Variation
+from trialbed.records import EndpointInfo, Variation, labels_in_words
 from trialbed.report import fault_note, run_title
 
 TITLES = {
@@ -89,3 +89,9 @@ def test_a_title_names_the_numbers_of_tools_and_labels_in_words() -> None:
     said = "reference, reference with 20 tools and reference at temperature 0.5 with 1 tool with m on 1 query"
     assert title.startswith(said)
     assert title.endswith(f"({config.test_set}), with 5 and 20 tools")
+
+
+def test_a_command_within_a_text_keeps_its_labels() -> None:
+    text = "a@max_tools=1 failed [query 4: bench show RUN a@max_tools=1,temperature=0.5/4], a@max_tools=2 too"
+    said = "a with 1 tool failed [query 4: bench show RUN a@max_tools=1,temperature=0.5/4], a with 2 tools too"
+    assert labels_in_words(text) == said

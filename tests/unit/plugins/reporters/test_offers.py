@@ -61,10 +61,11 @@ def test_the_calls_of_a_failed_trial_are_lost_by_what_failed(kind: str, loser: s
 def test_the_table_is_sorted_by_framework_and_number_and_says_what_is_incomplete() -> None:
     lost = {"gold_calls": [call("not offered"), call(None)]}
     documents = (document("b", 16, lost), document("a", 16), document("b@max_tools=8", 8, status="incomplete"))
+    documents[2]["summary"]["not_measured_count"] = 1
     (table,) = offer_tables(reported(*documents))
     assert [line[:2] for line in table.lines] == [("b", "8"), ("b", "16"), ("a", "16")]
     assert table.lines[1] == ("b", "16", "0.500", "0.250", "-", "1 50%", "0 0%", "0 0%", "0 0%")
-    assert table.notes == ["INCOMPLETE: trials of b with 8 tools were not measured."]
+    assert table.notes == ["INCOMPLETE: 1 trial of b with 8 tools was not measured."]
     assert offer_tables(reported(document("a", 8), document("b", 8))) == []
 
 
