@@ -62,6 +62,8 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
     """Return why a run of one configuration does not become one of another by more trials; None if it does."""
     if files := _changed_files(there, here):
         return f"{files} changed since it began"
+    if there.named_dataset == here.named_dataset and there.dataset_digest != here.dataset_digest:
+        return f"the tasks of {here.named_dataset} changed since it began"
     for name, value in _values(there, without=(*CODE, *GROWING)).items():
         if value != getattr(here, name):
             return f"its {name.replace('_', ' ')} is {value!r}, not {getattr(here, name)!r}"

@@ -224,12 +224,19 @@ SETTINGS = {
 def test_a_run_with_another_setting_is_not_extended(store: Store, add_run: AddRun, name: str) -> None:
     add_run("r1")
     asked = changed(**MORE, **{name: SETTINGS[name]})
-    words = name.replace("_", " ")
-    with pytest.raises(UsageError, match=f"the latest run, r1, cannot become what .*: its {words} is "):
+    why = "the tasks of mini changed since" if name == "dataset_digest" else f"its {name.replace('_', ' ')} is "
+    with pytest.raises(UsageError, match=f"the latest run, r1, cannot become what .*: {why}"):
         find_run(store, prepared(asked, extend="last"))
     with pytest.raises(UsageError, match="--extend: run r1 cannot become"):
         find_run(store, prepared(asked, extend="r1"))
     assert list(remarks(store, prepared(asked))) == []
+
+
+def test_a_run_is_not_extended_by_tasks_that_were_added_to_its_file(store: Store, add_run: AddRun) -> None:
+    add_run("r1", dataset=".trialbed/tasks/desk-aa.json", dataset_file="desk.py")
+    longer = {"dataset": ".trialbed/tasks/desk-bb.json", "dataset_file": "desk.py", "dataset_digest": "e"}
+    with pytest.raises(UsageError, match=r"for: the tasks of desk\.py changed since it began$"):
+        find_run(store, prepared(changed(**MORE, **longer), extend="last"))
 
 
 def test_every_setting_that_may_not_change_is_tested() -> None:
