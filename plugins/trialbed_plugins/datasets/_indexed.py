@@ -122,14 +122,15 @@ def _parser(path: Path, *, is_list: bool) -> Callable[[bytes, int], Query]:
 
 
 def open_indexed(path: Path, folder: Path) -> IndexedDataset | None:
-    """The dataset in a file, by its index; None for a file that has another form, or a fault between queries.
+    """The dataset in a file, by its index; None for a file that has another form.
 
     Args:
         folder: where indexes are kept, each under the digest of its file.
 
     Raises:
         OSError: the file cannot be read.
-        DataError: a query has a fault, the file was changed meanwhile, or is a list whose name cannot be a dataset's.
+        DataError: a query has a fault, the file is not JSON, was changed meanwhile, or is a list whose name cannot be
+            a dataset's.
     """
     with path.open("rb") as file:
         content = _content(file)
@@ -204,6 +205,7 @@ class _Scanned(Dataset):
         seen: set[ApiRef] = set()
         for found in self._parts():
             place = len(self.columns["ids"])
+            found.check_numbers(self._path, place)
             query = self._parse(found.text, place)
             check_query(self._path, query, ids)
             if query.expected is not None:

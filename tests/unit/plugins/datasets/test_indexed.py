@@ -6,6 +6,7 @@ import gc
 import io
 import json
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -301,3 +302,49 @@ def test_a_fault_of_a_query_is_named_without_reading_the_whole(
                     opened(listed, patch, 0)
                 assert str(large.value) == str(small.value)
     listed.write_text(whole, "utf-8")
+
+
+BETWEEN = r"\},(\s*\{\s*.query)"
+
+
+@for_each(
+    ("pattern", "replacement", "message"),
+    [
+        (r".more.: 1", r'"more": 1e999', "the number is out of range"),
+        (r".most_calls.: 2", r'"most_seconds": 1e999', "the number is out of range"),
+        (r"(more.|most_calls.): .", r"\1: NaN", "expected value"),
+        (BETWEEN, r"}\1", "expected `,` or `]`"),
+        (BETWEEN, r"},,\1", "expected value"),
+        (BETWEEN, r"}, nul,\1", "expected ident"),
+        (r"\}(\s*\](?:,\s*.name.[^}]*\})?\Z)", r"},\1", "trailing comma"),
+        (r"\Z", "x", "trailing characters"),
+        (r".\Z", "", "EOF while parsing"),
+        (r".{250}\Z", "", "EOF while parsing"),
+        ('"name": ', '"name" ', "expected `:`"),
+        ('"name": ', "name: ", "key must be a string"),
+        ('"queries": ', "queries: ", "key must be a string"),
+        (r"\](,\s*.name)", r"]]\1", "expected `,` or `}`"),
+    ],
+)
+def test_a_file_that_is_not_json_is_never_read_as_a_whole(
+    path: Path, listed: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, replacement: str, message: str
+) -> None:
+    found = 0
+    for place in (path, listed):
+        whole = place.read_text("utf-8")
+        for text in (whole, json.dumps(json.loads(whole), ensure_ascii=False)):
+            place.write_text(re.sub(pattern, replacement, text, count=1, flags=re.DOTALL), "utf-8")
+            if place.read_text("utf-8") == text:
+                continue
+            found += 1
+            with pytest.raises(DataError, match=message) as small:
+                opened(place, monkeypatch, 2**40)
+            with monkeypatch.context() as patch:
+                patch.setattr(file, "read_text", None)
+                for part in (40, 2**20):
+                    patch.setattr(_scanning, "PART", part)
+                    with pytest.raises(DataError) as large:
+                        opened(place, patch, 0)
+                    assert str(large.value) == str(small.value)
+        place.write_text(whole, "utf-8")
+    assert found >= 2
