@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from trialbed.cli.options import SingleOption
+from trialbed.cli.options import FiniteRange, SingleOption, make_option
 from trialbed.contracts import Comparer, Comparison
 from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list
 
@@ -28,6 +28,11 @@ class RunComparer(Comparer):
     def options(self) -> Sequence[click.Option]:
         """Options that say where to look runs up, and how to judge their differences."""
         return [
+            make_option(
+                "--margin",
+                type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
+                help="Largest difference of a score that counts as equivalent. [default: 0.05]",
+            ),
             SingleOption(
                 ["--fail-on-regression"], is_flag=True, help="Exit with 1 if a run's verdict on any score is worse."
             ),

@@ -88,7 +88,7 @@ class VendorComparer(Comparer):
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare every vendor with the baseline."""
-        from trialbed_verify.comparison import MARGIN, CompareOptions, as_trials, compare, read_one
+        from trialbed_verify.comparison import CompareOptions, as_trials, compare, read_one
         from trialbed_verify.documents import as_document
         from trialbed_verify.views import comparison_records, comparison_tables, comparison_tests
 
@@ -110,7 +110,6 @@ class VendorComparer(Comparer):
         how = CompareOptions(
             resamples=options["resamples"],
             seed=options["seed"],
-            margin=options["margin"] or MARGIN,
             force=options["force"],
             gate_margins=gate_margins(options["gate_margin"]),
         )

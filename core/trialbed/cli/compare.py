@@ -11,7 +11,7 @@ import click
 
 from trialbed.cli.completion import RUNS_AND_FILES
 from trialbed.cli.formats import chosen_format, make_format_option, records_text
-from trialbed.cli.options import FILE, FiniteRange, SingleOption, json_option, json_text, make_option
+from trialbed.cli.options import FILE, SingleOption, json_option, json_text, make_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.errors import DriverError, UsageError
 
@@ -49,11 +49,6 @@ SHARED: tuple[click.Option, ...] = (
     ),
     make_option(
         "--resamples", type=click.IntRange(min=100), default=2000, help="Bootstrap resamples for the intervals."
-    ),
-    make_option(
-        "--margin",
-        type=FiniteRange(min=0, min_open=True, max=1, max_open=True),
-        help="Largest difference that counts as equivalent. [default: 0.05 in a run's scores, 0.02 in vendors' F1]",
     ),
     make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws."),
     make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),

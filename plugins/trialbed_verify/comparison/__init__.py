@@ -3,12 +3,11 @@
 from trialbed_verify.comparison._compare import compare
 from trialbed_verify.comparison._consistency import flip_rate_of
 from trialbed_verify.comparison._figures import FIGURES, QUANTILES
-from trialbed_verify.comparison._records import MARGIN, CompareOptions, Distribution, VendorComparison
+from trialbed_verify.comparison._records import CompareOptions, Distribution, VendorComparison
 from trialbed_verify.comparison._results import Results, as_trials, read_one
 
 __all__ = [
     "FIGURES",
-    "MARGIN",
     "QUANTILES",
     "CompareOptions",
     "Distribution",

@@ -24,7 +24,6 @@ from trialbed_verify.comparison._records import (
 )
 from trialbed_verify.comparison._results import Results, Trials
 from trialbed_verify.comparison._significance import significance_tests
-from trialbed_verify.comparison._verdict import f1_verdict
 from trialbed_verify.panel import Panel, PanelOptions, judge
 
 TRIGGER = "tool_calls"
@@ -68,7 +67,6 @@ def _comparison(pairing: Pairing, options: CompareOptions) -> VendorComparison:
         vendor=_compared_file(pairing.vendor),
         panel=judge_pairs(pairs, options.gate_margins, options.seed, times=options.times),
         pairing=pairing.counts(forced=options.force),
-        verdict=f1_verdict(baseline, vendor, bootstrap, options.margin),
         similarity=BothScopes(
             answered=similarity(agreement(baseline, vendor, delivered=False), bootstrap),
             delivered=similarity(agreement(baseline, vendor, delivered=True), bootstrap),

@@ -16,10 +16,6 @@ from trialbed_verify.comparison._records import BothScopes, Consistency, Similar
 from trialbed_verify.comparison._results import Results, Trials
 from trialbed_verify.comparison._unvaried import f1_of, with_width
 
-UNKNOWN = (
-    "the baseline has one trial per case, so its self-consistency is unknown; repeat it with bench verify --trials 5"
-)
-
 
 @dataclass(frozen=True)
 class SelfAgreement:

@@ -8,9 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from trialbed.statistics import RESAMPLES, Estimate
 from trialbed_verify.documents import fields_as_document
-from trialbed_verify.panel import Conclusion, Panel
-
-MARGIN = 0.02
+from trialbed_verify.panel import Panel
 
 T = TypeVar("T")
 
@@ -22,7 +20,6 @@ class CompareOptions:
     Attributes:
         resamples: number of bootstrap resamples.
         seed: of all random draws.
-        margin: the largest difference in F1 that counts as equivalent; choose it before looking at the results.
         force: compare the common cases of files that differ.
         gate_margins: gate of the panel -> its margin, where it is not the usual one.
         times: whether the panel compares the times of answers; only for one vendor's own.
@@ -30,7 +27,6 @@ class CompareOptions:
 
     resamples: int = RESAMPLES
     seed: int = 0
-    margin: float = MARGIN
     force: bool = False
     gate_margins: Mapping[str, float] = field(default_factory=dict)
     times: bool = False
@@ -81,30 +77,6 @@ class PairedCases:
     asked_otherwise: int
     settings: Mapping[str, int]
     forced: bool
-
-
-@dataclass(frozen=True)
-class F1Difference:
-    """The vendor's F1 minus the baseline's self-F1, with its interval and the p-values of both tests."""
-
-    finding: Conclusion
-    difference: float
-    low: float
-    high: float
-    level: float
-    p_equivalent: float
-    p_different: float
-
-
-@dataclass(frozen=True)
-class F1Verdict:
-    """The verdict by F1 alone; the differences are None where they are undefined or cannot decide."""
-
-    finding: Conclusion
-    reason: str
-    margin: float
-    delivered: F1Difference | None = None
-    answered: F1Difference | None = None
 
 
 @dataclass(frozen=True)
@@ -297,7 +269,6 @@ class VendorComparison:
     vendor: ComparedFile
     panel: Panel
     pairing: PairedCases
-    verdict: F1Verdict
     similarity: BothScopes[Similarity]
     self_consistency: BothSides[Consistency | None]
     stable_subset: BothScopes[Similarity] | None

@@ -34,7 +34,6 @@ def rerun_commands(sources: Sequence[Source], comparisons: Sequence[VendorCompar
 def _compare_options(options: CompareOptions) -> Iterator[str]:
     for option, value in (
         ("--seed", options.seed),
-        ("--margin", options.margin),
         ("--resamples", options.resamples),
     ):
         if value:

@@ -62,10 +62,8 @@ def comparison_records(comparisons: Sequence[VendorComparison]) -> list[dict[str
 def _tables(found: VendorComparison, named: Callable[[PanelGate], str] | None) -> Iterator[Table]:
     vendor, baseline = found.vendor.vendor, found.baseline.vendor
     yield panel_table(found.panel, vendor, baseline, named)
-    alone = "This figure sees nothing but whether tools are called, and has no part in the verdict above."
-    notes = [f"{found.verdict.finding}: {found.verdict.reason}.", alone, *_pairing_notes(found)]
-    yield Table("The difference of F1, for those who go by it", notes=notes)
-    yield Table.of("Decisions", ("", *SCOPES), _similarity(found), _decision_notes(found))
+    notes = [*_pairing_notes(found), *_decision_notes(found)]
+    yield Table.of("Decisions", ("", *SCOPES), _similarity(found), notes)
     yield Table.of("Rates", ("", baseline, vendor), _rates(found), _failures(found))
     yield Table.of("Tokens and times", ("", baseline, vendor, "paired difference"), _figures(found))
     if found.tests:
@@ -110,7 +108,10 @@ def _decision_notes(found: VendorComparison) -> Iterator[str]:
             f"The baseline compared with itself ({number_of(itself.trials, 'trial')}): F1 {estimate(itself.self_f1)}, "
             f"flip rate {estimate(itself.flip_rate)}, {itself.stable_cases} of {itself.cases} cases stable."
         )
-    yield "answered: cases that both answered. delivered: a failure counts as a missed call."
+    yield (
+        "Decisions are whether tools are called, and nothing else. answered: cases that both answered. delivered: a "
+        "failure counts as a missed call."
+    )
     k2 = found.k2.tool_call_trigger_similarity
     yield (
         f"K2-style, of {number_of(found.k2.matched_success, 'pair')} without failures: TP {k2.tp}, FP {k2.fp}, "

@@ -10,7 +10,7 @@ from trialbed_verify.comparison import VendorComparison
 from trialbed_verify.ranking import ModelComparison, VerifiedVendors
 from trialbed_verify.views._ranking import ranking_tables
 
-COLUMNS = ("vendor", "verdict", "by F1 alone", "F1, as delivered", "F1, where both answered", "cases")
+COLUMNS = ("vendor", "verdict", "F1, as delivered", "F1, where both answered", "cases")
 
 
 def verified_tables(found: VerifiedVendors) -> list[Table]:
@@ -34,7 +34,6 @@ def _row(one: VendorComparison) -> tuple[str, ...]:
     return (
         one.vendor.vendor,
         one.panel.finding,
-        one.verdict.finding,
         estimate(one.similarity.delivered.f1),
         estimate(one.similarity.answered.f1),
         str(one.pairing.cases),
@@ -45,7 +44,6 @@ def _notes(found: ModelComparison) -> Iterator[str]:
     if found.under_load:
         yield from map(_speed, found.comparisons)
     yield from _reasons((one.panel.reason, one.vendor.vendor, "") for one in found.comparisons)
-    yield from _reasons((one.verdict.reason, one.vendor.vendor, ", by F1 alone") for one in found.comparisons)
     for one in found.comparisons:
         vendor, pairing = one.vendor.vendor, one.pairing
         left_out = pairing.only_baseline + pairing.only_vendor

@@ -42,7 +42,7 @@ def test_vendors_stand_beside_their_baseline_and_are_ranked(tmp_path: Path) -> N
     found = compare_and_rank([verified(tmp_path, "good"), official(tmp_path), verified(tmp_path, "turned", turned)])
     (model,) = found.models
     assert (model.model, model.baseline, model.notes) == ("m", "official", ())
-    verdicts = {one.vendor.vendor: one.verdict.finding for one in model.comparisons}
+    verdicts = {one.vendor.vendor: one.panel.finding for one in model.comparisons}
     assert verdicts == {"good": "equivalent", "turned": "different"}
     (ranking,) = found.ranking.models.values()
     assert {row.vendor.vendor for row in ranking.ranked} == {"good", "official"}
@@ -124,7 +124,7 @@ def test_a_dead_vendor_is_compared_and_not_ranked(ends: list[str], tmp_path: Pat
 def test_a_baseline_that_only_failed_is_no_truth(tmp_path: Path) -> None:
     found = compare_and_rank([official(tmp_path, ["timeout"] * CASES), verified(tmp_path, "good")])
     (good,) = found.comparisons
-    assert good.verdict.finding == "inconclusive"
+    assert good.panel.finding == "different"
     assert good.similarity.answered.f1.value is None
     json.dumps(as_document(found), allow_nan=False)
 
