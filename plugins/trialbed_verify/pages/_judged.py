@@ -103,7 +103,7 @@ def _ranks(judged: _Judged) -> Iterator[Part]:
             worst = max(point.high or 1 for point in points)
             title = f"{model}: ranks, with their 95 % intervals"
             yield IntervalPlot(title, points, limits=(0.5, worst + 0.5), whole=True)
-    yield from ranking_tables(ranking, reasons=False)
+    yield from ranking_tables(ranking, reasons=False, verdicts=False)
 
 
 def _point(row: Placing) -> PlotPoint:

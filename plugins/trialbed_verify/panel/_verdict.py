@@ -11,6 +11,9 @@ from trialbed_verify.panel._planning import FEWEST, fewest_cases
 from trialbed_verify.panel._results import Conclusion, GateResult, Panel
 from trialbed_verify.panel._times import time_sentence
 
+AVAILABILITY = "availability"
+"""The gate that applies to requests without an answer too."""
+
 Named = Callable[[PanelGate], str]
 
 NARROW = 0.002
@@ -106,6 +109,8 @@ def _conclusion(
         )
     if different:
         return PanelVerdict("different", f"it differs from the baseline in {', '.join(different)}")
+    if {result.gate.name for result in results if result.excess is not None} <= {AVAILABILITY}:
+        return PanelVerdict("inconclusive", "no case has an answer of both sides, so there is nothing to compare")
     if unsettled:
         reason = _open_reason(unsettled, cases, trials, needed, named)
         return PanelVerdict("inconclusive", "; ".join([*_greatest(results, named), reason]), needed)

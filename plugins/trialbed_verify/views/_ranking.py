@@ -15,19 +15,20 @@ RANKS = ("rank", RANGE, "IRF")
 DIGITS = {"tps": 2, "ttft_ms": 1, "avg_token": 1}
 
 
-def ranking_tables(ranking: Ranking, *, reasons: bool = True) -> list[Table]:
+def ranking_tables(ranking: Ranking, *, reasons: bool = True, verdicts: bool = True) -> list[Table]:
     """Return a table per model, and one of all if there are several; the first with ranks explains their score.
 
     Args:
-        reasons: say why vendors are not ranked, placed last or differ from the baseline, which pages say already.
+        reasons: say why vendors are not ranked or placed last, which pages say already.
+        verdicts: say why vendors differ from the baseline; tables of their comparisons say so already.
     """
     explained = next((model for model, found in ranking.models.items() if found.ranked), None)
     tables = [
-        _table(model, found, ranking, explained=model == explained, reasons=reasons)
+        _table(model, found, ranking, explained=model == explained, reasons=reasons, verdicts=verdicts)
         for model, found in ranking.models.items()
     ]
     if len(tables) > 1:
-        tables.append(_table("all models", ranking.overall, ranking, of_all=True, reasons=False))
+        tables.append(_table("all models", ranking.overall, ranking, of_all=True))
     if ranking.notes:
         tables.append(Table("Note", notes=[f"{note}." for note in ranking.notes]))
     return tables
@@ -82,7 +83,8 @@ def _table(
     *,
     explained: bool = False,
     of_all: bool = False,
-    reasons: bool,
+    reasons: bool = False,
+    verdicts: bool = False,
 ) -> Table:
     metrics, intervals = ranking.metrics, ranking.resamples is not None
     columns = ["vendor", *(name for name in RANKS if intervals or name != RANGE)]
@@ -90,7 +92,7 @@ def _table(
     rows = [_cells(row, metrics, intervals=intervals, of_all=of_all) for row in found.rows]
     count = "six metrics" if len(metrics) == len(METRICS) else f"{len(metrics)} of six metrics"
     heading = f"{title}: ranked over {count}" if found.ranked else f"{title}: no vendor is ranked"
-    notes = list(_notes(found, metrics, of_all=of_all, reasons=reasons))
+    notes = list(_notes(found, metrics, of_all=of_all, reasons=reasons, verdicts=verdicts))
     if explained:
         notes.insert(0, EXPLAINED.format(k=ranking.k))
     legend = [f"{METRICS[metric].label}: {METRICS[metric].meaning}." for metric in metrics]
@@ -133,13 +135,14 @@ def _starred_name(row: Placing, *, of_all: bool) -> str:
     return _name(row, of_all=of_all) + "*" * row.vendor.is_baseline
 
 
-def _notes(found: Standings, metrics: Sequence[str], *, of_all: bool, reasons: bool) -> Iterator[str]:
+def _notes(found: Standings, metrics: Sequence[str], *, of_all: bool, reasons: bool, verdicts: bool) -> Iterator[str]:
     yield from _ties(found.ranked, of_all=of_all)
     yield from _shared_ranks(found.ranked, metrics, of_all=of_all)
     if reasons:
         for rows, words in ((found.behind, "placed last"), (found.not_ranked, "not ranked")):
             why = [(_name(row, of_all=of_all), "; ".join(row.reasons)) for row in rows]
             yield from (f"{names} {verb} {words}: {reason}." for names, verb, reason in _by_text(why))
+    if verdicts:
         panels = [
             (_name(row, of_all=of_all), row.vendor.panel.reason)
             for row in found.rows

@@ -17,7 +17,7 @@ def verified_tables(found: VerifiedVendors) -> list[Table]:
     """Return a table of comparisons for each model, and those of the ranking."""
     return [
         *_overviews(found.models),
-        *(ranking_tables(found.ranking, reasons=False) if found.ranking else ()),
+        *(ranking_tables(found.ranking, verdicts=False) if found.ranking else ()),
     ]
 
 
