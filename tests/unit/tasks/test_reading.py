@@ -19,6 +19,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.preparation import RunOptions, prepare
 from trialbed.records import GoldCall, Query
 from trialbed_tasks._reading import read_tasks
+from trialbed_tools import located
 
 PYTHON = '''
 from trialbed import Expect, Task, call, scorer, tool
@@ -260,7 +261,10 @@ FAULTS = [
 
 
 @for_each(("text", "says"), FAULTS)
-def test_a_fault_of_yaml_is_named_with_its_line(folder: Path, text: str, says: str) -> None:
+def test_a_fault_of_yaml_is_named_with_its_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, says: str
+) -> None:
+    monkeypatch.setattr(located, "MOST_NODES", 10_000)
     with pytest.raises(DataError) as raised:
         read_tasks(write(folder, text))
     assert says in str(raised.value)

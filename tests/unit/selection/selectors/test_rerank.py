@@ -107,12 +107,12 @@ def test_a_hostile_query_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> 
     assert [ref.tool_name for ref in chosen(selector, "weather " + "\ufdfa" * 1_000_000)] == ["Skies"]
 
 
-def test_a_catalog_of_16000_apis_is_indexed_once_and_read_afterwards(index_dir: Path) -> None:
+def test_a_large_catalog_is_indexed_once_and_read_afterwards(index_dir: Path) -> None:
     apis = [
         api(f"tool {place // 5} {WORDS[place % 8]}", f"{WORDS[place % 7]} {place % 5}", WORDS[place % 6])
-        for place in range(16_000)
+        for place in range(4_000)
     ]
-    text = "The weather of a city. Also tool 2107, please, and its price."
+    text = "The weather of a city. Also tool 507, please, and its price."
     found = chosen(prepared(apis), text, 120)
     assert len(found) == 120
     (kept,) = index_dir.glob("*/reranking-1")
