@@ -52,8 +52,8 @@ REPLAYED = (
 )
 
 CHECK = (
-    "To check it: in this folder, where Trialbed is installed, bench reproduce . makes every number, table and figure "
-    "again, from the recorded answers, without the model and without a key."
+    'To check it: in this folder, where Trialbed is installed, "bench reproduce ." makes every number, table and '
+    "figure again, from the recorded answers, without the model and without a key."
 )
 
 ABOUT = "What this is, and what it can show"

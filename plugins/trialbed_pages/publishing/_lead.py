@@ -121,7 +121,7 @@ def _tokens_sentence(known: Sequence[tuple[float, str]]) -> str:
     least, most = map(compact, (min(known)[0], max(known)[0]))
     if least == most:
         return f" A trial takes {most} tokens on average."
-    return f" A trial takes from {least} to {most} tokens on average; whether these differ by chance is not tested."
+    return f" A trial takes from {least} to {most} tokens on average; whether that is more than chance is not tested."
 
 
 def _noise_sentence(run: RunNumbers, apart: float) -> Iterator[str]:
