@@ -68,7 +68,7 @@ def compare(folder: Path, take: Take) -> None:
     (command,) = re.findall(r"^\$ (bench run .*scripted:bad-json)$", "\n".join(blocks(page, "console")), re.M)
     run(folder, command)
     with started(folder, "bench view --port 0") as address:
-        take("run", f"{address}/runs/latest", "h1", 620)
+        take("run", f"{address}/runs/latest", "h1", 660)
         trial = "trial?framework=langgraph%3Anative&query=1"
         take("trial", f"{address}/runs/latest/{trial}", "h1", 560)
 
@@ -130,7 +130,10 @@ def taker(page: Page, shown: dict[str, list[str]]) -> Take:
         box = page.locator(top).first.bounding_box()
         clip = {"x": 0, "y": max(0, box["y"] - 12 if box else 0), "width": WIDTH, "height": height}
         page.screenshot(path=str(PICTURES / f"{name}.png"), clip=clip, full_page=True)  # type: ignore[arg-type]
-        placed = [(heading.inner_text(), heading.bounding_box()) for heading in page.locator("h1, h2, th").all()]
+        placed = [
+            (heading.inner_text().replace("\N{NO-BREAK SPACE}", " "), heading.bounding_box())
+            for heading in page.locator("h1, h2, th").all()
+        ]
         inside = [
             text for text, place in placed if place and 0 <= place["y"] - clip["y"] <= height - 20 and stands(text)
         ]
