@@ -189,11 +189,13 @@ def _words(run: RunNumbers) -> Iterator[str]:
 
 
 def _one_measurement(run: RunNumbers) -> Iterator[str]:
-    """Yield which set-ups sent equal requests, so that their results are no evidence for one another."""
-    by_requests: dict[str, list[str]] = {}
+    """Yield which set-ups sent equal requests and got equal answers: their results are no evidence for one another."""
+    alike: dict[tuple[object, ...], list[str]] = {}
     for one in run.frameworks:
-        by_requests.setdefault(one.requests_digest, []).append(one.label)
-    for digest, equal in by_requests.items():
+        # Equal requests are not enough: a model that samples may end equal conversations with other words.
+        answers = one.completion_tokens, *sorted(one.solved.items())
+        alike.setdefault((one.requests_digest, *answers), []).append(one.label)
+    for (digest, *_), equal in alike.items():
         if digest and len(equal) > 1:
             text = f"{set_ups(equal, run)} sent equal requests and so got the same answers: they are one measurement."
             yield f"T{text[1:]}" if text.startswith("the ") else text

@@ -102,7 +102,9 @@ def _proven(run: RunNumbers, found: ByVerdict) -> Iterator[str]:
         yield f"{_names(found[WITHIN], run)} differ{'s' * (len(found[WITHIN]) == 1)} by less than {_points(run)}"
     if SAME in found:
         only = "only that " if len(found.keys() - {OPEN}) == 1 else ""
-        yield f"{only}{_names(found[SAME], run)} had the same result as {found[SAME][0].against} in every task asked"
+        against = {one.against for one in found[SAME]}
+        other = against.pop() if len(against) == 1 else "their own controlled forms"
+        yield f"{only}{_names(found[SAME], run)} had the same result as {other} in every task asked"
 
 
 def _not_proven(run: RunNumbers, found: ByVerdict) -> Iterator[str]:

@@ -240,6 +240,9 @@ def test_native_set_ups_whose_figures_are_those_against_the_baseline_are_not_tol
     other = lead_with(against, finding("crewai:native", "worse", "profile", text="-0.40 [-0.60, -0.10]"))
     assert same not in other
     assert "Native against controlled. Proven: crewai:native (-80 to -10 points) solves fewer tasks." in other
+    same = (finding(f"{name}:native", "identical", "profile", against=f"{name}:controlled", text="0") for name in "ab")
+    told = "Proven: only that a:native and b:native had the same result as their own controlled forms in every task"
+    assert told in " ".join(lead_with(against, *same))
 
 
 def test_set_ups_with_equal_requests_are_named_as_one_measurement() -> None:
@@ -257,6 +260,8 @@ def test_set_ups_with_equal_requests_are_named_as_one_measurement() -> None:
     assert f"1 call. The 3 controlled set-ups {told}" in words("x", "x", "x")
     assert f"1 call. a:controlled and c:controlled {told}" in words("x", "y", "x")
     assert told not in words("x", "y", "")
+    controlled[0] = controlled[0].model_copy(update={"completion_tokens": 401})
+    assert f"1 call. b:controlled and c:controlled {told}" in words("x", "x", "x")
 
 
 def test_trials_that_gave_up_are_counted() -> None:
