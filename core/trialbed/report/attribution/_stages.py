@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from trialbed.records import NOT_MEASURED, ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
+from trialbed.scoring import JUDGED
 from trialbed.texts import one_line
 from trialbed.tool_calls import (
     NOT_MADE,
@@ -207,6 +208,8 @@ def _violates(call: AskedCall, schema: Mapping[str, Any]) -> bool:
 
 def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:
     answer = result.outcome.answer
+    if _meets_expectations(query, result):
+        return None
     if answer is None or answer.finish is None:
         return "not used", "the agent did not finish"
     if answer.finish != "give_answer":
@@ -214,6 +217,12 @@ def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: S
     if Uses(query, answer.final_answer, calls).shows(call) is not False:
         return None
     return "not used", _why_unused(call, query, result, calls)
+
+
+def _meets_expectations(query: Query, result: TrialResult) -> bool:
+    """Return whether all that a task expects is met, so that its results were used as they are in no text: by a yes."""
+    solved = result.score(JUDGED)
+    return query.expected is not None and solved is not None and solved.label == "Solved"
 
 
 def _why_unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> str:

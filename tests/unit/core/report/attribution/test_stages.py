@@ -12,6 +12,7 @@ from support.scoring import NOON, api_call, gold_call, model_call, ref, sent_cal
 from trialbed.records import (
     Answer,
     ApiCall,
+    Expected,
     Failure,
     FilledArgument,
     GoldCall,
@@ -19,6 +20,7 @@ from trialbed.records import (
     ModelCall,
     Outcome,
     Query,
+    Score,
     Timing,
     TrialKey,
     TrialResult,
@@ -60,6 +62,20 @@ def attributed(result: TrialResult, *gold: GoldCall, unasked: Sequence[ApiCall] 
 
 def test_a_result_that_reaches_the_answer_is_not_lost() -> None:
     assert attributed(trial([RIGHT])) == (AttributedCall(GOLD),)
+
+
+@for_each(
+    ("expected", "label", "lost"),
+    [(Expected(), "Solved", None), (Expected(), "Unsolved", "not used"), (None, "Solved", "not used")],
+)
+def test_a_result_is_not_lost_where_all_that_the_task_expects_is_met(
+    expected: Expected | None, label: str, lost: str | None
+) -> None:
+    query = Query(query_id=1, text="Is there a mayor?", apis=(), gold_calls=(GOLD,), expected=expected)
+    result = trial([RIGHT], final_answer="Yes, there is one.")
+    judged = result.model_copy(update={"scores": (Score(name="sopr_score", value=1.0, label=label),)})
+    (found,) = attribute(query, TOOLS, judged, ())
+    assert found.lost == lost
 
 
 UNKNOWN = model_call(sent=[sent_call("a", "{", "invalid json")])
