@@ -66,9 +66,8 @@ class VendorComparer(Comparer):
                 help="Exit with 1 if FIGURE is below X; repeatable.",
             ),
             SingleOption(
-                ["--page"], type=FILE, metavar="FILE", help="Write a page to publish: HTML, or Markdown for .md."
+                ["--reply"], type=FILE, metavar="FILE", help="The vendor's reply, a text for the page of --format html."
             ),
-            SingleOption(["--reply"], type=FILE, metavar="FILE", help="The vendor's reply, a text for --page."),
             SingleOption(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
             SingleOption(
                 ["--gate-margin"],
@@ -92,8 +91,8 @@ class VendorComparer(Comparer):
         from trialbed_verify.documents import as_document
         from trialbed_verify.views import comparison_records, comparison_tables, comparison_tests
 
-        if options["reply"] and not (options["page"] or options.get("form") == "html"):
-            raise UsageError("--reply is shown on a page; name it with --page, or print it with --format html")
+        if options["reply"] and options.get("form") != "html":
+            raise UsageError("--reply is shown on the page of --format html; print that")
         thresholds = figure_thresholds(options["fail_under"])
         ours, theirs = _sides(values, options)
         named = [vendor_files(text) for text in theirs]
@@ -115,10 +114,6 @@ class VendorComparer(Comparer):
         )
         sides = (as_trials(list(map(read_one, rows)), name) for name, rows in vendors)
         found = compare(as_trials(list(map(read_one, baselines))), sides, how)
-        if options["page"]:
-            from trialbed_verify.publication import write_page
-
-            write_page(options["page"], found, every, options["reply"])
         verdicts = FAILING.get(options["fail_if"] or "", ())
         return Comparison(
             document=as_document(found[0] if len(found) == 1 else found),

@@ -33,20 +33,6 @@ class VerifyReport:
     summaries: Sequence[EndpointSummary]
     comparisons: VerifiedVendors | None = None
 
-    def write_page(self, path: Path, sources: Sequence[VendorRows]) -> None:
-        """Write the page to publish.
-
-        Args:
-            sources: the rows of all targets.
-
-        Raises:
-            UsageError: it cannot be written.
-        """
-        from trialbed_verify.publication import write_page
-
-        found = self._found()
-        write_page(path, found.comparisons, sources, notes=found.notes)
-
     def write_rank_files(self, folder: Path) -> None:
         """Write the ranks as Agent Vendor Verifier does, if vendors could be ranked.
 

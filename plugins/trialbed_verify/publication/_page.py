@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from trialbed.errors import UsageError
-from trialbed.files import write_text
 from trialbed.views import (
     UNKNOWN,
     Disclosure,
@@ -21,7 +20,6 @@ from trialbed.views import (
     Table,
     TableRow,
     html_page,
-    markdown,
 )
 from trialbed_verify.comparison import VendorComparison
 from trialbed_verify.findings import kind_in_words
@@ -29,14 +27,14 @@ from trialbed_verify.panel import GateResult, Mean, Panel, PanelGate, gate_meani
 from trialbed_verify.publication._commands import rerun_commands
 from trialbed_verify.publication._evidence import differences, examples_of_findings
 from trialbed_verify.publication._sources import Source, read_source
-from trialbed_verify.vendor_rows import FileRows, VendorRows
+from trialbed_verify.vendor_rows import VendorRows
 from trialbed_verify.views import VendorSuites, brief_reasons, comparison_tables, conclusion, moment, suite_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
 NO_REPLY = (
-    "None had been received by the day of this page. A reply is published here unchanged: bench compare … --page FILE "
-    "--reply TEXT-FILE."
+    "None had been received by the day of this page. A reply is published here unchanged: bench compare … "
+    "--format html --reply TEXT-FILE."
 )
 
 NO_BASELINE = "There is no baseline among these vendors, so none is judged."
@@ -88,19 +86,14 @@ class Publication:
 
     def html(self) -> str:
         """One page that needs nothing else."""
-        return html_page(self.title, list(self._parts(drawn=True)))
+        return html_page(self.title, list(self._parts()))
 
-    def markdown(self) -> str:
-        """The same as Markdown, with the intervals in tables instead of plots."""
-        parts = (part for part in self._parts(drawn=False) if not isinstance(part, IntervalPlot))
-        return markdown([Table(self.title, notes=[])], level=1) + "\n" + markdown(parts)
-
-    def _parts(self, *, drawn: bool) -> Iterator[Part]:
+    def _parts(self) -> Iterator[Part]:
         if self.comparisons:
             yield Table("", notes=list(map(conclusion, different_first(self.comparisons))))
         yield self._verdicts()
         for one in different_first(self.comparisons):
-            yield from comparison_parts(one, drawn=drawn)
+            yield from comparison_parts(one)
         yield from suite_tables(
             [VendorSuites(source.name, source.is_baseline, source.suites) for source in self.sources if source.suites]
         )
@@ -165,20 +158,16 @@ class Publication:
         return Disclosures("How to rerun it", [Disclosure("Commands", [Excerpt("In a shell", commands)])], notes)
 
 
-def comparison_parts(found: VendorComparison, *, drawn: bool = True) -> Iterator[Part]:
-    """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures.
-
-    Args:
-        drawn: whether plots are shown.
-    """
+def comparison_parts(found: VendorComparison) -> Iterator[Part]:
+    """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
     vendor = found.vendor.vendor
     panel, *others = comparison_tables([found], gate_meaning)
     gates = [one for one in found.panel.gates if one.excess]
-    shown = _telling(gates) if drawn else [one for one in gates if one.finding != "equivalent"]
+    shown = _telling(gates)
     within = ", ".join(one.gate.meaning for one in gates if one not in shown)
-    rest = [f"Shown to lie within the margin{', and not drawn' if drawn else ''}: {within}."] if within else []
+    rest = [f"Shown to lie within the margin, and not drawn: {within}."] if within else []
     yield Table(panel.title, notes=[*_off(found.panel), *brief_reasons(found.panel), *rest])
-    points = [_point(one.gate, one.excess) for one in shown if one.excess and drawn]
+    points = [_point(one.gate, one.excess) for one in shown if one.excess]
     if points:
         title = f"How far {vendor} is beyond the baseline's own spread, in margins: -1 to 1 is allowed"
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
@@ -232,31 +221,6 @@ def page(
     """
     sources = [read_source(own) for own in {str(own): own for own in rows}.values()]
     return Publication(comparisons, sources, _read(reply), datetime.now(UTC), notes)
-
-
-def write_page(
-    path: Path,
-    comparisons: Sequence[VendorComparison],
-    rows: Sequence[VendorRows],
-    reply: Path | None = None,
-    notes: Sequence[str] = (),
-) -> None:
-    """Write a page: Markdown if the file's name ends in ``.md``, otherwise HTML.
-
-    Args:
-        rows: of all vendors, the baseline's first.
-        reply: a file with the vendor's reply.
-        notes: as for ``page``.
-
-    Raises:
-        UsageError: the reply cannot be read, or the page cannot be written, or would replace one of the others.
-        DataError: rows cannot be read.
-    """
-    read = [*(own.path for own in rows if isinstance(own, FileRows)), *([reply] if reply else [])]
-    if path.resolve() in [one.resolve() for one in read]:
-        raise UsageError(f"--page {path}: the page would replace a file that it is made from; name another file")
-    made = page(comparisons, rows, reply, notes)
-    write_text(path, made.markdown() if path.suffix.lower() == ".md" else made.html(), "--page")
 
 
 def _read(reply: Path | None) -> str | None:

@@ -172,11 +172,10 @@ async def test_a_key_in_the_url_or_in_the_extra_body_is_in_no_report(bench: Run,
     [
         (("--output", "set.jsonl", "--fresh"), "named both for the results of"),
         (("--summary", "results.jsonl"), "named both for the summary of"),
-        (("--page", "summary.json"), "named both for --page and for the summary of"),
-        (("--page", "set.jsonl"), "named both for --page and for the test set"),
+        (("--summary", "set.jsonl"), "named both for the summary of"),
         (("--output", "set.jsonl/results.jsonl"), "cannot be written"),
         (("--summary", "set.jsonl/summary.json"), "cannot be written"),
-        (("--page", "/dev/null"), "not a regular file"),
+        (("--summary", "/dev/null"), "not a regular file"),
     ],
 )
 async def test_files_that_cannot_be_written_are_refused_before_anything_is_sent(

@@ -90,8 +90,7 @@ async def test_it_is_compared_and_ranked_by_its_id_without_its_files(printed: st
         examples = [gate["example"] for gate in document["panel"]["gates"] if gate["example"]]
         assert {example["vendor_row"]["line"] for example in examples} == {example["line"] for example in examples}
     assert (await bench("rank", "latest")).out == ranked
-    await bench("compare", "latest", "--page", "page.html")
-    page = (tmp_path / "page.html").read_text()
+    page = (await bench("compare", "latest", "--format", "html")).out
     assert all(digest in page for digest in digests)
     assert "bench compare --baseline kimi-k2_official_results.jsonl --vendor kimi-k2_careless_results.jsonl" in page
 

@@ -18,9 +18,7 @@ GIVEN: dict[str, Any] = {
     "fail_under": (),
     "fail_if": None,
     "gate_margin": (),
-    "page": None,
     "reply": None,
-    "margin": None,
     "resamples": 50,
     "seed": 0,
     "force": False,
@@ -68,11 +66,9 @@ def test_it_makes_a_page_and_tests(tmp_path: Path) -> None:
     assert {test.classname for test in found.tests} == {"acme against base"}
 
 
-def test_a_page_is_written_where_it_is_asked_for(tmp_path: Path) -> None:
+def test_a_reply_is_for_a_page(tmp_path: Path) -> None:
     files = own_file(tmp_path / "base.jsonl", ENDS), own_file(tmp_path / "acme.jsonl", ENDS)
-    compared(*files, page=tmp_path / "page.md")
-    assert (tmp_path / "page.md").read_text().startswith("# m: acme compared with base: ")
-    with pytest.raises(UsageError, match="--reply is shown on a page"):
+    with pytest.raises(UsageError, match="--reply is shown on the page"):
         compared(*files, reply=tmp_path / "reply.txt")
 
 

@@ -41,7 +41,6 @@ SECTIONS = {
         "tags",
         "note",
         "store",
-        "page",
         "rank_files",
     ),
 }
@@ -122,7 +121,6 @@ def _suites() -> Iterable[str]:
 @plain_option("--use-raw-completions", is_flag=True, help="Use /completions; needs --tokenizer-model.")
 @option("--tokenizer-model", metavar="NAME|DIR", help="Tokenizer whose chat template renders the prompts.")
 @plain_option("--trust-tokenizer-code", is_flag=True, help="Run the code that comes with the tokenizer.")
-@plain_option("--page", type=FILE, metavar="FILE", help="Write a page to publish: HTML, or Markdown for .md.")
 @plain_option("--rank-files", type=FOLDER, metavar="FOLDER", help="Write ranks as Agent Vendor Verifier does.")
 @format_option("table", "json", "csv", "markdown", "html", "junit")
 @json_option
@@ -205,8 +203,6 @@ def _report(summaries: list[EndpointSummary], targets: list[Target], given: dict
     comparisons = compared_targets(targets) if given["config"] or given["load"] else None
     report = VerifyReport(summaries, comparisons)
     sources = [FileRows(target.output) for target in targets]
-    if given["page"]:
-        report.write_page(given["page"], sources)
     if given["rank_files"]:
         report.write_rank_files(given["rank_files"])
     report.print(form, sources)

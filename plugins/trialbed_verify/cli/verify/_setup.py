@@ -90,9 +90,8 @@ def checked_files(targets: list[Target], file: Path, given: Given) -> None:
     """
     from trialbed_verify.verification import check_files, target_files
 
-    reports = [(f"--{name}", given[name]) for name in ("page",) if given[name]]
     read = [("the test set", file), *([("--config", given["config"])] if given["config"] else [])]
-    check_files([*target_files(targets), *reports], read)
+    check_files(target_files(targets), read)
 
 
 def chosen_options(given: Given) -> VerifyOptions:

@@ -19,7 +19,6 @@ from trialbed_verify.publication import (
     different_first,
     read_source,
     verify_command,
-    write_page,
 )
 from trialbed_verify.publication import page as published_page
 from trialbed_verify.vendor_rows import FileRows
@@ -48,20 +47,14 @@ def files(tmp_path: Path) -> list[Path]:
     ]
 
 
-def page(files: list[Path], name: str, reply: str | None = None) -> str:
-    baseline, vendor = (read_one(FileRows(path)) for path in files)
-    documents = compare(baseline, [vendor], CompareOptions(resamples=100))
-    folder = files[0].parent
-    if reply is not None:
-        (folder / "reply.txt").write_text(reply)
-    write_page(
-        folder / name, documents, list(map(FileRows, files)), folder / "reply.txt" if reply is not None else None
-    )
-    return (folder / name).read_text()
+def page(files: list[Path], reply: Path | None = None) -> str:
+    rows = list(map(FileRows, files))
+    baseline, vendor = map(read_one, rows)
+    return published_page(compare(baseline, [vendor], CompareOptions(resamples=100)), rows, reply).html()
 
 
 def test_the_page_has_the_verdict_its_examples_and_what_proves_them(files: list[Path]) -> None:
-    text = page(files, "page.html")
+    text = page(files)
     assert "<title>m: bargain compared with official: different " in text
     assert '<p class="lead">bargain differs from official: ' in text
     assert "leaked tokens and broken encoding" in text
@@ -74,14 +67,14 @@ def test_the_page_has_the_verdict_its_examples_and_what_proves_them(files: list[
 
 
 def test_the_page_gives_the_reason_of_a_verdict_once(files: list[Path]) -> None:
-    text = page(files, "page.html")
+    text = page(files)
     assert text.count("would break a caller, beyond the baseline&#39;s own spread") == 1
     assert "is shown to exceed the margin" not in text, "all differ for one reason, which the plot shows"
 
 
 def test_a_verdict_that_lacks_cases_says_how_many_once(tmp_path: Path) -> None:
     files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=20) for name in ("official", "alike")]
-    text = page(files, "page.html")
+    text = page(files)
     assert "20 cases are too few for a verdict" in text
     assert "would do" not in text
 
@@ -110,56 +103,31 @@ def test_a_page_of_several_vendors_names_them_and_says_once_of_which_origin_all_
     baseline, *vendors = map(read_one, rows)
     made = published_page(compare(baseline, vendors, CompareOptions(resamples=100)), rows)
     assert made.title == "m: acme and bargain compared with official"
-    text = made.markdown()
-    assert "\nThe same for all: model m; " in text
-    assert "| model |" not in text.partition("## Provenance")[2]
+    assert "The same for all: model m; " in made.html()
 
 
-def test_nothing_that_a_vendor_says_is_more_than_text(files: list[Path]) -> None:
-    text = page(files, "page.html", reply=f"We object. {EVIL}\nSecond line.")
+def test_nothing_that_a_vendor_says_is_more_than_text(files: list[Path], tmp_path: Path) -> None:
+    reply = tmp_path / "reply.txt"
+    reply.write_text(f"We object. {EVIL}\nSecond line.")
+    text = page(files, reply)
     assert "<script" not in text
     assert "<img" not in text
     assert "We object. &lt;script&gt;" in text
     assert "default-src 'none'; style-src 'unsafe-inline'" in text
 
 
-def test_the_same_as_markdown(files: list[Path]) -> None:
-    text = page(files, "page.md", reply="We object.")
-    assert text.startswith("# m: bargain compared with official: different\n")
-    for heading in ("## Verdict", "## Provenance", "## Files", "## How to rerun it", "## The vendor's reply"):
-        assert f"\n{heading}\n" in text
-    assert "We object." in text
-
-
-def test_the_page_says_which_gates_it_does_not_draw_and_markdown_of_none_that_it_is_drawn(tmp_path: Path) -> None:
+def test_the_page_says_which_gates_it_does_not_draw(tmp_path: Path) -> None:
     files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=500) for name in ("official", "alike")]
-    assert "Shown to lie within the margin, and not drawn: form and language of texts" in page(files, "page.html")
-    text = page(files, "page.md")
-    assert "not drawn" not in text
-    said = next(line for line in text.splitlines() if "Shown to lie within the margin: " in line)
-    rows = [row.split(" | ")[0].removeprefix("| ") for row in text.splitlines() if " | equivalent | " in row]
-    settled = {label for row in rows for label in row.split(", ")} - {"alike"}  # its verdict
-    assert settled > {"answers that break a caller", "whether tools are called", "finish reasons"}, (
-        "these are drawn on the page"
-    )
-    assert set(said.partition(": ")[2].rstrip(".").split(", ")) == settled
+    assert "Shown to lie within the margin, and not drawn: form and language of texts" in page(files)
 
 
 def test_a_reply_that_cannot_be_read_is_named(files: list[Path]) -> None:
     with pytest.raises(UsageError, match=r"--reply .*none\.txt: cannot be read"):
-        write_page(files[0].with_name("p.html"), [], list(map(FileRows, files)), files[0].with_name("none.txt"))
-
-
-def test_a_page_never_replaces_the_evidence(files: list[Path]) -> None:
-    before = files[0].read_bytes()
-    with pytest.raises(UsageError, match="would replace a file that it is made from"):
-        write_page(files[0], [], list(map(FileRows, files)))
-    assert files[0].read_bytes() == before
+        published_page([], list(map(FileRows, files)), files[0].with_name("none.txt"))
 
 
 def test_without_a_baseline_the_page_says_so(files: list[Path]) -> None:
-    write_page(files[0].with_name("p.html"), [], list(map(FileRows, files)))
-    assert "no baseline among these vendors" in files[0].with_name("p.html").read_text()
+    assert "no baseline among these vendors" in published_page([], list(map(FileRows, files))).html()
 
 
 async def test_the_command_that_made_results_is_told_by_their_summary(tmp_path: Path) -> None:
@@ -174,7 +142,6 @@ async def test_the_command_that_made_results_is_told_by_their_summary(tmp_path: 
 
 
 def test_a_vendor_that_could_not_be_compared_is_named(files: list[Path]) -> None:
-    path = files[0].with_name("p.md")
-    write_page(path, [], list(map(FileRows, files)), notes=["acme is left out: it has no rows"])
-    assert "Acme is left out: it has no rows." in path.read_text()
-    assert "no baseline among these vendors" not in path.read_text()
+    text = published_page([], list(map(FileRows, files)), notes=["acme is left out: it has no rows"]).html()
+    assert "Acme is left out: it has no rows." in text
+    assert "no baseline among these vendors" not in text

@@ -24,8 +24,8 @@ def test_two_things_in_one_file_are_refused(other: str, tmp_path: Path) -> None:
 def test_what_is_read_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_text("{}")
-    with pytest.raises(UsageError, match="named both for --page and for the test set"):
-        check_files([("--page", path)], [("the test set", path)])
+    with pytest.raises(UsageError, match="named both for the summary and for the test set"):
+        check_files([("the summary", path)], [("the test set", path)])
 
 
 def test_what_cannot_be_written_is_named_before_anything_is_paid_for(tmp_path: Path) -> None:
