@@ -144,12 +144,17 @@ class Conclusion:
 
 
 def conclusions(report: Report) -> tuple[Conclusion, ...]:
-    """Return a conclusion for each framework of a run: those that only failed first, then those that are compared.
+    """Return a conclusion for each framework of a run: those that only failed come first, then shown differences.
 
     In an incomplete run of several frameworks, the figures are over the trials that were measured for each of them.
     """
     found = [_conclusion(report, summary) for summary in report.frameworks]
-    return tuple(sorted(found, key=lambda one: (not one.has_only_failed, one.finding is None)))
+    return tuple(sorted(found, key=_rank))
+
+
+def _rank(one: Conclusion) -> tuple[bool, bool, bool]:
+    found = one.finding
+    return not one.has_only_failed, found is None, found is not None and not found.is_difference
 
 
 def conclusion_text(report: Report) -> str:

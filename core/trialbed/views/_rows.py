@@ -18,6 +18,10 @@ TEXT = 20
 """Pixels for the line of texts above each row of a narrow drawing."""
 
 
+APART = 8
+"""Pixels below each row of a narrow drawing, so that it is nearer to its own texts than to the next ones."""
+
+
 class TextPlace(NamedTuple):
     """A position of a text, and which part of the text stands there: its start or its end."""
 
@@ -50,7 +54,7 @@ class RowLayout(NamedTuple):
         beside = BESIDE + room_for(figures)
         if narrow:
             letters = int((NARROW - 2 * EDGE - beside) / LETTER)
-            return cls(NARROW, EDGE, NARROW - EDGE, row + TEXT, TEXT, letters)
+            return cls(NARROW, EDGE, NARROW - EDGE, row + TEXT + APART, TEXT, letters)
         return cls(WIDE, BESIDE + room_for(labels), WIDE - beside, row, 0, LONGEST)
 
     def label(self, top: float) -> TextPlace:
@@ -71,7 +75,7 @@ class RowLayout(NamedTuple):
 
     def middle(self, top: float) -> float:
         """Return the middle of the drawing of the row that begins here."""
-        return top + (self.row + self.texts) / 2
+        return top + (self.row + self.texts - (APART if self.texts else 0)) / 2
 
     def _beside(self, top: float) -> float:
         return self.middle(top) + 4

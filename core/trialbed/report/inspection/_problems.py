@@ -135,7 +135,7 @@ def _by_fault(call: ApiCall | ModelCall) -> str:
 
 def problem_words(problem: str) -> str:
     """Return why a call of the model could not be made, as it is written."""
-    return problem.replace("json", "JSON")
+    return problem.replace("invalid json", "invalid JSON")
 
 
 def fault_words(call: ApiCall | ModelCall) -> str:
@@ -198,7 +198,11 @@ def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> 
         details = () if found.gold.arguments is None else (("expected", as_text(found.gold.arguments)),)
         # The failure itself stands first of all.
         is_failure = found.lost == "trial failed" and found.reason.startswith("before ")
-        why = f"the trial failed {found.reason.partition(' (')[0]}" if is_failure else f"{found.lost}: {found.reason}"
+        why = (
+            f"the trial failed {found.reason.partition(' (')[0]}"
+            if is_failure
+            else f"{found.lost}: {problem_words(found.reason)}"
+        )
         yield TrialProblem("expected", f"{_api(pair)}: {why}", details)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from support.cases import for_each
 
 from trialbed.records import Run, ScoreDescription
@@ -188,3 +190,19 @@ def test_a_framework_that_was_measured_waits_for_those_that_were_not(run: Run, q
     assert found["other"] == "other has no result yet: 2 trials were not measured."
     waiting = conclusion(None, measured=2, waits_for=("a", "b", "c"))
     assert waiting == "mine: 2 of 2 trials measured; its result is not shown, because a's, b's and c's are missing."
+
+
+def test_what_failed_and_shown_differences_are_said_first_and_the_baseline_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown, same = finding([0.0] * 40, [1.0] * 40), finding([0.0] * 9, [0.0] * 9)
+    made = [
+        Conclusion("reference", "sopr_score", None, ""),
+        Conclusion("same", "sopr_score", None, "", finding=same),
+        Conclusion("worse", "sopr_score", None, "", finding=shown),
+        Conclusion("failed", "sopr_score", None, "", finding=same, **FAILED),
+    ]
+    found = iter(made)
+    monkeypatch.setattr("trialbed.report._conclusion._conclusion", lambda report, summary: next(found))
+    report: Any = SimpleNamespace(frameworks=made)
+    assert [one.framework for one in conclusions(report)] == ["failed", "worse", "same", "reference"]
