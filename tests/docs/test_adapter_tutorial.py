@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.distributions import Installation
+from support.trust import one_certificate
 
 pytestmark = pytest.mark.packaging(40)
 
@@ -53,8 +54,10 @@ def commands(text: str) -> Iterator[str]:
 def follow(reader: Installation, command: str, folder: Path, ran: dict[str, int]) -> str:
     """What a command prints on standard output; it ends as the page says."""
     time = ran[command] = ran.get(command, 0) + 1
-    path = f"{reader.folder / 'bin'}:/usr/bin:/bin"
-    done = reader.run("/bin/sh", "-c", command, cwd=folder, PATH=path)
+    variables = {"PATH": f"{reader.folder / 'bin'}:/usr/bin:/bin"}
+    if not command.startswith("pip "):  # nothing else uses a network
+        variables["SSL_CERT_FILE"] = str(one_certificate(reader.folder / "certificate.pem"))
+    done = reader.run("/bin/sh", "-c", command, cwd=folder, **variables)
     assert done.returncode == CODES.get(command, [0] * time)[time - 1], f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

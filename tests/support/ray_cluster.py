@@ -1,7 +1,7 @@
 """Nodes of a Ray cluster on this machine, in a program of their own: ``python ray_cluster.py NODES``.
 
 It reads commands from standard input, and writes one line when each is done: ``add``, ``kill`` (the oldest node),
-``replace`` (the head, with all nodes), and the end of input ends all. Nobody else may import Ray: it leaves
+``replace`` (the head, and all nodes by one), and the end of input ends all. Nobody else may import Ray: it leaves
 threads and warnings behind.
 """
 
@@ -59,7 +59,7 @@ class RayCluster:
         self._do("kill")
 
     def replace(self) -> None:
-        """Kill the head and all nodes, and start as many anew, with a head at the same address that knows nothing."""
+        """Kill the head and all nodes, and start a node, with a head at the same address that knows nothing."""
         self._do("replace")
 
     def _do(self, command: str) -> None:
@@ -100,7 +100,9 @@ def _serve(number: int) -> None:
     os.dup2(2, 1)  # Ray prints, too
     from ray.cluster_utils import Cluster
 
-    head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": STORE}
+    head = {"num_cpus": 0, "object_store_memory": STORE}
+    # What is beside the cluster itself: each imports Ray, for seconds of a processor.
+    head |= {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
     cluster = _patiently(lambda: Cluster(initialize_head=True, head_node_args=head | _ports()))
 
     def add() -> Any:
@@ -123,7 +125,7 @@ def _serve(number: int) -> None:
             for one in nodes:
                 cluster.remove_node(one, allow_graceful=False)
             _patiently(replace_head)
-            nodes = [add() for _ in nodes]
+            nodes = [add()]
         print(line.strip(), file=out, flush=True)
     cluster.shutdown()
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from support.distributions import uv
 from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, registration
+from support.trust import one_certificate
 from support.truth import POLICIES
 
 from trialbed.records import WireLog
@@ -48,6 +49,12 @@ def python(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     found = folder / "bin" / "python"
     uv("pip", "install", "--quiet", "--python", str(found), *SDKS)
     return found
+
+
+@pytest.fixture(autouse=True)
+def one_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the programs read one certificate for each of their hundreds of clients, which use no TLS."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(one_certificate(tmp_path / "certificate.pem")))
 
 
 async def test_every_policy_is_played(serve: Serve, python: Path) -> None:

@@ -13,6 +13,7 @@ import yaml
 from support.bench import bench_in, own_environment
 from support.distributions import uv
 from support.frameworks import FrameworkEnvironment
+from support.trust import one_certificate
 from support.warm import run_warm
 
 pytestmark = pytest.mark.slow(40)
@@ -68,7 +69,10 @@ def test_a_starting_point_runs_with_each_framework(
     (tmp_path / "versions.txt").write_text(environment.versions)
     options = ("--constraint", str(tmp_path / "versions.txt"), "--target", str(tmp_path / "tools"))
     uv("pip", "install", "--quiet", "--python", str(environment.python), *options, "pytest>=8.3,<10")
-    done = outcome(tmp_path / "mine", python=environment.python, PYTHONPATH=str(tmp_path / "tools"))
+    # One is read for each of many clients, none of which uses TLS.
+    trusted = one_certificate(tmp_path / "certificate.pem")
+    own = {"PYTHONPATH": str(tmp_path / "tools"), "SSL_CERT_FILE": str(trusted)}
+    done = outcome(tmp_path / "mine", python=environment.python, **own)
     assert done.returncode == 0, done.stdout
     assert "8 passed" in done.stdout
 
