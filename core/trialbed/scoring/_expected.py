@@ -81,6 +81,7 @@ def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
     if query.final_state is not None:
         found = context.wire.state
         wrong = f"the final state is {found!r:.200}, which is not expected"
+        wrong = "a final state is expected, and none of the tools keeps one" if found is None else wrong
         yield _weigh("the final state", found == query.final_state, f"{found!r:.200}", wrong)
     yield from _bounds(context, expected)
     results = {result.name: result for result in context.checks}

@@ -61,6 +61,7 @@ CALLED_A7, CALLED_B = api_call("a", {"id": 7}), api_call("b")
         ({"called": [], "expected": Expected(never=(ref("b"),))}, []),
         ({"states": ([8], [8])}, []),
         ({"states": ([8], [9])}, ["the final state is [9], which is not expected"]),
+        ({"states": ([8], None)}, ["a final state is expected, and none of the tools keeps one"]),
         ({"called": [CALLED_B] * 3, "expected": Expected(most_calls=2)}, ["3 calls of tools, of at most 2"]),
         (
             {"asked": [model_call()] * 2, "expected": Expected(most_requests=1)},
