@@ -162,8 +162,8 @@ class FileRows(VendorRows):
             ) from error
 
     def is_same(self, other: VendorRows) -> bool:
-        """Return whether the others are in the same file."""
-        return isinstance(other, FileRows) and self.path.samefile(other.path)
+        """Return whether the others are in the same file, or are those of which it was written."""
+        return self.path.samefile(other.path) if isinstance(other, FileRows) else other.is_same(self)
 
 
 def parse_row(line: bytes) -> Any:

@@ -73,7 +73,9 @@ class StoredRows(VendorRows):
         return self.endpoint.is_baseline
 
     def is_same(self, other: VendorRows) -> bool:
-        """Return whether the others are of the same endpoint of the same run."""
+        """Return whether the others are of the same endpoint of the same run, or in a file that was written of it."""
+        if isinstance(other, FileRows):
+            return other.digest()[0] in self.endpoint.exports
         return isinstance(other, StoredRows) and str(self) == str(other)
 
 

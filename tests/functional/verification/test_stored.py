@@ -79,6 +79,8 @@ async def test_it_is_compared_and_ranked_by_its_id_without_its_files(printed: st
     of_files = (await bench("compare", official, careless, "--json")).document
     ranked = (await bench("rank", official, careless)).out
     digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (official, careless)]
+    for pair in (("latest/official", official), (official, "latest/official")):
+        assert "is not compared with itself" in (await bench("compare", *pair, code=2)).err
     official.unlink()
     careless.write_text("no results\n")
     whole = (await bench("compare", "latest", "--json")).document
