@@ -56,10 +56,10 @@ class VerifyReport:
             text = self._text(form, sources)
             click.echo(text.encode("utf-8", "backslashreplace"), nl=not text.endswith("\n"))
             return
-        from trialbed.drivers import load_driver
         from trialbed.views import print_tables
+        from trialbed_verify.views import verification_tables
 
-        load_driver("reporters", "verification")().report(self.summaries, sys.stdout)
+        print_tables(verification_tables(self.summaries), sys.stdout)
         if tables := self._comparison_tables():
             click.echo()
             print_tables(tables, sys.stdout)

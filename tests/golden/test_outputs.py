@@ -23,8 +23,9 @@ from trialbed.catalogs import known_queries
 from trialbed.cli import main
 from trialbed.report import document_text, legacy_document, read_report
 from trialbed.store import open_store
+from trialbed.views import print_tables
 from trialbed_pages import create_app
-from trialbed_verify.views import VerificationReporter
+from trialbed_verify.views import verification_tables
 
 TEXTS = Path(__file__).parent / "texts"
 
@@ -111,7 +112,7 @@ def test_the_table_of_a_verification(folder: Path, tmp_path: Path) -> None:
         rows = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
         found.append(replace(summarised(tmp_path, *rows, is_baseline=name == "official"), vendor=name))
     stream = io.StringIO()
-    VerificationReporter().report(found, stream)
+    print_tables(verification_tables(found), stream)
     here = {version("trialbed"): "VERSION", platform.python_version(): "PYTHON", platform.platform(): "SYSTEM"}
     text = stream.getvalue()
     for value, name in here.items():

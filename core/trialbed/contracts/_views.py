@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 class Reporter(ABC):
-    """Shows results; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
-
-    Class attributes:
-        shows: the kind of its documents: ``run``, or another command's name. ``bench run --format NAME`` takes those
-            of ``run``.
+    """Shows the results of runs; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
 
     Attributes:
         explained: whether readers asked for the meaning of each figure, with ``--legend``; set before ``report`` is
@@ -27,7 +23,6 @@ class Reporter(ABC):
         brief: whether a screen of the most important figures is enough, as for ``bench show``; set likewise.
     """
 
-    shows: ClassVar[str] = "run"
     explained: bool = False
     brief: bool = False
 
@@ -36,7 +31,7 @@ class Reporter(ABC):
         """Write the results, for people.
 
         Args:
-            report: the ``trialbed.Report`` of a run; of another command, what that command gives.
+            report: the ``trialbed.Report`` of a run.
         """
 
 

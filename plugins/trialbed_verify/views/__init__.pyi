@@ -11,7 +11,6 @@ from ._suites import VendorSuites as VendorSuites
 from ._suites import suite_tables as suite_tables
 from ._tests import comparison_tests as comparison_tests
 from ._tests import verification_tests as verification_tests
-from ._verification import VerificationReporter as VerificationReporter
 from ._verification import moment as moment
 from ._verification import verification_records as verification_records
 from ._verification import verification_tables as verification_tables

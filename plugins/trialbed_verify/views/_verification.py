@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import Any
 
-from trialbed.contracts import Reporter
 from trialbed.statistics import Estimate
 from trialbed.texts import number_of
-from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate, print_tables
+from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate
 from trialbed_verify.documents import as_document
 from trialbed_verify.verification.results import UNNAMED, EndpointSummary, ObservedSpread, RowExample, TokenCost
 from trialbed_verify.views._suites import VendorSuites, suite_tables
@@ -240,13 +239,3 @@ def _columns_of(name: str, found: Estimate | None) -> dict[str, Any]:
 
 
 _ESTIMATE = {"": "value", "_low": "low", "_high": "high", "_n": "n"}
-
-
-class VerificationReporter(Reporter):
-    """Figures as rows and vendors as columns; a figure that was not observed is a dash."""
-
-    shows = "verify"
-
-    def report(self, report: Sequence[EndpointSummary], stream: TextIO) -> None:
-        """Write the tables of one verification, one model after the other."""
-        print_tables(verification_tables(report), stream)

@@ -9,13 +9,14 @@ import pytest
 from support.vendor_rows import own_row
 from support.verification import summarised
 
+from trialbed.views import print_tables
 from trialbed_verify.verification.results import EndpointSummary
-from trialbed_verify.views import VerificationReporter
+from trialbed_verify.views import verification_tables
 
 
 def printed(summaries: list[EndpointSummary]) -> str:
     stream = io.StringIO()
-    VerificationReporter().report(summaries, stream)
+    print_tables(verification_tables(summaries), stream)
     return stream.getvalue()
 
 
