@@ -368,6 +368,7 @@ def _import_whole(name: str) -> None:
 def _serve(address: str) -> None:
     # What a program finds in the modules is what its own imports would find: nothing was called in them but, at the
     # end, what remembers the metadata of a folder of packages until the folder changes.
+    gc.disable()  # until all is imported: nothing of it goes
     for name in IMPORTED:
         _import_whole(name)
     for name in (*OF_OTHERS, *WHERE_INSTALLED):
@@ -380,6 +381,7 @@ def _serve(address: str) -> None:
     read_no_certificates()
     gc.collect()
     gc.freeze()
+    gc.enable()
     with _Server("\0" + address, _Handler) as server:
         if os.fork():
             os._exit(0)  # it listens: who started it goes on
