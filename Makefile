@@ -13,8 +13,8 @@ PYTEST := $(BIN)/python -m pytest --maxprocesses 8
 QUICKLY := $(PYTEST) -n $(JOBS) --dist worksteal
 # A worker runs whole files of slow tests, since they share what takes long to make; the longest files are begun first.
 SLOWLY := $(PYTEST) -n $(JOBS) --dist loadfile --no-loadscope-reorder
-# Where slow tests are: each worker would take seconds to import the thousands of others.
-SLOW := adapters/langgraph tests/browser tests/docs tests/functional tests/packaging tests/suites tests/unit/core/store tests/unit/adapter_lab/cli tests/unit/verify/panel
+# Files with slow tests: each worker would take seconds to import the thousands of others.
+SLOW = $(shell grep -rlE '\bmark\.(slow|packaging)\b' --include='test_*.py' adapters/langgraph tests | sort)
 # The distributions beside Trialbed's own that tests need.
 BESIDE := adapters/langgraph adapters/vendors compatibility/masbench compatibility/verifiers
 # Tests' processes start at the same time, and each would compile what it imports. Two fifths of the packages are left out:
