@@ -21,6 +21,7 @@ from trialbed_pages.publishing._verdicts import (
     outcome,
     set_ups,
     shown_and_open,
+    shows_difference,
 )
 
 MEANINGS = {
@@ -30,6 +31,7 @@ MEANINGS = {
 
 
 MOST_SOLVED = "The most tasks are solved by {}, the fewest by {}."
+MOST_SOLVED_BY_CHANCE = "The most tasks are solved by {}, the fewest by {}, which may be chance."
 MOST_TOKENS = "The most tokens are taken by {}, the fewest by {}."
 
 
@@ -80,7 +82,7 @@ def lead_of(run: RunNumbers) -> list[str]:
             "",
             _tasks_sentence(run),
             *_one_measurement(run),
-            *_extremes(known, MOST_SOLVED),
+            *_extremes(known, MOST_SOLVED if shows_difference(run) else MOST_SOLVED_BY_CHANCE),
             *_extremes(tokens, MOST_TOKENS),
         ),
         *shown_and_open(run),
@@ -133,6 +135,13 @@ def _noise_sentence(run: RunNumbers, apart: float) -> Iterator[str]:
         yield "The model's noise moves none of these shares: the repeats of each set-up agree."
         return
     trials = len(run.queries)
+    if widest >= apart and not shows_difference(run):
+        yield (
+            "Asked again, with another seed alone, the same set-up's share moves by up to "
+            f"{points(widest)} ({trials:,} trials each), so that the {points(apart)} between the set-ups "
+            f"({trials * run.repeat:,} trials each) may be the model's chance."
+        )
+        return
     yield (
         "The model alone moves these shares: two repeats of one set-up, where only the seed differs, differ by up to "
         f"{points(widest)} ({trials:,} trials each); the set-ups, by up to {points(apart)} ({trials * run.repeat:,} "
@@ -175,7 +184,7 @@ def _given_up(run: RunNumbers) -> Iterator[str]:
     count = "these" if len(unsolved) == len(found) else f"of these, {len(unsolved):,}"
     also = sum(query in uncalled for query in unsolved)
     where = f", {also:,} of them in tasks that expect no call" if also else ""
-    yield f"In {len(found):,} of {trials}, the model answered {GIVE_UP}; {count} count as unsolved{where}."
+    yield f"In {len(found):,} of {trials}, the model gave up (it answered {GIVE_UP}); {count} count as unsolved{where}."
 
 
 def _words(run: RunNumbers) -> Iterator[str]:

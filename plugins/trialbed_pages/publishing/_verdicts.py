@@ -37,7 +37,8 @@ def outcome(run: RunNumbers) -> str:
     equal = (
         ""
         if WITHIN in found
-        else f"; nor is any shown to be within {_points(run)} of it, the margin that the run was given"
+        else f"; nor is any shown to be as good, which this run takes to mean less than {_points(run)} of difference "
+        "on further tasks too"
     )
     return f"No set-up is shown to solve more or fewer tasks than {baseline}{equal}. "
 
@@ -50,15 +51,19 @@ def shown_and_open(run: RunNumbers) -> Iterator[str]:
     found, profiles = by_verdict(run, "reference"), by_verdict(run, "profile")
     yield from _paragraphs(run, found)
     if profiles and _figures(profiles) <= _figures(found):
-        yield "Each native set-up differs from its own controlled form by the same figures."
+        yield "Between each native set-up and its own controlled form, the differences and intervals are the same."
     elif profiles:
         yield " ".join(["Native against controlled.", *_paragraphs(run, profiles)])
 
 
+def shows_difference(run: RunNumbers) -> bool:
+    """Return whether any set-up is shown to solve more or fewer tasks than the baseline or its other profile."""
+    return bool((by_verdict(run, "reference").keys() | by_verdict(run, "profile").keys()) & DIRECTIONS.keys())
+
+
 def advice(run: RunNumbers) -> str:
     """Return the advice for a reader."""
-    found = by_verdict(run, "reference").keys() | by_verdict(run, "profile").keys()
-    first = "before you choose," if found & DIRECTIONS.keys() else "do not choose between the set-ups by these figures;"
+    first = "before you choose," if shows_difference(run) else "do not choose between the set-ups by these figures;"
     return (
         f"What to do: {first} measure your own model on your own tasks, since other models, and other kinds of tasks, "
         "may give other results."
@@ -127,7 +132,10 @@ def _enough(run: RunNumbers, undecided: Sequence[PublishedFinding]) -> Iterator[
         needed = [one.needed for one in undecided if one.shows == shows and one.needed]
         if needed:
             span = f"{min(needed):,}" if min(needed) == max(needed) else f"{min(needed):,} to {max(needed):,}"
-            yield f"About {span} tasks would probably show {words} for each of these, if differences go on as they are."
+            yield (
+                f"About {span} tasks in all would probably show {words} for each of these, if differences go on as "
+                "they are."
+            )
 
 
 def _with_intervals(found: Sequence[PublishedFinding]) -> str:

@@ -145,16 +145,21 @@ def test_too_few_tasks_are_said_to_show_nothing() -> None:
     few = run().model_copy(
         update={"findings": (finding("crewai:native", "too few (120)", needed=120, shows="equivalence"),)}
     )
-    first, _, _, verdict, _, advice = lead_of(few)
+    first, _, tasks, verdict, sure, advice = lead_of(few)
     assert first.startswith(
-        "No set-up is shown to solve more or fewer tasks than reference, Trialbed's own plain loop; nor is any "
-        "shown to be "
-        "within 10 points of it, the margin that the run was given. The 2 set-ups solve from"
+        "No set-up is shown to solve more or fewer tasks than reference, Trialbed's own plain loop; nor is any shown "
+        "to be as good, which this run takes to mean less than 10 points of difference on further tasks too. The 2 "
+        "set-ups solve from"
     )
     assert verdict == (
         "Not proven: whether any differs; the 95 % interval of the difference, in points, is -80 to -10 for "
-        "crewai:native. "
-        "About 120 tasks would probably show less than 10 points for each of these, if differences go on as they are."
+        "crewai:native. About 120 tasks in all would probably show less than 10 points for each of these, if "
+        "differences go on as they are."
+    )
+    assert tasks.endswith("the fewest by crewai:native, which may be chance.")
+    assert sure.startswith(
+        "How sure? Asked again, with another seed alone, the same set-up's share moves by up to 50 points (2 trials "
+        "each), so that the 50 points between the set-ups (4 trials each) may be the model's chance."
     )
     assert advice.startswith("What to do: do not choose between the set-ups by these figures;")
 
@@ -203,7 +208,7 @@ def lead_with(*found: PublishedFinding) -> list[str]:
 def test_equal_results_are_no_proof_of_equality_unless_the_interval_is() -> None:
     same = finding("agno:native", "identical", low=-0.11, high=0.11)
     first, _, _, proven, other, *_ = lead_with(same)
-    assert "nor is any shown to be within 10 points of it" in first
+    assert "nor is any shown to be as good, which this run takes to mean less than 10 points" in first
     assert proven == "Proven: only that agno:native had the same result as reference in every task asked."
     assert other == (
         "Not proven: that these are equal in further tasks like these, as even 2 tasks without a difference leave up "
@@ -229,12 +234,12 @@ def test_a_number_of_tasks_is_said_with_what_it_would_show() -> None:
         finding("b", "too few (60)", needed=60, shows="equivalence"),
         finding("c", "too few (90)", needed=90, shows="equivalence"),
     )[3]
-    assert "About 40 tasks would probably show a difference for each" in text
-    assert "About 60 to 90 tasks would probably show less than 10 points for each" in text
+    assert "About 40 tasks in all would probably show a difference for each" in text
+    assert "About 60 to 90 tasks in all would probably show less than 10 points for each" in text
 
 
 def test_native_set_ups_whose_figures_are_those_against_the_baseline_are_not_told_twice() -> None:
-    same = "Each native set-up differs from its own controlled form by the same figures."
+    same = "Between each native set-up and its own controlled form, the differences and intervals are the same."
     against = finding("crewai:native", "too few")
     assert same in lead_with(against, finding("crewai:native", "too few", "profile"))
     other = lead_with(against, finding("crewai:native", "worse", "profile", text="-0.40 [-0.60, -0.10]"))
@@ -273,10 +278,12 @@ def test_trials_that_gave_up_are_counted() -> None:
         return lead_of(run().model_copy(update={"frameworks": own, "queries": queries}))[4]
 
     assert sure(a=(0, 1), b=(1,)).endswith(
-        " In 3 of 8 trials, the model answered GIVE_UP; these count as unsolved, 2 of them in tasks that expect no "
-        "call."
+        " In 3 of 8 trials, the model gave up (it answered GIVE_UP); these count as unsolved, 2 of them in tasks "
+        "that expect no call."
     )
-    assert sure(b=(0, 1)).endswith(" In 2 of 8 trials, the model answered GIVE_UP; of these, 1 count as unsolved.")
+    assert sure(b=(0, 1)).endswith(
+        " In 2 of 8 trials, the model gave up (it answered GIVE_UP); of these, 1 count as unsolved."
+    )
     assert "GIVE_UP" not in sure()
 
 
