@@ -127,27 +127,28 @@ def finding_notes(findings: Sequence[ScoreFinding], named: Callable[[str], str] 
     Args:
         named: names a score.
     """
-    if number := _comparisons(findings):
-        yield f"p is adjusted over the {number} made at once."
+    if several := _comparisons(findings):
+        yield f"p is adjusted over the {several} made at once."
     yield from explanations(findings, named)
 
 
 def _comparisons(findings: Sequence[ScoreFinding]) -> str:
-    """Return over how many comparisons p-values are adjusted, in words; empty where there is no p-value."""
-    tested = sorted({finding.comparisons for finding in findings if finding.changed_queries})
-    if tested == [1]:
-        return "one comparison"
-    return f"{' and '.join(map(str, tested))} comparisons" if tested else ""
+    """Return over how many comparisons p-values are adjusted; empty without p-values, and of one comparison alone."""
+    tested = sorted(_family_sizes(findings))
+    return f"{' and '.join(map(str, tested))} comparisons" if tested[-1:] > [1] else ""
+
+
+def _family_sizes(findings: Sequence[ScoreFinding]) -> set[int]:
+    return {finding.comparisons for finding in findings if finding.changed_queries}
 
 
 def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     """Yield the notes that explain the verdicts among these findings."""
     verdicts = {finding.verdict for finding in findings}
-    if number := _comparisons(findings):
-        yield (
-            "p: McNemar's exact or a paired permutation test, adjusted by Holm's method over the "
-            f"{number} made at once; better and worse are below 0.05."
-        )
+    if _family_sizes(findings):
+        several = _comparisons(findings)
+        adjusted = f", adjusted by Holm's method over the {several} made at once" if several else ""
+        yield f"p: McNemar's exact or a paired permutation test{adjusted}; better and worse are below 0.05."
     if "equivalent" in verdicts:
         yield f"equivalent: shown to differ by less than {findings[0].margin:g}, the margin."
     if "identical" in verdicts:
