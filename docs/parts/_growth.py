@@ -64,7 +64,15 @@ def _growth_of_memory(found: dict[str, Any]) -> str:
 
 REPORT = "end of a run: its report"
 
-HOLDING = (REPORT, "bench compare RUN/A RUN/B", "bench plan RUN", "bench show RUN", "bench view: page of a run")
+HOLDING = (
+    REPORT,
+    "bench compare RUN/A RUN/B",
+    "bench plan RUN",
+    "bench show RUN",
+    "bench view: page of a run",
+    "bench score RUN",
+    "bench compare RUN --preference",
+)
 """The figures of processes that hold something of each trial or query."""
 
 SHOWN = ("bench ", "end of a run", "start of a resume")

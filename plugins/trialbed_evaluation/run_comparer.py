@@ -179,14 +179,16 @@ def _common(queries: int) -> str:
 
 
 def _compared_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
+    from trialbed.cli.waiting import names_itself
     from trialbed.settings import RunSettings
     from trialbed_evaluation.preference import compare_by_preference
 
     given = {name: options[name] for name in PREFERENCE_SETTINGS if options.get(name) is not None}
-    return compare_by_preference(
-        values,
-        RunSettings(**given),
-        store=options["store"],
-        force=bool(options["force"]),
-        allow_incomplete=bool(options.get("allow_incomplete")),
-    )
+    with names_itself("comparing the answers"):
+        return compare_by_preference(
+            values,
+            RunSettings(**given),
+            store=options["store"],
+            force=bool(options["force"]),
+            allow_incomplete=bool(options.get("allow_incomplete")),
+        )

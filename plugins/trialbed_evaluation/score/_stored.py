@@ -57,15 +57,21 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     Raises:
         UsageError, DataError: the run or the judge does not exist, the run is under way, or its dataset cannot be
             read.
+        click.Abort: a signal ended it; scores that were given are kept.
     """
     import asyncio
 
     from trialbed.cli.thresholds import below, check_scores, parse_thresholds
+    from trialbed.cli.waiting import names_itself
     from trialbed.views import print_tables
 
     thresholds = parse_thresholds(given["fail_under"])
     check_scores(thresholds)
-    rescored, queries = asyncio.run(_rescore(target, given))
+    try:
+        with names_itself("scoring the trials again"):
+            rescored, queries = asyncio.run(_rescore(target, given))
+    except asyncio.CancelledError:
+        raise click.Abort from None
     with _report(rescored, queries, given) as report:
         if report is not None:
             _write(report, given)
@@ -80,6 +86,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Mapping[int | str, Query]]:
     """Score the run, and return what came of it with the run's queries."""
     from trialbed.catalogs import run_queries
+    from trialbed.cli.signals import cancel_on_terminate
     from trialbed.settings import RunSettings
     from trialbed.store import Store, open_store, require_frameworks
     from trialbed_evaluation.score._rescoring import rejudge, rescore
@@ -92,7 +99,7 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Map
         if stored.status == "running":
             raise UsageError(f"run {stored.run_id} is under way: score it again when it has ended")
         run, queries = stored.record, run_queries(stored.record.config, settings.data_dir)
-    with Store.open(place) as store:
+    with cancel_on_terminate(), Store.open(place) as store:
         if given["judge"] is None:
             return await rescore(store, run, queries, concurrency=settings.concurrency), queries
         return await rejudge(store, run, queries, settings), queries
@@ -109,6 +116,7 @@ def _report(
     rescored: Rescored, queries: Mapping[int | str, Query], given: Mapping[str, Any]
 ) -> Iterator[Report | None]:
     """Yield the report of the run as its documents describe it, whose trials are read anew; None if nobody wants it."""
+    from trialbed.cli.waiting import names_itself
     from trialbed.report import read_report
     from trialbed.store import open_store
 
@@ -117,7 +125,9 @@ def _report(
         return
     with open_store(_place(given)) as reader:
         stored = replace(reader.run(rescored.run.run_id), record=rescored.run)
-        yield read_report(stored, queries, shown=rescored.as_documented)
+        with names_itself("reading the trials with their new scores"):
+            report = read_report(stored, queries, shown=rescored.as_documented)
+        yield report
 
 
 def _write(report: Report, given: Mapping[str, Any]) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from trialbed.cli import cli
+from trialbed.cli import cli, waiting
 from trialbed.errors import DataError, UsageError
 from trialbed.records import ApiRef, GoldCall, Query
 from trialbed.store import Store
@@ -288,7 +291,7 @@ def test_a_judge_in_a_file_judges_a_stored_run(
     Path("mine.py").write_text(JUDGE)
     result = bench("score", "latest", "--judge", "./mine.py:Mine", "--json")
     assert result.exception is None, repr(result.exception)
-    documents = json.loads(result.output)
+    documents = json.loads(result.stdout)
     assert {document["metadata"]["judge"]["driver"] for document in documents} == {"mine.Mine"}
     assert [document["summary"]["unsolved_count"] for document in documents] == [2, 2]
     refused(bench("score", "latest", "--judge", "./mine.py:Mien"), UsageError, "has no 'Mien'; did you mean 'Mine'?")
@@ -304,7 +307,7 @@ def test_documents_of_new_verdicts_say_where_calls_were_lost(
     assert result.exception is None, repr(result.exception)
     documents = [json.loads(path.read_text()) for path in sorted((tmp_path / "rejudged").glob("*_mini.json"))]
     assert len(documents) == 2
-    lines = result.output.splitlines()
+    lines = result.stdout.splitlines()
     (head,) = (place for place, line in enumerate(lines) if line.startswith("framework "))
     assert lines[head].split(maxsplit=3) == ["framework", "sopr_score", "sopr_score@rule", "same status  no verdict"]
     assert [line.split() for line in lines[head + 2 : head + 4]] == [
@@ -319,7 +322,7 @@ def test_documents_of_new_verdicts_say_where_calls_were_lost(
 def test_a_run_that_lacks_no_score_is_said_to_lack_none(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
     monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
-    first, second = bench("score", "latest").output, bench("score", "latest").output
+    first, second = bench("score", "latest").stdout, bench("score", "latest").stdout
     assert "Scores that the trials lacked; the others are as they were." in first
     assert second.splitlines() == ["run 20260202T120000-bbbbbb", "No score was missing."]
 
@@ -343,3 +346,29 @@ def test_answers_without_a_verdict_are_no_success(bench: Run, monkeypatch: pytes
     assert "Each mean is over the answers with a verdict" in result.output
     assert "The judge grader is uncalibrated" in result.output
     assert document["summary"]["untold_scores"] == {"sopr_score": 1}
+
+
+def test_scoring_that_takes_long_says_so(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "names_itself", partial(waiting.names_itself, seconds=0.0))
+    queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
+    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+    assert "scoring the trials again" in bench("score", "latest").stderr
+
+
+def test_a_signal_ends_scoring_and_keeps_what_was_given(
+    bench: Run, stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
+    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+    add = Store.add_scores
+
+    def add_and_end(self: Store, *given: Any) -> None:
+        add(self, *given)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Store, "add_scores", add_and_end)
+    result = bench("score", "latest", "--judge", "rule", "--concurrency", "1")
+    assert isinstance(result.exception, click.Abort)
+    with Store.open(str(stored)) as store:
+        results = store.results(store.runs()[0].run_id)
+    assert any(result.score("sopr_score@rule") for result in results)
