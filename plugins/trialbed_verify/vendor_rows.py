@@ -61,14 +61,6 @@ class VendorRows(ABC):
         """Return the summary of the vendor whose configuration has this digest; None where it is not known."""
 
     @abstractmethod
-    def is_of_baseline(self) -> bool:
-        """Return whether they are marked as those of their model's baseline.
-
-        Raises:
-            DataError: that cannot be read.
-        """
-
-    @abstractmethod
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are these, perhaps by another name."""
 
@@ -147,19 +139,6 @@ class FileRows(VendorRows):
             if isinstance(found, dict) and _is_of(found, config):
                 return found
         return None
-
-    def is_of_baseline(self) -> bool:
-        """Return whether the summary next to it marks its vendor as the baseline."""
-        summary = self.path.with_name(self.path.name.removesuffix("_results.jsonl") + "_summary.json")
-        if summary == self.path or not summary.is_file():
-            return False
-        try:
-            return json.loads(read_bytes(summary)).get("is_baseline") is True
-        except (OSError, ValueError, AttributeError) as error:
-            raise DataError(
-                f"{summary}: cannot be read to find out whether its vendor is the baseline: {error}; name the baseline "
-                "with --baseline"
-            ) from error
 
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are in the same file, or are those of which it was written."""

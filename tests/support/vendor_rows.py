@@ -70,3 +70,11 @@ def own_file(path: Path, outcomes: Sequence[Sequence[str] | str], **changes: Any
         for trial, outcome in enumerate([trials] if isinstance(trials, str) else trials)
     ]
     return write_rows(path, rows)
+
+
+def own_summary(path: Path, *, is_baseline: bool) -> Path:
+    """A summary of ours beside a results file that ``own_file`` wrote."""
+    about = {"is_baseline": is_baseline, "provenance": {"configuration_digest": path.stem}}
+    beside = path.with_name(f"{path.stem.removesuffix('_results')}_summary.json")
+    beside.write_text(json.dumps(about), encoding="utf-8")
+    return beside

@@ -43,6 +43,12 @@ class Results:
         """Return whether every row names its case."""
         return all(row.case is not None for row in self.rows)
 
+    @property
+    def is_of_baseline(self) -> bool:
+        """Return whether its summary marks it as the baseline of its model."""
+        summary = self.source.summary(self.rows[0].config)
+        return summary is not None and summary.get("is_baseline") is True
+
     def cases(self, *, by_name: bool) -> dict[Case, dict[int, ResultRow]]:
         """Case -> its trials.
 

@@ -47,7 +47,7 @@ def read_named(name: str, source: VendorRows) -> list[Results]:
 
 def marked_baselines(files: Iterable[Results]) -> tuple[str, ...]:
     """Return the vendors that are marked as their model's baseline, as by the summaries next to their results."""
-    return tuple(dict.fromkeys(found.vendor for found in files if found.source.is_of_baseline()))
+    return tuple(dict.fromkeys(found.vendor for found in files if found.is_of_baseline))
 
 
 @dataclass(frozen=True)

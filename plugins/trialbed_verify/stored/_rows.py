@@ -68,10 +68,6 @@ class StoredRows(VendorRows):
         """Return the description of the endpoint."""
         return {"is_baseline": self.endpoint.is_baseline, "provenance": self.endpoint.provenance}
 
-    def is_of_baseline(self) -> bool:
-        """Return whether the endpoint is marked as the baseline."""
-        return self.endpoint.is_baseline
-
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are of the same endpoint of the same run, or in a file that was written of it."""
         if isinstance(other, FileRows):

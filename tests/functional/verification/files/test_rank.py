@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 import random
 import re
 from pathlib import Path
 
 import pytest
 from support.bench import Bench
-from support.vendor_rows import own_file
+from support.vendor_rows import own_file, own_summary
 
 YES, NO = "tool_calls", "stop"
 PUBLISHED = Path(__file__).parents[3] / "support" / "published_irf.csv"
@@ -73,8 +72,8 @@ def test_what_has_no_baseline_is_wrong_use(bench: Bench, files: list[Path]) -> N
 
 def test_the_baseline_of_a_configuration_is_known(bench: Bench, tmp_path: Path) -> None:
     for name in ("official", "acme"):
-        own_file(tmp_path / f"m_{name}_results.jsonl", SURE, vendor=name)
-        (tmp_path / f"m_{name}_summary.json").write_text(json.dumps({"is_baseline": name == "official"}))
+        path = own_file(tmp_path / f"m_{name}_results.jsonl", SURE, vendor=name)
+        own_summary(path, is_baseline=name == "official")
     (standing,) = bench("rank", *sorted(tmp_path.glob("*_results.jsonl")), "--json").document["models"]
     assert standing["baseline"] == "official"
     assert [(row["vendor"], row["rank"], row["tie"]) for row in standing["ranked"]] == [

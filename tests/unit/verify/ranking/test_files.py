@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.vendor_rows import k2_row, own_file, own_row, write_rows
+from support.vendor_rows import k2_row, own_file, own_row, own_summary, write_rows
 
 from trialbed.errors import UsageError
 from trialbed_verify.comparison import Results
@@ -198,8 +197,7 @@ def test_one_file_may_hold_several_vendors(tmp_path: Path) -> None:
 
 def test_the_baseline_is_known_from_the_summaries(tmp_path: Path) -> None:
     for name, marked in (("a", False), ("b", True)):
-        own_file(tmp_path / f"m_{name}_results.jsonl", [YES, NO], vendor=name)
-        (tmp_path / f"m_{name}_summary.json").write_text(json.dumps({"is_baseline": marked}))
+        own_summary(own_file(tmp_path / f"m_{name}_results.jsonl", [YES, NO], vendor=name), is_baseline=marked)
     own_file(tmp_path / "m_c_results.jsonl", [YES, NO], vendor="c")
     sources = read_sources(str(path) for path in sorted(tmp_path.glob("*_results.jsonl")))
     assert marked_baselines(sources) == ("b",)
