@@ -121,11 +121,13 @@ async def rejudge(
             return [(await _verdict_score(processes, context)).model_copy(update={"name": name})]
 
         contexts = _Contexts(store, run, queries, judge, label)
-        tally = await _score_again(contexts, give, completed.concurrency, name)
+        try:
+            tally = await _score_again(contexts, give, completed.concurrency, name)
+        finally:  # verdicts are paid for where it is interrupted, too
+            use = None if judge.model is None else _use_of(judge.model)
+            helpers = added_uses(run.helpers, [use] if use else [])
+            await _to_its_end(asyncio.to_thread(partial(store.update_run, run.run_id, helpers=helpers)))
         report = judge_report(judge, completed)
-        use = None if judge.model is None else _use_of(judge.model)
-    helpers = added_uses(run.helpers, [use] if use else [])
-    await asyncio.to_thread(partial(store.update_run, run.run_id, helpers=helpers))
     changed = {field: getattr(completed, field) for field in JUDGE_FIELDS}
     config = run.config.model_copy(update=changed)
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})

@@ -241,6 +241,25 @@ async def test_a_judge_of_the_run_itself_has_the_prices_that_the_run_began_with(
     assert began.usage.total_tokens > 0
 
 
+async def test_the_use_of_a_judge_that_is_interrupted_is_counted(
+    store: Store, run: Run, model: JudgeEndpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = store.add_scores
+
+    def add_and_end(*given: Any) -> None:
+        add(*given)
+        loop.call_soon_threadsafe(judging.cancel)
+
+    monkeypatch.setattr(store, "add_scores", add_and_end)
+    loop = asyncio.get_running_loop()
+    judging = asyncio.create_task(rejudge(store, run, queries(run), settings(model, tmp_path, concurrency=1)))
+    with pytest.raises(asyncio.CancelledError):
+        await judging
+    (use,) = store.run(run.run_id).helpers
+    assert (use.role, use.requests) == ("judge", len(model.asked))
+    assert store.results(run.run_id)[0].score("sopr_score@grader") is not None
+
+
 def run_score(store: Store, run: Run) -> Score | None:
     return trial(FIRST, "good", 1.0, "Solved").score("sopr_score") if store.run(run.run_id) else None
 
