@@ -65,11 +65,13 @@ def paired_intervals(
     bound = np.maximum(_largest_seen(values, counts) if largest is None else largest, sys.float_info.min)
     bound = np.maximum(np.abs(values).max(1), bound)
     mean = (values * counts).sum(1) / queries
+    # In shares of the largest: ends are searched to a number of digits, and scores may be of millions or millionths.
+    shares = values / bound[:, None]
     # The upper end is the lower one of the differences the other way round.
-    both = _lower_ends(*map(np.concatenate, ((values, -values), (counts, counts), (bound, bound))))
-    low, high = both[: len(values)], -both[len(values) :]
+    both = _lower_ends(*map(np.concatenate, ((shares, -shares), (counts, counts))))
+    low, high = np.maximum(-1.0, both[: len(values)]) * bound, np.minimum(1.0, -both[len(values) :]) * bound
     # Rounding must not put the mean itself outside.
-    return np.minimum(mean, np.maximum(-bound, low)), np.maximum(mean, np.minimum(bound, high))
+    return np.minimum(mean, low), np.maximum(mean, high)
 
 
 def _largest_seen(values: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
@@ -82,14 +84,11 @@ def _largest_seen(values: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
     return np.where(largest > 0, largest * np.maximum(1.0, 2 * share), 1.0)
 
 
-def _lower_ends(values: NDArray[Any], counts: NDArray[Any], bound: NDArray[Any]) -> NDArray[Any]:
-    """Return the lower end of the score interval of each comparison.
+def _lower_ends(values: NDArray[Any], counts: NDArray[Any]) -> NDArray[Any]:
+    """Return the lower end of the score interval of each comparison of values from -1 to 1.
 
     The likeliest distributions with lower and lower means lie on a line: first the observed values are tilted, then
     weight moves to the least value that there can be. The end is where the observed mean is z standard errors away.
-
-    Args:
-        bound: the least value that there can be is the negative of this.
     """
     import numpy as np
 
@@ -102,17 +101,18 @@ def _lower_ends(values: NDArray[Any], counts: NDArray[Any], bound: NDArray[Any])
         """Return mean and variance of tilted distributions, of whose weight a share has moved to the least value."""
         weights = shares / (1 + tilt[:, None] * values)
         kept = (1 - moved) / weights.sum(1)
-        mean = kept * (weights * values).sum(1) - moved * bound
+        mean = kept * (weights * values).sum(1) - moved
         variance = kept * (weights * (values - mean[:, None]) ** 2).sum(1)
-        return mean, variance + moved * (-bound - mean) ** 2
+        return mean, variance + moved * (-1.0 - mean) ** 2
 
     def is_outside(tilt: NDArray[Any], moved: NDArray[Any]) -> NDArray[Any]:
         mean, variance = moments(tilt, moved)
         found: NDArray[Any] = (seen - mean) ** 2 * queries > z * z * variance + TOLERANCE
         return found
 
-    # At a tilt of 1 / bound, the least value itself would have all the weight.
-    steepest, none = np.nextafter(1 / bound, 0), np.zeros(len(bound))
+    # At a tilt of 1, the least value itself would have all the weight.
+    none = np.zeros(len(values))
+    steepest = np.nextafter(none + 1, none)
     by_tilt = is_outside(steepest, none)
 
     def at(place: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -65,6 +65,14 @@ def test_without_bounds_others_differ_as_much_as_the_largest_that_was_seen() -> 
     assert 55 < high < 70
 
 
+@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1e6, 1e200])
+def test_of_scores_without_bounds_the_unit_makes_no_difference(unit: float) -> None:
+    differences = [0.5, -0.25, 1.0, 0.125, 0.0, 0.0, 0.5, 0.75]
+    usual = paired_interval(differences, largest=None)
+    found = paired_interval([unit * one for one in differences], largest=None)
+    assert (found.low / unit, found.high / unit) == pytest.approx((usual.low, usual.high), rel=1e-6)
+
+
 def test_differences_of_differences_have_twice_the_room() -> None:
     low, high, _ = paired_interval([0.0] * 20, largest=2.0)
     assert (low, high) == pytest.approx((-2 * 0.161125, 2 * 0.161125), abs=2e-6)
