@@ -11,7 +11,6 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,12 +109,10 @@ def _warn_of_variables(command: str) -> None:
     if not given:
         return
     from trialbed.cli._variables import unknown_variables
-    from trialbed.errors import DriverError
 
-    with suppress(DriverError):  # a command that cannot be loaded is reported where it is asked for
-        for variable, meant in unknown_variables(given, command, cli).items():
-            hint = f"; did you mean {meant}?" if meant else f"; bench {command} --help has those of its options."
-            click.echo(f"Warning: {variable} is no variable of Trialbed's, and is ignored{hint}", err=True)
+    for variable, meant in unknown_variables(given, command, cli).items():
+        hint = f"; did you mean {meant}?" if meant else f"; bench {command} --help has those of its options."
+        click.echo(f"Warning: {variable} is no variable of Trialbed's, and is ignored{hint}", err=True)
 
 
 def _name_variable(error: click.ClickException) -> None:

@@ -84,7 +84,12 @@ def _meant(variable: str, *known: Iterable[str]) -> str | None:
 
 def _variables(group: click.Group, context: click.Context, name: str) -> Iterator[str]:
     """Yield the variables of a command's options, and of those below it."""
-    command = group.get_command(context, name)
+    from trialbed.errors import DriverError
+
+    try:
+        command = group.get_command(context, name)
+    except DriverError:  # a command that cannot be loaded is reported where it is asked for
+        return
     for parameter in command.params if command else ():
         if isinstance(parameter.envvar, str):
             yield parameter.envvar

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from trialbed.cli import cli
 from trialbed.cli._variables import OF_OPTIONS, unknown_variables
+from trialbed.errors import DriverError
 
 ROOT = Path(__file__).parents[4]
 
@@ -36,6 +38,16 @@ def test_an_unknown_variable_is_named_with_the_one_that_is_meant(
 def test_variables_of_other_commands_and_those_that_users_name_for_keys_are_left_alone() -> None:
     given = ["TRIALBED_MODEL", "TRIALBED_RPM", "MODLE", "TRIALBED_MINE_ALONE_KEY", "TRIALBED_OF_ACME_TOKEN"]
     assert unknown_variables(given, "run", cli) == {}
+
+
+def test_a_command_that_cannot_be_loaded_keeps_none_from_being_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise DriverError("broken")
+
+    group = click.Group(commands={"acme": click.Command("acme")})
+    monkeypatch.setattr(group, "get_command", fail)
+    meant = {"TRIALBED_WORKER_TRAILS": "TRIALBED_WORKER_TRIALS"}
+    assert unknown_variables([*meant], "run", group) == meant
 
 
 def test_no_variable_that_the_sources_name_is_called_unknown() -> None:
