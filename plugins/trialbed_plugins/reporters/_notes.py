@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from trialbed.records import Run, TokenRate, shown_name
@@ -97,13 +98,14 @@ def _on_tasks(summaries: Sequence[Summary]) -> Iterator[str]:
     config = summaries[0].run.config
     if not config.dataset_file or config.faults or config.judge != RULE:
         return
+    check = shlex.join(["bench", "tasks", "check", config.dataset_file])
     for summary in summaries:
         wrong = summary.counts.unsolved - summary.counts.failed
         is_plain = config.plain_label(summary.framework) == PLAIN_LOOP
         if wrong > 0 and is_plain and config.of(summary.framework).model == RIGHT_MODEL:
             yield (
                 f"{summary.framework} ends {number_of(wrong, 'trial')} unsolved, though {RIGHT_MODEL} makes the calls "
-                f"that are expected: the tasks may have a fault, which bench tasks check {config.dataset_file} finds."
+                f"that are expected: the tasks may have a fault, which {check} finds."
             )
 
 

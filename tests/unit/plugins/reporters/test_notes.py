@@ -54,6 +54,7 @@ def test_tasks_of_the_user_that_the_plain_loop_does_not_solve_may_have_a_fault(s
 
     note = "reference ends 3 trials unsolved, though scripted:gold makes the calls that are expected"
     assert f"{note}: the tasks may have a fault, which bench tasks check desk.py finds." in shown()
+    assert "which bench tasks check 'my desk.py' finds." in shown(dataset_file="my desk.py")
     for others in (
         {"dataset_file": ""},
         {"model": "scripted:partial"},
