@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from support.distributions import uv
 from support.servers import TOOL, Serve, closed, registration
+from support.trust import one_certificate
 from support.truth import POLICIES
 
 from trialbed.records import WireLog
@@ -47,7 +49,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-async def test_every_policy_is_played(serve: Serve, python: Path) -> None:
+async def test_every_policy_is_played(serve: Serve, python: Path, tmp_path: Path) -> None:
     client = await serve()
     trials = [(f"{name}-{policy}", name) for policy in POLICIES for name in ("dspy", "smolagents")]
     for trial, _ in trials:
@@ -58,6 +60,8 @@ async def test_every_policy_is_played(serve: Serve, python: Path) -> None:
         subprocess.run,
         [str(python), str(Path(__file__).with_name("text_program.py")), str(client.base_url).rstrip("/")],
         input=json.dumps(task),
+        # One is read for each of its clients, none of which uses TLS.
+        env={**os.environ, "SSL_CERT_FILE": str(one_certificate(tmp_path / "certificate.pem"))},
         capture_output=True,
         text=True,
         check=False,
