@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
-from trialbed.records import Run, TokenRate, shown_name
+from trialbed.records import Run, RunConfig, TokenRate, shown_name
 from trialbed.report import (
     Claims,
     Integrity,
@@ -27,6 +27,9 @@ from trialbed_plugins.reporters._columns import Column, telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
 """Scores whose names say what they are."""
+
+BOUNDS = "max_steps", "max_tools", "max_tokens", "max_trial_tokens"
+"""Settings that may keep the plain loop from making the calls that are expected."""
 
 PLAIN_LOOP, RIGHT_MODEL = "reference", "scripted:gold"
 """The framework that adds nothing and loses nothing, and the model that makes the expected calls."""
@@ -101,8 +104,9 @@ def _on_tasks(summaries: Sequence[Summary]) -> Iterator[str]:
     check = shlex.join(["bench", "tasks", "check", config.dataset_file])
     for summary in summaries:
         wrong = summary.counts.unsolved - summary.counts.failed
-        is_plain = config.plain_label(summary.framework) == PLAIN_LOOP
-        if wrong > 0 and is_plain and config.of(summary.framework).model == RIGHT_MODEL:
+        is_plain, own = config.plain_label(summary.framework) == PLAIN_LOOP, config.of(summary.framework)
+        is_bounded = any(getattr(own, name) != RunConfig.model_fields[name].default for name in BOUNDS)
+        if wrong > 0 and is_plain and own.model == RIGHT_MODEL and not is_bounded:
             yield (
                 f"{summary.framework} ends {number_of(wrong, 'trial')} unsolved, though {RIGHT_MODEL} makes the calls "
                 f"that are expected: the tasks may have a fault, which {check} finds."

@@ -45,7 +45,7 @@ def test_the_reasons_of_failures_stand_below(show: Show) -> None:
 
 @pytest.mark.parametrize("brief", [False, True])
 def test_tasks_of_the_user_that_the_plain_loop_does_not_solve_may_have_a_fault(show: Show, brief: bool) -> None:
-    def shown(**settings: str) -> str:
+    def shown(**settings: str | int) -> str:
         report = reported(document())
         config = report.run.config.model_copy(update={"dataset_file": "desk.py", "judge": "rule", **settings})
         run = report.run.model_copy(update={"config": config})
@@ -60,6 +60,7 @@ def test_tasks_of_the_user_that_the_plain_loop_does_not_solve_may_have_a_fault(s
         {"model": "scripted:partial"},
         {"judge": "other"},
         {"faults": '{"model": {}}'},
+        {"max_steps": 1},
     ):
         assert note not in shown(**others)
 
