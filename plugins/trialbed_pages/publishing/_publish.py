@@ -106,9 +106,7 @@ def _add_run(
     page = run_report(shown, data_dir=data_dir, queries=dataset.queries)
     found.add(f"runs/{run.run_id}.html", mask(page).encode("utf-8", "backslashreplace"))
     report = read_report(run, dataset.queries)
-    with cache_there(model_cache()) as kept:
-        traces = traces_of(run, kept)
-    found.numbers.append(numbers_of(report, dataset.queries, traces, name=run.run_id, model=source.model))
+    found.numbers.append(numbers_of(report, dataset.queries, traces_of(run), name=run.run_id, model=source.model))
     found.sources.append(source)
 
 

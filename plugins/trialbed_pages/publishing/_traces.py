@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from trialbed.records import TrialKey, TrialResult
 from trialbed.store import StoredRun
-from trialbed_plugins.recordings import ModelCache, canonical_text, requests_of
+from trialbed_plugins.recordings import canonical_text, requests_of
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,8 @@ class TrialTraces:
     gave_up: frozenset[TrialKey] = frozenset()
 
 
-def traces_of(run: StoredRun, cache: ModelCache | None = None) -> TrialTraces:
-    """Read the facts of a run, trial by trial.
-
-    Args:
-        cache: has the bodies that are too long for the log, if the run used it.
+def traces_of(run: StoredRun) -> TrialTraces:
+    """Read the facts of a run, trial by trial, from its log alone, which whoever reproduces it has too.
 
     Raises:
         DataError: a wire log cannot be read.
@@ -38,7 +35,7 @@ def traces_of(run: StoredRun, cache: ModelCache | None = None) -> TrialTraces:
     gave_up: set[TrialKey] = set()
     for trial in run.each_counted():
         key = trial.key
-        asked.setdefault(key.framework, {})[str(key.query_id), key.repeat] = _digest(run, trial, cache)
+        asked.setdefault(key.framework, {})[str(key.query_id), key.repeat] = _digest(run, trial)
         answer = trial.outcome.answer
         if answer is not None and answer.finish == "give_up_and_restart":
             gave_up.add(key)
@@ -50,10 +47,10 @@ def traces_of(run: StoredRun, cache: ModelCache | None = None) -> TrialTraces:
     return TrialTraces(requests, frozenset(gave_up))
 
 
-def _digest(run: StoredRun, trial: TrialResult, cache: ModelCache | None) -> str:
+def _digest(run: StoredRun, trial: TrialResult) -> str:
     """Return the digest of a trial's requests; empty where one is not known whole."""
     found = hashlib.sha256()
-    for _, request in requests_of(trial, run.config, cache=cache):
+    for _, request in requests_of(trial, run.config):
         if request is None:
             return ""
         found.update(canonical_text(request).encode("utf-8", "surrogatepass") + b"\n")
