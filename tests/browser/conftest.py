@@ -99,13 +99,13 @@ def page(context: BrowserContext) -> Page:
 
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The source of axe-core, which finds barriers; from npm, or from the file that ``TRIALBED_AXE`` names."""
-    given = os.environ.get("TRIALBED_AXE")
+    """The source of axe-core, which finds barriers; from npm, or from the file that ``TRIALBED_TEST_AXE`` names."""
+    given = os.environ.get("TRIALBED_TEST_AXE")
     if given:
         return Path(given).read_text(encoding="utf-8")
     npm = shutil.which("npm")
     if npm is None:
-        pytest.skip("npm is not installed, and TRIALBED_AXE names no axe.min.js; accessibility was not checked")
+        pytest.skip("npm is not installed, and TRIALBED_TEST_AXE names no axe.min.js; accessibility was not checked")
     folder = tmp_path_factory.mktemp("axe")
     done = subprocess.run(
         [npm, "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), AXE],

@@ -171,7 +171,7 @@ def test_answers_and_signs_stand_below_each_other_on_a_phone_and_a_grid_that_is_
 def test_no_page_has_barriers_or_is_wider_than_its_window(
     context: Any, address: str, axe: str, name: str, tmp_path: Path
 ) -> None:
-    shots = Path(os.environ.get("TRIALBED_SCREENSHOTS", tmp_path))
+    shots = Path(os.environ.get("TRIALBED_TEST_SCREENSHOTS", tmp_path))
     shots.mkdir(parents=True, exist_ok=True)
     for scheme in ("light", "dark"):
         page = context.browser.new_context(color_scheme=scheme, bypass_csp=True).new_page()

@@ -10,6 +10,9 @@ from trialbed.suggestions import closest
 
 PREFIX = "TRIALBED_"
 
+OF_TESTS = "TRIALBED_TEST_"
+"""The beginning of variables of Trialbed's own tests, in which commands run."""
+
 NOT_OF_OPTIONS = (
     "CONTROL_TOKEN",
     "DATA_DIR",
@@ -64,7 +67,9 @@ def unknown_variables(given: Iterable[str], name: str, group: click.Group) -> Ma
     """
     others = {f"{PREFIX}{own}" for own in NOT_OF_OPTIONS}
     known = others | {f"{PREFIX}{own}" for own in OF_OPTIONS.split()}
-    unknown = sorted(variable for variable in {*given} - known if variable.startswith(PREFIX))
+    unknown = sorted(
+        variable for variable in {*given} - known if variable.startswith(PREFIX) and not variable.startswith(OF_TESTS)
+    )
     if not unknown:
         return {}
     context = click.Context(group)

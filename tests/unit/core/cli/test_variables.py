@@ -36,7 +36,7 @@ def test_an_unknown_variable_is_named_with_the_one_that_is_meant(
 
 
 def test_variables_of_other_commands_and_those_that_users_name_for_keys_are_left_alone() -> None:
-    given = ["TRIALBED_MODEL", "TRIALBED_RPM", "MODLE", "TRIALBED_MINE_ALONE_KEY", "TRIALBED_OF_ACME_TOKEN"]
+    given = ["TRIALBED_MODEL", "TRIALBED_RPM", "MODLE", "TRIALBED_MINE_ALONE_KEY", "TRIALBED_TEST_DATA"]
     assert unknown_variables(given, "run", cli) == {}
 
 
