@@ -115,6 +115,7 @@ def _environment() -> Environment:
         "compact": compact,
         "number": number,
         "printable": shown_text,
+        "as_it_is": printable,
         "multiline": multiline,
         "breakable": breakable,
         "command_words": command_words,
