@@ -112,7 +112,7 @@ def _warn_of_variables(command: str) -> None:
 
     for variable, meant in unknown_variables(given, command, cli).items():
         hint = f"; did you mean {meant}?" if meant else f"; bench {command} --help has those of its options."
-        click.echo(f"Warning: {variable} is no variable of Trialbed's, and is ignored{hint}", err=True)
+        click.echo(f"Warning: nothing in Trialbed reads {variable}, so it is ignored{hint}", err=True)
 
 
 def _name_variable(error: click.ClickException) -> None:

@@ -27,7 +27,7 @@ WIDTHS = {"SCREEN": 1340, "PAPER": 590, "HALF": 600, "PHONE": 350}
 """Pixels that a table may be estimated at to fit on a screen, on paper, beside another section and on a telephone."""
 
 NOTHING = ("none", "+0")
-"""What stands in cells of which nothing is to be said."""
+"""The texts of cells in which nothing was found; pages show them faintly."""
 
 Plot: TypeAlias = IntervalPlot | ScatterPlot | BarPlot | Timeline | DistributionPlot
 Part: TypeAlias = Table | Plot | Disclosures | Folded

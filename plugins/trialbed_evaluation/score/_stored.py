@@ -115,7 +115,7 @@ def _place(given: Mapping[str, Any]) -> str:
 def _report(
     rescored: Rescored, queries: Mapping[int | str, Query], given: Mapping[str, Any]
 ) -> Iterator[Report | None]:
-    """Yield the report of the run as its documents describe it, whose trials are read anew; None if nobody wants it."""
+    """Yield the report of the run as its documents describe it, its trials read again; None if no output needs it."""
     from trialbed.cli.waiting import names_itself
     from trialbed.report import read_report
     from trialbed.store import open_store

@@ -113,9 +113,9 @@ def test_variables_that_nothing_reads_are_named(
     main(["runs"])
     shown = capsys.readouterr().err
     assert (
-        "Warning: TRIALBED_STOER is no variable of Trialbed's, and is ignored; did you mean TRIALBED_STORE?\n" in shown
+        "Warning: nothing in Trialbed reads TRIALBED_STOER, so it is ignored; did you mean TRIALBED_STORE?\n" in shown
     )
-    assert "TRIALBED_SOMETHING_ELSE is no variable of Trialbed's, and is ignored; bench runs --help has those" in shown
+    assert "nothing in Trialbed reads TRIALBED_SOMETHING_ELSE, so it is ignored; bench runs --help has those" in shown
     assert shown.count("Warning: ") == 2
 
 
