@@ -17,6 +17,7 @@ from trialbed.report.inspection import (
     api_name,
     end_text,
     exchanges,
+    expected_lines,
     problems,
     reason_text,
 )
@@ -124,6 +125,11 @@ class TrialPage:
         """A person's words on it."""
         key = self.trial.key
         return self.run.annotations.get((key.framework, key.query_id, key.repeat))
+
+    @property
+    def expectations(self) -> Sequence[tuple[str, str]]:
+        """Everything by which the trial is right, as label and text."""
+        return list(expected_lines(self.query)) if self.query is not None else []
 
     @cached_property
     def problems(self) -> Sequence[TrialProblem]:

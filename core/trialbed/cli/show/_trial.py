@@ -10,7 +10,7 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.cli.show._conversation import claims, conversation, findings, scores
 from trialbed.cli.show._text import Line, is_cut, printed_lines
-from trialbed.report.inspection import TrialProblem, as_text, end_text, problems
+from trialbed.report.inspection import TrialProblem, end_text, expected_lines, problems
 
 if TYPE_CHECKING:
     from trialbed.records import Annotation, Query, Run, ToolSpec, TrialResult
@@ -50,7 +50,8 @@ def _lines(
 ) -> Iterator[Line]:
     yield from _head(run, result)
     if query is not None:
-        yield from _title("Task", [Line(query.text, 1), *_gold(query)])
+        expected = [Line(f"{label}: {text}", 1) for label, text in expected_lines(query)]
+        yield from _title("Task", [Line(query.text, 1), *expected])
     yield from _title("What went wrong", list(_problem_lines(found)))
     yield from _title("What the server saw", list(conversation(result.wire)))
     answer = result.outcome.answer
@@ -103,14 +104,6 @@ def _notes(said: Annotation | None) -> Iterator[Line]:
     if said is not None:
         parts = {"rating": said.rating, "note": said.note, "right answer": said.correction}
         yield from _title("Noted since the run", [Line(f"{name}: {text}", 1) for name, text in parts.items() if text])
-
-
-def _gold(query: Query) -> Iterator[Line]:
-    for call in query.gold_calls:
-        arguments = "" if call.arguments is None else f" {as_text(call.arguments)}"
-        yield Line(f"expected: {'/'.join(filter(None, call.api.pair))}{arguments}", 1)
-    if query.reference_answer:
-        yield Line(f"reference answer: {query.reference_answer}", 1)
 
 
 def _problem_lines(found: Sequence[TrialProblem]) -> Iterator[Line]:

@@ -4,6 +4,7 @@
 """
 
 from trialbed.report.inspection._exchanges import Exchange, ModelExchange, RequestMessage, ToolExchange, exchanges
+from trialbed.report.inspection._expected import expected_lines
 from trialbed.report.inspection._grounds import BY_EXPECTATIONS, detail_text, expectation_lines, reason_text
 from trialbed.report.inspection._problems import (
     TrialProblem,
@@ -28,6 +29,7 @@ __all__ = [
     "end_text",
     "exchanges",
     "expectation_lines",
+    "expected_lines",
     "fault_words",
     "problem_words",
     "problems",
