@@ -42,10 +42,9 @@ def main() -> None:
 
 def measure(folder: Path, rounds: int, requests: int) -> dict[tuple[str, bool], list[Cost]]:
     """The costs of each dialect, one a round."""
-    command = ["trialbed_server", "--port", "0", "--cache", str(folder / "responses.db"), "--watch-stdin"]
-    server = subprocess.Popen(
-        [sys.executable, "-m", *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    options = {"port": 0, "cache": str(folder / "responses.db"), "watch_stdin": True}
+    command = [sys.executable, "-m", "trialbed_server", json.dumps(options)]
+    server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert server.stdin is not None
     assert server.stdout is not None
     try:

@@ -92,7 +92,8 @@ def program(label: str, environment: Environment | None) -> Iterator[subprocess.
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """A server of its own."""
-    command = [sys.executable, "-m", "trialbed_server", "--port", "0", "--cache", str(folder / "r.db"), "--watch-stdin"]
+    options = {"port": 0, "cache": str(folder / "r.db"), "watch_stdin": True}
+    command = [sys.executable, "-m", "trialbed_server", json.dumps(options)]
     server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert server.stdin is not None
     assert server.stdout is not None

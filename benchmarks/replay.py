@@ -69,9 +69,9 @@ def main() -> None:
 def measure(folder: Path, rounds: int, large: int) -> dict[str, list[Cost]]:
     """The costs of each way to answer, one a round."""
     cache = folder / "answers.db"
-    command = ["trialbed_server", "--port", "0", "--cache", str(folder / "responses.db"), "--watch-stdin"]
+    options = {"port": 0, "cache": str(folder / "responses.db"), "watch_stdin": True, "model_cache": str(cache)}
     server = subprocess.Popen(
-        [sys.executable, "-m", *command, "--model-cache", str(cache)],
+        [sys.executable, "-m", "trialbed_server", json.dumps(options)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

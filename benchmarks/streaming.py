@@ -85,8 +85,8 @@ def main() -> None:
     given = parser.parse_args()
     os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe())
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "trialbed_server", "--port", "0", "--watch-stdin", "--upstream", serve()]
-        command += ["--cache", str(Path(folder, "responses.db"))]
+        options = {"port": 0, "watch_stdin": True, "upstream": serve(), "cache": str(Path(folder, "responses.db"))}
+        command = [sys.executable, "-m", "trialbed_server", json.dumps(options)]
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert server.stdin is not None
         assert server.stdout is not None

@@ -84,8 +84,8 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round
             cache = folder / f"{size}.db"
             fill(cache, size)
             for name, options in ours(size, arguments):
-                command = ["-m", "trialbed_server", "--port", "0", "--watch-stdin", "--cache", str(cache), *options]
-                servers[name] = stack.enter_context(started(command))
+                options |= {"port": 0, "watch_stdin": True, "cache": str(cache)}
+                servers[name] = stack.enter_context(started(["-m", "trialbed_server", json.dumps(options)]))
                 entries.append(size)
             if arguments.peer:
                 fill_stand_in(folder / f"peer{size}", size)
@@ -102,18 +102,18 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round
         return rounds
 
 
-def ours(size: int, arguments: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+def ours(size: int, arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, object]]]:
     """Name and options of each of our servers for a cache of this size."""
     for workers in arguments.workers.split(","):
         name = str(size) if workers == "1" else f"{size}, {workers} workers"
-        yield name, ["--workers", workers, "--memory", str(memory_for(size))]
+        yield name, {"workers": int(workers), "memory": memory_for(size)}
         if arguments.cold:
-            yield f"{name}, cold", ["--workers", workers, "--memory", "0"]
+            yield f"{name}, cold", {"workers": int(workers), "memory": 0}
 
 
 def memory_for(size: int) -> int:
-    """Megabytes in which so many entries stay in memory: twice what they take, as half of it holds the recent ones."""
-    return max(1024, size // 500)
+    """Bytes in which so many entries stay in memory: twice what they take, as half of it holds the recent ones."""
+    return max(1024, size // 500) * 2**20
 
 
 def measured(process: psutil.Process, url: str, size: int, arguments: argparse.Namespace) -> Round:

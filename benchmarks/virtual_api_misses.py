@@ -52,9 +52,9 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Laten
     fill(folder / "cache.db", ENTRIES)
     rounds: dict[str, list[Latencies]] = {"alone": [], "misses": []}
     with started([__file__, "--slow-api"]) as (_, real):
-        command = ["-m", "trialbed_server", "--port", "0", "--watch-stdin", "--cache", str(folder / "cache.db")]
-        command += ["--workers", str(arguments.workers), "--real-url", real, "--real-timeout", "60"]
-        with started(command) as (_, url):
+        options = {"port": 0, "watch_stdin": True, "cache": str(folder / "cache.db")}
+        options |= {"workers": arguments.workers, "real_url": real, "real_timeout": 60}
+        with started(["-m", "trialbed_server", json.dumps(options)]) as (_, url):
             run_load(url, ENTRIES, arguments.connections, 0)
             for _ in range(arguments.rounds):
                 rounds["alone"].append(hits(url, arguments))

@@ -1,4 +1,4 @@
-"""``python -m trialbed_server``: the server as a process."""
+"""``python -m trialbed_server OPTIONS``: the server as a process, with options in JSON."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import sys
 from collections.abc import Sequence
 
 from trialbed.errors import TrialbedError
-from trialbed_server._options import options_from
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the server until a signal ends it; returns the exit code."""
+def main(argv: Sequence[str]) -> int:
+    """Run the server until a signal ends it; returns the exit code.
+
+    Args:
+        argv: a JSON object by the names of ``ServerOptions``; nothing for all defaults.
+    """
     try:
-        options = options_from(argv)
+        from trialbed_server._options import options_from
         from trialbed_server._process import serve
 
-        serve(options)
+        serve(options_from(" ".join(argv) or "{}"))
     except TrialbedError as error:
         print(f"trialbed_server: {error}", file=sys.stderr)  # noqa: T201 - why the start failed
         return error.exit_code
@@ -23,4 +26,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

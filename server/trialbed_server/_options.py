@@ -1,17 +1,19 @@
-"""The server's settings, and its command line."""
+"""The server's settings."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
 from trialbed.errors import UsageError
+from trialbed.records import Budget, FaultPlan, Prices
 from trialbed.settings import (
     CONTROL_TOKEN,
     REAL_KEY,
@@ -24,17 +26,6 @@ from trialbed.settings import (
 from trialbed.wire.addresses import is_loopback
 from trialbed.wire.redaction import shown_url
 
-if TYPE_CHECKING:
-    from trialbed.records import Budget, FaultPlan, Prices
-
-MEBIBYTES = ("max_body", "max_answer", "memory")
-"""The settings that the command line takes in MiB."""
-
-ELSEWHERE = frozenset(
-    ("upstream_key", "upstream_keys", "simulator_key", "real_key", "token", "control_token", "faults", "pages")
-)
-"""The settings that the command line does not take: the environment has the secrets, and ``bench serve`` the others."""
-
 MIN_TOKEN = 16
 """Characters of a token."""
 
@@ -42,24 +33,6 @@ GENERATE = "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
 MEBIBYTE = 2**20
 
 LogFormat = Literal["text", "json"]
-
-OWN = {
-    "upstream": "Endpoint that the gateway forwards to, ending in /v1: --base-url of `bench serve`.",
-    "other_upstreams": "Further endpoint, for trials that name it; repeatable.",
-    "upstream_timeout": "Time that an endpoint may be silent.",
-    "data_dir": "Folder of imported datasets.",
-    "simulator_upstream": "Endpoint of --simulator-model, where it is another.",
-    "simulator_prices": "Prices of --simulator-model.",
-    "completions": "File in which replies to simulators are kept.",
-    "model_cache": "File in which answers are kept for trials that ask for it.",
-    "memory": "Size of cached responses that are kept in memory.",
-    "budget": "Most that trials may use of the model of a run.",
-    "watch_stdin": "End when standard input ends.",
-}
-"""Setting that `bench serve` has no option of this name for -> its description."""
-
-REPEATABLE = "tuple[str, ...]"
-"""The type of settings that are options which may be repeated."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +86,8 @@ class ServerOptions:
     Raises:
         UsageError: an option is wrong, or the combination is unsafe.
     """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     host: str = "127.0.0.1"
     port: int = 8080
@@ -218,11 +193,20 @@ def _check_origin(origin: str) -> None:
         raise UsageError(f"--allow-origin {origin!r} is not an origin; give one such as https://example.org:8443")
 
 
-def options_from(argv: Sequence[str] | None) -> ServerOptions:
-    """The options on this command line, with the secrets of the environment."""
-    given = vars(_parser().parse_args(argv)).items()
-    settings: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given}
-    return ServerOptions(**settings, **secrets_from(os.environ))
+def options_from(text: str) -> ServerOptions:
+    """Read the options of a process: a JSON object by their names, and the secrets of the environment.
+
+    Raises:
+        UsageError: it is none, or one of them is wrong.
+    """
+    try:
+        given = json.loads(text)
+        return TypeAdapter(ServerOptions).validate_python({**given, **secrets_from(os.environ)})
+    except ValidationError as error:
+        named = (f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
+        raise UsageError(f"options of the server: {'; '.join(named)}") from None
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"the options of the server are not a JSON object: {error}") from None
 
 
 def secrets_from(environ: Mapping[str, str]) -> dict[str, Any]:
@@ -269,72 +253,3 @@ def checked_upstream(url: str, option: str = "--upstream") -> str:
         example = "http://localhost:8080/rapidapi" if option == "--real-url" else "https://api.openai.com/v1"
         raise UsageError(f"{option} {shown_url(url)!r} is not an http(s) URL; give one such as {example}")
     return url.rstrip("/")
-
-
-def _budget(text: str) -> Budget:
-    from trialbed.records import Budget  # most servers have none
-
-    return Budget.model_validate_json(text)
-
-
-def _prices(text: str) -> Prices:
-    from trialbed.records import Prices
-
-    return Prices.model_validate_json(text)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m trialbed_server",
-        description="Serve the virtual API and the gateway to models. Prints one line of JSON when it listens. "
-        "`bench serve --help` describes the options that have no description here.",
-        epilog=f"Environment: {UPSTREAM_KEY} is the upstream's key, and {UPSTREAM_KEYS} "
-        f"those of the others, a JSON object by address; {SERVER_TOKEN} the token that "
-        f"clients must send, required beyond loopback; {REAL_KEY} the real API's key; "
-        f"{CONTROL_TOKEN} the token of the one run that the server is for: with it the server answers for "
-        "that run's trials only.",
-    )
-    defaults = ServerOptions()
-    for item in fields(ServerOptions):
-        if item.name not in ELSEWHERE:
-            reading = {"default": getattr(defaults, item.name), "help": OWN.get(item.name), **_reading(item)}
-            parser.add_argument(*_names(item), dest=item.name, **reading)
-    return parser
-
-
-def _names(item: Field[Any]) -> tuple[str, ...]:
-    if item.name == "cache":
-        return "--response-cache", "--cache"
-    name = item.name.removesuffix("s") if item.type == REPEATABLE else item.name
-    return (f"--{name.replace('_', '-')}",)
-
-
-def _reading(item: Field[Any]) -> dict[str, Any]:
-    """Return how argparse reads a setting, by its type."""
-    if item.type == "bool":
-        return {"action": "store_true"}
-    if item.type == REPEATABLE:
-        return {"action": "append", "default": [], "metavar": "TEXT"}
-    if item.type == "LogFormat":
-        return {"choices": get_args(LogFormat)}
-    if item.name in MEBIBYTES:
-        return {"type": _mebibytes, "metavar": "MIB"}
-    kind = str(item.type).removesuffix(" | None")
-    return {"type": READERS[kind], "metavar": "N" if item.type == "float | None" else METAVARS[kind]}
-
-
-def _mebibytes(text: str) -> int:
-    return int(float(text) * MEBIBYTE)
-
-
-READERS: Mapping[str, Callable[[str], Any]] = {
-    "str": str,
-    "int": int,
-    "float": float,
-    "Path": Path,
-    "Budget": _budget,
-    "Prices": _prices,
-}
-
-METAVARS = {"str": "TEXT", "int": "N", "float": "SECONDS", "Path": "FOLDER", "Budget": "JSON", "Prices": "JSON"}
-"""Type -> the name of a value in the help; a ``float`` that may be None is a rate, and no duration."""

@@ -53,8 +53,9 @@ def virtual(tool_input: Any = None, **fields: Any) -> dict[str, Any]:
 class ServerProcess:
     """A server in a process of its own; ``url`` is from its ready line."""
 
-    def __init__(self, *arguments: str, cache: Path, environment: Mapping[str, str] | None = None) -> None:
-        command = [sys.executable, "-m", "trialbed_server", "--port", "0", "--cache", str(cache), *arguments]
+    def __init__(self, *, cache: Path, environment: Mapping[str, str] | None = None, **options: Any) -> None:
+        options = {"port": 0, "cache": str(cache), **options}
+        command = [sys.executable, "-m", "trialbed_server", json.dumps(options)]
         self.process = subprocess.Popen(
             warm_command(command),
             stdin=subprocess.PIPE,

@@ -10,6 +10,7 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import aiohttp
 
@@ -91,9 +92,8 @@ def server_start(
     """
     make_folder(options.response_cache.parent, "--response-cache")
     upstreams = _upstreams(options, models)
-    command = _command(options, upstreams, budget, cache)
-    command += [] if simulator_prices is None else ["--simulator-prices", simulator_prices.model_dump_json()]
-    command += [] if host is None else ["--host", host]
+    settings = _settings(options, upstreams, cache=cache, budget=budget, simulator_prices=simulator_prices, host=host)
+    command = [sys.executable, "-P", "-m", "trialbed_server", json.dumps(settings)]
     return ServerStart(command, _keys(options, upstreams))
 
 
@@ -187,39 +187,48 @@ def _upstreams(options: RunOptions, models: Iterable[OpenedModel]) -> Upstreams:
     return found
 
 
-def _command(
-    options: RunOptions, upstreams: Upstreams, budget: Budget | None = None, cache: CacheChoice | None = None
-) -> list[str]:
-    command = [sys.executable, "-P", "-m", "trialbed_server", "--watch-stdin", "--port", str(options.server_port)]
-    command += ["--cache", str(options.response_cache), "--trial-expiry", str(NEVER)]
-    if budget is not None:
-        command += ["--budget", budget.model_dump_json()]
-    if cache is not None:
-        command += ["--model-cache", str(cache.file)]
-    if not upstreams:
-        return [*command, *_simulator_model(options)]
-    command += ["--model-retries", str(options.model_retries), "--endpoint-patience", str(options.endpoint_patience)]
-    for option, most in (("--rpm", options.rpm), ("--tpm", options.tpm)):
-        command += [] if most is None else [option, str(most)]
-    # A trial's own requests have its time; this is for those of the judge.
-    command += ["--upstream-timeout", str(max(options.timeout, UPSTREAM_TIMEOUT))]
-    first, *others = upstreams
-    command += ["--upstream", first, *(part for url in others for part in ("--other-upstream", url))]
-    return [*command, *_simulator_model(options)]
-
-
-def _simulator_model(options: RunOptions) -> list[str]:
-    """Return the server's options for simulators that ask a model."""
-    if options.simulator_model is None:
-        return []
-    limits = {
-        "--max-helper-requests": options.max_helper_requests,
-        "--max-helper-tokens": options.max_helper_tokens,
+def _settings(
+    options: RunOptions,
+    upstreams: Upstreams,
+    *,
+    cache: CacheChoice | None = None,
+    budget: Budget | None = None,
+    simulator_prices: Prices | None = None,
+    host: str | None = None,
+) -> dict[str, Any]:
+    """Return the options of the server, by the names of ``trialbed_server.ServerOptions``."""
+    settings: dict[str, Any] = {
+        "watch_stdin": True,
+        "port": options.server_port,
+        "host": host,
+        "cache": str(options.response_cache),
+        "trial_expiry": NEVER,
+        "budget": None if budget is None else budget.model_dump(mode="json"),
+        "model_cache": None if cache is None else str(cache.file),
+        "simulator_prices": None if simulator_prices is None else simulator_prices.model_dump(mode="json"),
     }
-    given = [text for name, limit in limits.items() if limit is not None for text in (name, str(limit))]
-    name, url = split_address(options.simulator_model)
-    own = [] if url is None else ["--simulator-upstream", url]
-    return ["--simulator-model", name, *own, "--completions", str(options.completions), *given]
+    if upstreams:
+        first, *others = upstreams
+        settings |= {
+            "upstream": first,
+            "other_upstreams": others,
+            "model_retries": options.model_retries,
+            "endpoint_patience": options.endpoint_patience,
+            "rpm": options.rpm,
+            "tpm": options.tpm,
+            # A trial's own requests have its time; this is for those of the judge.
+            "upstream_timeout": max(options.timeout, UPSTREAM_TIMEOUT),
+        }
+    if options.simulator_model is not None:
+        name, url = split_address(options.simulator_model)
+        settings |= {
+            "simulator_model": name,
+            "simulator_upstream": url,
+            "completions": str(options.completions),
+            "max_helper_requests": options.max_helper_requests,
+            "max_helper_tokens": options.max_helper_tokens,
+        }
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _keys(options: RunOptions, upstreams: Upstreams) -> dict[str, str]:

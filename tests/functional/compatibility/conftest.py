@@ -129,7 +129,7 @@ def bench(tmp_path: Path) -> Bench:
 
 @pytest.fixture(scope="module")
 def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    server = ServerProcess("--watch-stdin", cache=tmp_path_factory.mktemp("server") / "responses.db")
+    server = ServerProcess(watch_stdin=True, cache=tmp_path_factory.mktemp("server") / "responses.db")
     try:
         yield server.url
     finally:

@@ -11,7 +11,7 @@ from support.warm import warm_programs
 
 @pytest.fixture(scope="module")
 def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    server = ServerProcess("--watch-stdin", cache=tmp_path_factory.mktemp("server") / "responses.db")
+    server = ServerProcess(watch_stdin=True, cache=tmp_path_factory.mktemp("server") / "responses.db")
     try:
         yield server.url
     finally:

@@ -21,8 +21,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
     """Starts servers on one cache file, ended after the test."""
     servers: list[ServerProcess] = []
 
-    def make(*arguments: str, **options: Any) -> ServerProcess:
-        servers.append(ServerProcess(*arguments, **{"cache": tmp_path / "responses.db", **options}))
+    def make(**options: Any) -> ServerProcess:
+        servers.append(ServerProcess(**{"cache": tmp_path / "responses.db", **options}))
         return servers[-1]
 
     yield make

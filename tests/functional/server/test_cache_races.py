@@ -71,7 +71,7 @@ async def test_200_new_answers_join_1000_old_ones_and_survive_a_kill(
 
 
 async def test_workers_share_an_address_and_their_answers(start: Callable[..., ServerProcess]) -> None:
-    server = start("--workers", "2")
+    server = start(workers=2)
     seen: set[str] = set()
 
     async def ask(number: int) -> None:
@@ -108,6 +108,6 @@ async def test_a_killed_server_leaves_what_it_answered(start: Callable[..., Serv
         first = (await client.post("/virtual", json=virtual({"number": 1}))).json()
         server.process.kill()
         server.process.communicate()
-    again = start("--simulator", "none")
+    again = start(simulator="none")
     async with httpx.AsyncClient(base_url=again.url) as client:
         assert (await client.post("/virtual", json=virtual({"number": 1}))).json() == first

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -49,7 +50,7 @@ def test_a_signal_ends_it_with_exit_code_0(start: Start, number: signal.Signals)
 
 
 def test_it_ends_with_its_standard_input_if_it_watches_it(start: Start) -> None:
-    server = start("--watch-stdin")
+    server = start(watch_stdin=True)
     server.process.communicate(timeout=60)
     assert server.process.returncode == 0
 
@@ -58,7 +59,8 @@ def test_it_ends_with_its_standard_input_if_it_watches_it(start: Start) -> None:
 def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     parent = (
         "import subprocess, sys, time\n"
-        "command = [sys.executable, '-m', 'trialbed_server', '--port', '0', '--watch-stdin', '--cache', 'r.db']\n"
+        'options = \'{"port": 0, "watch_stdin": true, "cache": "r.db"}\'\n'
+        "command = [sys.executable, '-m', 'trialbed_server', options]\n"
         "p = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)\n"
         "print(p.pid, p.stdout.readline(), flush=True)\n"
         "time.sleep(600)\n"
@@ -83,8 +85,8 @@ def test_an_end_does_not_wait_for_ever_for_a_slow_answer(start: Start) -> None:
     assert server.process.returncode == 0
 
 
-def failed_start(tmp_path: Path, *arguments: str, **environment: str) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "trialbed_server", "--port", "0", *arguments]
+def failed_start(tmp_path: Path, options: dict[str, Any], **environment: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "trialbed_server", json.dumps({"port": 0, **options})]
     done = subprocess.run(
         command, capture_output=True, text=True, cwd=tmp_path, timeout=60, env={**os.environ, **environment}
     )
@@ -93,7 +95,7 @@ def failed_start(tmp_path: Path, *arguments: str, **environment: str) -> tuple[i
 
 def test_a_file_that_is_no_cache_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "bad.db").write_text("this is not a database at all " * 50)
-    code, output, error = failed_start(tmp_path, "--cache", "bad.db")
+    code, output, error = failed_start(tmp_path, {"cache": "bad.db"})
     assert (code, output) == (2, "")
     assert "bad.db" in error
     assert "give another --response-cache" in error
@@ -101,35 +103,35 @@ def test_a_file_that_is_no_cache_is_a_clear_error(tmp_path: Path) -> None:
 
 
 def test_an_address_beyond_loopback_without_a_token_is_refused(tmp_path: Path) -> None:
-    code, _, error = failed_start(tmp_path, "--host", "0.0.0.0", TRIALBED_SERVER_TOKEN="")
+    code, _, error = failed_start(tmp_path, {"host": "0.0.0.0"}, TRIALBED_SERVER_TOKEN="")
     assert code == 2
     assert "TRIALBED_SERVER_TOKEN" in error
 
 
 def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
-    code, _, error = failed_start(tmp_path, "--host", "0.0.0.0", TRIALBED_SERVER_TOKEN="x")
+    code, _, error = failed_start(tmp_path, {"host": "0.0.0.0"}, TRIALBED_SERVER_TOKEN="x")
     assert code == 2
     assert "at least 16" in error
 
 
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
 def test_an_address_of_ipv6_is_printed_as_a_url(start: Start) -> None:
-    server = start("--host", "::1")
+    server = start(host="::1")
     assert server.url.startswith("http://[::1]:")
     assert httpx.get(f"{server.url}/healthz").status_code == 200
 
 
 def test_a_port_in_use_is_a_clear_error(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        code, _, error = failed_start(tmp_path, "--port", str(taken.getsockname()[1]))
+        code, _, error = failed_start(tmp_path, {"port": taken.getsockname()[1]})
     assert code == 3
     assert "choose another --port" in error
     assert "Traceback" not in error
 
 
-@pytest.mark.parametrize("arguments", [("--dataset", "absent"), ("--simulator", "absent")])
-def test_a_driver_that_is_not_there_is_a_clear_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    code, _, error = failed_start(tmp_path, *arguments)
+@pytest.mark.parametrize("options", [{"datasets": ["absent"]}, {"simulator": "absent"}])
+def test_a_driver_that_is_not_there_is_a_clear_error(tmp_path: Path, options: dict[str, Any]) -> None:
+    code, _, error = failed_start(tmp_path, options)
     assert code == 2
     assert "'absent' is not installed" in error
     assert "Traceback" not in error

@@ -122,7 +122,8 @@ RIGHT = {
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a server process."""
     cache = tmp_path_factory.mktemp("server") / "cache.db"
-    command = [sys.executable, "-m", "trialbed_server", "--port", "0", "--cache", str(cache), "--watch-stdin"]
+    options = {"port": 0, "cache": str(cache), "watch_stdin": True}
+    command = [sys.executable, "-m", "trialbed_server", json.dumps(options)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(warm_command(command), **pipes) as process:
         yield json.loads(process.stdout.readline())["url"]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
+import json
+from pathlib import Path
 
 import pytest
 from support.cases import for_each
 
 from trialbed.errors import UsageError
+from trialbed.records import Budget
 from trialbed_server import ServerOptions
 from trialbed_server.__main__ import main
 from trialbed_server._options import options_from
-from trialbed_server.serve_command import command
 
 
 @for_each("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
@@ -43,37 +44,32 @@ def test_secrets_come_from_the_environment_and_are_not_shown(monkeypatch: pytest
     monkeypatch.setenv("TRIALBED_UPSTREAM_KEYS", '{"https://others/v1/": "other-very-secret"}')
     monkeypatch.setenv("TRIALBED_SERVER_TOKEN", "token-very-secret")
     monkeypatch.setenv("TRIALBED_CONTROL_TOKEN", "control-very-secret")
-    options = options_from(
-        [
-            "--upstream",
-            "https://models/v1/",
-            "--other-upstream",
-            "https://others/v1",
-            "--dataset",
-            "mini",
-            "--dataset",
-            "x:y",
-            "--max-body",
-            "0.5",
-        ]
-    )
+    given = {
+        "upstream": "https://models/v1/",
+        "other_upstreams": ["https://others/v1"],
+        "datasets": ["mini", "x:y"],
+        "data_dir": "data",
+        "budget": {"limit": 5, "unit": "tokens"},
+    }
+    options = options_from(json.dumps(given))
     assert options.upstream_key == "sk-very-secret"
     assert options.other_upstreams == (*options.upstream_keys,) == ("https://others/v1",)
     assert {"sk-very-secret", "other-very-secret"} <= set(options.secrets())
     assert options.token == "token-very-secret"
     assert options.control_token == "control-very-secret"
-    assert (options.upstream, options.datasets, options.max_body) == ("https://models/v1", ("mini", "x:y"), 2**19)
+    assert (options.upstream, options.datasets) == ("https://models/v1", ("mini", "x:y"))
+    assert (options.data_dir, options.budget) == (Path("data"), Budget(limit=5, unit="tokens"))
     assert "very-secret" not in repr(options)
 
 
 @pytest.mark.parametrize("url", ["models/v1", "ftp://models/v1", "http://"])
 def test_an_upstream_that_is_no_url_is_named(url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--upstream", url]) == 2
+    assert main([json.dumps({"upstream": url})]) == 2
     assert repr(url) in capsys.readouterr().err
 
 
 def test_a_refused_upstream_is_named_without_its_password(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--upstream", "ftp://user:very-secret@models/v1"]) == 2
+    assert main(['{"upstream": "ftp://user:very-secret@models/v1"}']) == 2
     assert "--upstream 'ftp://models/v1' is not" in capsys.readouterr().err
 
 
@@ -88,15 +84,17 @@ def test_keys_of_upstreams_that_cannot_be_read_are_refused_without_being_shown(
     assert "very-secret" not in error
 
 
-def test_the_help_describes_the_options_that_bench_serve_lacks_and_names_units(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(SystemExit):
-        options_from(["--help"])
-    listed = capsys.readouterr().out.partition("options:")[2].partition("Environment:")[0]
-    rows = re.findall(r"(?m)^  (--[a-z-]+)(?: ([A-Z]+))?((?:.|\n(?!  -))*)", listed)
-    elsewhere = {name for option in command.params for name in option.opts}
-    assert {name for name, _, description in rows if not description.strip()} <= elsewhere
-    units = {name: unit for name, unit, _ in rows}
-    assert (units["--grace"], units["--max-body"], units["--memory"]) == ("SECONDS", "MIB", "MIB")
-    assert (units["--rate-limit"], units["--rpm"], units["--budget"]) == ("N", "N", "JSON")
+@for_each(
+    ("text", "said"),
+    [
+        ("[5]", "are not a JSON object"),
+        ("--port 0", "are not a JSON object"),
+        ('{"prot": 0}', "prot: "),
+        ('{"port": "very-secret"}', "port: Input should be a valid integer"),
+    ],
+)
+def test_options_that_cannot_be_read_are_named(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        options_from(text)
+    assert said in str(refused.value)
+    assert "very-secret" not in str(refused.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,7 @@ import pytest
 from support.servers import listening
 
 from trialbed.contracts import OpenedModel
-from trialbed.engine._server import (
-    _command,
-    _upstreams,
-    server,
-    server_start,
-)
+from trialbed.engine._server import _settings, _upstreams, server, server_start
 from trialbed.errors import UsageError
 from trialbed.preparation import RunOptions
 from trialbed.records import TrialRegistration
@@ -23,22 +19,21 @@ from trialbed.settings import SIMULATOR_KEY, UPSTREAM_KEY, UPSTREAM_KEYS
 from trialbed_server import ServerOptions, create_app
 
 
-def settings(**options: Any) -> dict[str, str]:
+def settings(**options: Any) -> dict[str, Any]:
     given = RunOptions(frameworks=("reference",), response_cache=Path("responses.db"), **options)
-    words = _command(given, _upstreams(given, ()))[5:]
-    return dict(zip(words[::2], words[1::2], strict=True))
+    return _settings(given, _upstreams(given, ()))
 
 
 def test_the_gateway_gets_the_runs_patience_with_the_endpoint() -> None:
     found = settings(base_url="http://model/v1", model_retries=3, endpoint_patience=7.5)
-    assert found["--upstream"] == "http://model/v1"
-    assert (found["--model-retries"], found["--endpoint-patience"]) == ("3", "7.5")
-    assert "--upstream" not in settings()
+    assert found["upstream"] == "http://model/v1"
+    assert (found["model_retries"], found["endpoint_patience"]) == (3, 7.5)
+    assert "upstream" not in settings()
 
 
 @pytest.mark.parametrize(("timeout", "silence"), [(60.0, 300.0), (900.0, 900.0)])
 def test_a_judge_may_take_as_long_as_a_trial(timeout: float, silence: float) -> None:
-    assert float(settings(base_url="http://model/v1", timeout=timeout)["--upstream-timeout"]) == silence
+    assert settings(base_url="http://model/v1", timeout=timeout)["upstream_timeout"] == silence
 
 
 def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(
@@ -54,16 +49,11 @@ def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(
     ]
     upstreams = _upstreams(given, models)
     assert upstreams == {"http://a/v1": "key-1", "http://b/v1": "key-2", "http://c/v1": None}
-    command = _command(given, upstreams)
-    assert command[-6:] == [
-        "--upstream",
-        "http://a/v1",
-        "--other-upstream",
-        "http://b/v1",
-        "--other-upstream",
-        "http://c/v1",
-    ]
-    environment = server_start(given, models).environment("token")
+    start = server_start(given, models)
+    named = json.loads(start.command[-1])
+    assert (named["upstream"], named["other_upstreams"]) == ("http://a/v1", ["http://b/v1", "http://c/v1"])
+    assert "key-" not in str(start.command)
+    environment = start.environment("token")
     assert (environment[UPSTREAM_KEY], environment[UPSTREAM_KEYS]) == ("key-1", '{"http://b/v1": "key-2"}')
 
 
@@ -71,8 +61,8 @@ def test_simulators_may_have_an_endpoint_of_their_own_and_its_key_alone(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     found = settings(simulator_model="m@http://c/v1")
-    assert (found["--simulator-model"], found["--simulator-upstream"]) == ("m", "http://c/v1")
-    assert "--simulator-upstream" not in settings(simulator_model="m", base_url="http://a/v1")
+    assert (found["simulator_model"], found["simulator_upstream"]) == ("m", "http://c/v1")
+    assert "simulator_upstream" not in settings(simulator_model="m", base_url="http://a/v1")
     monkeypatch.setenv("SIMULATOR_KEY", "key-3")
     given = {"endpoint_key_env": ("c=SIMULATOR_KEY",), "response_cache": tmp_path / "responses.db"}
     own, shared = (server_start(RunOptions(simulator_model=model, **given), ()) for model in ("m@http://c/v1", "m"))
@@ -108,7 +98,7 @@ def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(
 
 
 def test_a_trial_that_waits_for_its_turn_is_never_closed_however_slow_the_others_are() -> None:
-    assert float(settings()["--trial-expiry"]) > 365 * 86_400
+    assert settings()["trial_expiry"] > 365 * 86_400
 
 
 TOKEN = "a-token-of-the-user"
