@@ -10,9 +10,9 @@ from functools import partial
 from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, TrialModel
 from trialbed.wire import ModelAnswer, ModelRequest
 from trialbed.wire.dialects import Dialect
+from trialbed.wire.dialects.responses import KeptResponses
 from trialbed_scripted import Response
 from trialbed_server._clock import Clock
-from trialbed_server.gateway.kept import ResponseKeeper
 from trialbed_server.gateway.response import EVENTS, ResponseWriter
 from trialbed_server.trials import OpenTrial
 
@@ -26,16 +26,17 @@ async def answer(
     model: TrialModel,
     clock: Clock,
     writer: ResponseWriter,
-    keeper: ResponseKeeper,
+    kept: KeptResponses,
     forward: Callable[[], Awaitable[None]],
 ) -> None:
     """Answer one request of a trial with its model's words, and pass the answer on to it.
 
     Args:
+        kept: the answers that the trial was given before.
         forward: has the endpoint answer, where the model leaves that to it.
     """
     exchange = writer.exchange
-    problem, code = keeper.refusal(trial, exchange.request, strict=model.is_strict)
+    problem, code = kept.refusal(exchange.request, strict=model.is_strict)
     if problem and trial.registration.cached_as and model.asks:
         # The endpoint may know better.
         await forward()
@@ -53,7 +54,7 @@ async def answer(
         served = exchange.whole_answer()
         if served is not None:
             size, recorded = size + len(served.body), exchange.recorded is not None
-            keeper.keep(trial, question.request, exchange.document, size, recorded=recorded)
+            kept.keep(question.request, exchange.document, size, recorded=recorded)
     finally:
         model.note_answer(question, served)
 

@@ -7,6 +7,7 @@ import json
 import logging
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from starlette.types import Receive, Scope, Send
 
@@ -14,7 +15,7 @@ from trialbed.records import Cause
 from trialbed.wire import ModelRequest
 from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
-from trialbed.wire.dialects.responses import is_kept
+from trialbed.wire.dialects.responses import KeptResponses, is_kept, not_found
 from trialbed.wire_log import estimated_usage
 from trialbed_scripted import Response
 from trialbed_scripted.faults import put_in
@@ -25,7 +26,6 @@ from trialbed_server.gateway import embeddings
 from trialbed_server.gateway.answering import answer
 from trialbed_server.gateway.connection import ProxiedRequest
 from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
-from trialbed_server.gateway.kept import ResponseKeeper
 from trialbed_server.gateway.redaction import Redactor
 from trialbed_server.gateway.renaming import foreign_model, with_model
 from trialbed_server.gateway.response import ResponseWriter, while_connected
@@ -87,7 +87,7 @@ class Gateway:
         self._metrics = metrics
         self._max_body = max_body
         self._silence = silence
-        self._keeper = ResponseKeeper()
+        self._kept: WeakKeyDictionary[OpenTrial, KeptResponses] = WeakKeyDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -168,14 +168,18 @@ class Gateway:
         elif path == MODELS and trial is not None and _names_its_model(trial):
             await writer.document(_models(trial))
         elif is_kept(method, path) and trial is not None and self._keeps(trial, path):
-            await self._keeper.serve(trial, method, path, writer)
+            document = self._responses(trial).serve(method, path)
+            if document is None:
+                await writer.error(not_found(path), 404, "invalid_request_error", "request")
+            else:
+                await writer.document(document)
         elif path == embeddings.PATH:
             await self._embed(trial, body, scope, writer)
         elif path in COUNTS and self._counts(trial, writer.exchange):
             await writer.document(count_tokens(writer.exchange.request))
         elif asks and trial is not None and trial.model is not None:
             otherwise = partial(self._forward, trial, body, scope, writer)
-            await answer(trial, trial.model, self._clock, writer, self._keeper, otherwise)
+            await answer(trial, trial.model, self._clock, writer, self._responses(trial), otherwise)
         else:
             await self._forward(trial, body, scope, writer)
 
@@ -208,7 +212,11 @@ class Gateway:
 
     def _keeps(self, trial: OpenTrial, path: str) -> bool:
         """Return whether the responses of a trial are the gateway's, or at least this one."""
-        return self._answers_here(trial) or self._keeper.holds(trial, path)
+        return self._answers_here(trial) or self._responses(trial).serve("GET", path) is not None
+
+    def _responses(self, trial: OpenTrial | None) -> KeptResponses:
+        """Return the responses that a trial's model has given in the gateway, which end with the trial."""
+        return KeptResponses() if trial is None else self._kept.setdefault(trial, KeptResponses())
 
     def _counts(self, trial: OpenTrial | None, exchange: RecordedExchange) -> bool:
         """Return whether the gateway counts the tokens of a request, as no endpoint does."""
@@ -237,19 +245,19 @@ class Gateway:
         target = f"/{path}?{query}" if query else f"/{path}"
         silence = self._silence if trial is None else trial.timeout(self._silence)
         read, spoken = writer.exchange.request, writer.exchange.dialect
-        if trial is not None and self._keeper.follows_recorded(trial, read):
+        kept = self._responses(trial)
+        if kept.follows_recorded(read):
             body = json.dumps(read.whole).encode()
         sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
         model = "" if trial is None else trial.own_model
         request = ProxiedRequest(
             scope["method"], target, scope["headers"], sent, silence, read, spoken, model, _own_name(trial, read)
         )
-        follow = partial(self._keeper.follow, trial)
-        await forward(upstream, request, writer, follow)
+        await forward(upstream, request, writer, kept)
         if trial is not None and trial.model is None and writer.exchange.translated:
             answered = writer.exchange.whole_answer()
             if answered is not None:
-                self._keeper.keep(trial, read, writer.exchange.document, len(body) + len(answered.body))
+                kept.keep(read, writer.exchange.document, len(body) + len(answered.body))
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
         """Answer a request with the fault that its plan has for it, if any; a slow answer only comes later."""

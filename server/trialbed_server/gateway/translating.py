@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 
 from trialbed.wire import ModelRequest, translate_request
 from trialbed.wire.dialects import CHAT, COUNTS, Dialect, dialect
+from trialbed.wire.dialects.responses import KeptResponses
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_server.gateway.connection import ProxiedRequest
 from trialbed_server.gateway.response import Header, ResponseWriter
@@ -21,16 +21,14 @@ KEPT = (b"content-", b"user-agent")
 """Beginnings of the names of headers that a translated request keeps."""
 
 
-async def forward(
-    upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, follow: Callable[[ModelRequest], str]
-) -> None:
+async def forward(upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, kept: KeptResponses) -> None:
     """Forward a request untouched, or in another dialect to an endpoint that does not speak its own.
 
     That shows by the endpoint's refusal of the first such request; one that it has answered is never translated. Tokens
     are counted here where the endpoint does not.
 
     Args:
-        follow: gives the request its earlier conversation, or says why that is not known.
+        kept: the answers that the request may follow.
     """
     name = request.spoken.NAME
     key = request.named, name
@@ -45,7 +43,7 @@ async def forward(
         tentative = key not in upstream.dialects.answered and key not in upstream.dialects.sought
         if await upstream.forward(replace(request, tentative=tentative), writer):
             return
-    if not await _translate(upstream, request, writer, follow):
+    if not await _translate(upstream, request, writer, kept):
         # It speaks nothing, as far as is known: its own refusal says more than that of another dialect.
         await upstream.forward(request, writer)
 
@@ -55,12 +53,10 @@ def count_tokens(request: ModelRequest) -> dict[str, int]:
     return {"input_tokens": estimated_tokens(request.prompt)}
 
 
-async def _translate(
-    upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, follow: Callable[[ModelRequest], str]
-) -> bool:
+async def _translate(upstream: Upstream, request: ProxiedRequest, writer: ResponseWriter, kept: KeptResponses) -> bool:
     """Ask the endpoint in the dialects that it may speak; return False if it speaks none of them."""
     read, own, model = request.read, request.spoken.NAME, request.named
-    problem = follow(read)
+    problem, _ = kept.refusal(read)
     if problem:
         await writer.error(problem, 400, "invalid_request_error", "request", code=read.problem_code or None)
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class _KeptExchange:
     items: Sequence[Any]
     document: Document
     size: int
+    recorded: bool
 
 
 class KeptResponses:
@@ -54,22 +55,33 @@ class KeptResponses:
         request.earlier = [item for turn in reversed(turns) for item in turn]
         return True
 
-    def keep(self, request: ResponsesRequest, document: Document | None, size: int) -> None:
-        """Keep a response, if its request does not say otherwise.
+    def follows_recorded(self, request: ModelRequest) -> bool:
+        """Return whether a request follows a recorded response, which its endpoint may never have given."""
+        kept = self._kept.get(request.follows) if isinstance(request, ResponsesRequest) else None
+        return kept is not None and kept.recorded
+
+    def keep(
+        self, request: ModelRequest, document: Mapping[str, Any] | None, size: int, *, recorded: bool = False
+    ) -> None:
+        """Keep the answer to a request, if its dialect has such, and it does not say otherwise.
 
         Args:
-            size: bytes of the request and the response.
+            document: the answer; None where there is none, or not all of it is known.
+            size: bytes of the request and the answer.
+            recorded: whether the answer is one of an earlier request's.
         """
         identity = (document or {}).get("id")
-        if document is None or not isinstance(identity, str) or not request.keeps:
+        if document is None or not isinstance(request, ResponsesRequest) or not request.keeps:
+            return
+        if not isinstance(identity, str):
             return
         self.delete(identity)
-        self._kept[identity] = _KeptExchange(request.follows, request.items, document, size)
+        self._kept[identity] = _KeptExchange(request.follows, request.items, dict(document), size, recorded)
         self._size += size
         while self._size > MOST_BYTES and self._kept:
             self.delete(next(iter(self._kept)))
 
-    def refusal(self, request: ModelRequest, *, strict: bool) -> tuple[str, str]:
+    def refusal(self, request: ModelRequest, *, strict: bool = False) -> tuple[str, str]:
         """Give a request its conversation; return why it is not answered, and the error's code, both empty if it is.
 
         Args:
