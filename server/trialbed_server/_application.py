@@ -19,6 +19,7 @@ from starlette.websockets import WebSocketClose
 from trialbed_server._access import AccessCheck
 from trialbed_server._immediate import Answer, Immediate, ImmediateAnswer, ImmediateProtocol
 from trialbed_server._openapi import INFO, Document, describe_routes
+from trialbed_server.trials import TrialRefused
 
 BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
 """Paths whose endpoints bound bodies themselves, with errors in their own forms."""
@@ -70,7 +71,7 @@ class Application(Starlette):
         token: bool,
         **settings: Any,
     ) -> None:
-        super().__init__(exception_handlers={HTTPException: _error}, **settings)
+        super().__init__(exception_handlers={HTTPException: _error, TrialRefused: _no_trial}, **settings)
         self._token = token
         self._document: Document | None = None
         self._path, self._endpoint = fast_path
@@ -155,6 +156,11 @@ async def _error(_request: Request, error: Exception) -> Response:
     if found.status_code in BODILESS:
         return Response(status_code=found.status_code, headers=found.headers)
     return JSONResponse({"detail": found.detail}, found.status_code, found.headers)
+
+
+async def _no_trial(_request: Request, error: Exception) -> Response:
+    """Answer a request about a trial that is not open."""
+    return JSONResponse({"error": str(error)}, 404)
 
 
 def _limit_body(receive: Receive, limit: int) -> Receive:

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Sequence
 
 from starlette.responses import JSONResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from trialbed.wire.dialects import dialect, dialect_at
 
@@ -74,6 +74,20 @@ async def refuse_large(error: BodyTooLarge, body: bytes, receive: Receive, send:
                 left -= len(message.get("body", b""))
                 more = message["type"] == "http.request" and message.get("more_body", False)
     await send({"type": "http.response.body", "body": b""})
+
+
+def read_already(body: bytes, receive: Receive) -> Receive:
+    """Return the messages of a request whose body was read."""
+    unread = True
+
+    async def replay() -> Message:
+        nonlocal unread
+        if unread:
+            unread = False
+            return {"type": "http.request", "body": body, "more_body": False}
+        return await receive()
+
+    return replay
 
 
 async def _rest(body: bytearray, kind: str, receive: Receive, limit: int) -> bytes:

@@ -16,7 +16,7 @@ from yarl import URL
 
 from trialbed.wire.answer_limits import answer_limits
 from trialbed_server._aiohttp import aiohttp
-from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
+from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_already, read_body
 from trialbed_server.gateway.connection import HOP_BY_HOP
 
 OPENING = "/control/trials"
@@ -88,10 +88,10 @@ class TrialRouting:
             try:
                 body = await read_body(scope, receive, self._max_body)
             except BodyTooLarge:  # which the application refuses in its own words
-                return None, _read_already(bytes(self._max_body + 1), receive)
+                return None, read_already(bytes(self._max_body + 1), receive)
             except ClientGone:
                 return None, _receive_disconnect
-            return _token(body), _read_already(body, receive)
+            return _token(body), read_already(body, receive)
         parts = path.split("/")
         place = 3 if path.startswith(f"{OPENING}/") else 2 if path.startswith("/t/") else None
         return (None if place is None else parts[place]), receive
@@ -135,7 +135,7 @@ class TrialRouting:
         except (aiohttp.ClientError, OSError) as error:
             if started:  # the connection is cut, as the worker's was
                 raise
-            await _unreachable(scope, error)(scope, body.nothing, send)
+            await _unreachable(scope, error)(scope, _receive_disconnect, send)
 
     def _session(self, owner: int) -> aiohttp.ClientSession:
         if owner not in self._sessions:
@@ -189,10 +189,6 @@ class _Body:
             ended.cancel()
             read.cancel()
 
-    async def nothing(self) -> Message:
-        """The rest of a client's request, of which nothing is read."""
-        return {"type": "http.disconnect"}
-
 
 def _is_passed_on(scope: Scope) -> bool:
     """Return whether a request came through a worker's own socket, which only workers can reach."""
@@ -221,20 +217,6 @@ def _token(body: bytes) -> str | None:
         return None
     trial = found.get("trial") if isinstance(found, dict) else None
     return trial if isinstance(trial, str) else None
-
-
-def _read_already(body: bytes, receive: Receive) -> Receive:
-    """The messages of a request whose body was read."""
-    told = False
-
-    async def replay() -> Message:
-        nonlocal told
-        if told:
-            return await receive()
-        told = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay
 
 
 async def _receive_disconnect() -> Message:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -27,7 +27,7 @@ from trialbed_server.gateway.spending import Spending
 from trialbed_server.gateway.upstreams import Upstreams
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.targets import TargetCatalog
-from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRefused, TrialRegistry, Untagged
+from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRegistry, Untagged
 
 if TYPE_CHECKING:
     from trialbed_plugins.recordings import ModelCache
@@ -49,6 +49,12 @@ BAD_TOKEN = {
     "loc": ["body", "trial"],
     "msg": f"String should match pattern '{TOKEN.pattern}'",
 }
+
+
+class Amount(BaseModel):
+    """An amount that helpers have used of a budget, in its unit."""
+
+    amount: float = Field(ge=0, strict=True, allow_inf_nan=False)
 
 
 class Control:
@@ -140,35 +146,23 @@ class Control:
 
     async def show(self, request: Request) -> Response:
         """Say how an open trial stands."""
-        try:
-            found = self._trials.find(request.path_params["trial"])
-        except TrialRefused as error:
-            return JSONResponse({"error": str(error)}, 404)
+        found = self._trials.find(request.path_params["trial"])
         trial = found.registration.trial
         return JSONResponse({"trial": trial, "waited": found.waited(), "flights": found.flights()})
 
     async def show_waited(self, request: Request) -> Response:
         """Say how long an open trial has waited for repeated requests, to an executor that is elsewhere."""
-        try:
-            return JSONResponse({"waited": self._trials.find(request.path_params["trial"]).waited()})
-        except TrialRefused as error:
-            return JSONResponse({"error": str(error)}, 404)
+        return JSONResponse({"waited": self._trials.find(request.path_params["trial"]).waited()})
 
     async def renew(self, request: Request) -> Response:
         """Say that the opener of a trial is still there."""
-        try:
-            opened = self._trials.find(request.path_params["trial"])
-        except TrialRefused as error:
-            return JSONResponse({"error": str(error)}, 404)
+        opened = self._trials.find(request.path_params["trial"])
         opened.renew()
         return JSONResponse({"trial": opened.registration.trial})
 
     async def close(self, request: Request) -> Response:
         """Close a trial and hand over its wire log."""
-        try:
-            closed = self._trials.close(request.path_params["trial"])
-        except TrialRefused as error:
-            return JSONResponse({"error": str(error)}, 404)
+        closed = self._trials.close(request.path_params["trial"])
         await closed.end_world()
         return Response(closed.wire_log().model_dump_json(), media_type="application/json")
 
@@ -192,10 +186,10 @@ class Control:
         """Count an amount that helpers in the run's own process have used against its budget."""
         try:
             body = await read_body(request.scope, request.receive, SHOWN)
-            amount = _amount(_document(body)["amount"])
+            amount = Amount.model_validate(_document(body)).amount
         except ClientGone:
             return Response(status_code=400)
-        except (BodyTooLarge, KeyError, TypeError, ValueError, OverflowError):
+        except (BodyTooLarge, ValueError):
             return JSONResponse({"error": 'send {"amount": NUMBER}, in the unit of the budget'}, 400)
         self._spending.add(amount)
         return Response(status_code=204)
@@ -253,16 +247,14 @@ class Control:
         """Return a function that makes the models of trials that are opened like this one."""
         model, base_url = registration.model, registration.base_url
         found = installed_model(model)
-        if found.begin(registration) is not None:
-            problem = None
-        elif not self._upstreams.urls:
-            problem = f"model {model!r} needs an upstream endpoint; start the server with `bench serve --base-url URL`"
-        elif self._upstreams.at(base_url) is None:
-            problem = f"base_url {base_url!r} is not this server's upstream, {' or '.join(self._upstreams.urls)}"
-        else:
-            problem = None
-        if problem is not None:
-            raise UsageError(problem)
+        if found.begin(registration) is None:
+            if not self._upstreams.urls:
+                raise UsageError(
+                    f"model {model!r} needs an upstream endpoint; start the server with `bench serve --base-url URL`"
+                )
+            if self._upstreams.at(base_url) is None:
+                urls = " or ".join(self._upstreams.urls)
+                raise UsageError(f"base_url {base_url!r} is not this server's upstream, {urls}")
         if not registration.cached_as:
             return found.begin
         if self._cache is None:
@@ -280,17 +272,6 @@ def _document(body: bytes) -> Any:
         ValueError: it is not JSON, or holds numbers that are not finite.
     """
     return parse_json(body, finite_float)
-
-
-def _amount(given: Any) -> float:
-    """Return a part of a budget.
-
-    Raises:
-        ValueError, OverflowError: it is no number, a negative one, or one that is too large.
-    """
-    if isinstance(given, bool) or not isinstance(given, int | float) or given < 0:
-        raise ValueError("it is no amount")
-    return float(given)
 
 
 def _read_opening(document: Any) -> TrialRegistration | TrialOpening:

@@ -20,11 +20,9 @@ from sqlalchemy import (
     create_engine,
     delete,
     event,
-    inspect,
     make_url,
     select,
     text,
-    update,
 )
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
@@ -178,8 +176,6 @@ class ResponseStore:
         with self._describing_errors(), self._engine.begin() as connection:
             _create_tables(connection)
             versions = set(connection.scalars(select(schema_version.c.version)))
-            if versions == {1}:
-                versions = _add_settings(connection)
             if not versions:
                 connection.execute(self._insert(schema_version).values(version=VERSION).on_conflict_do_nothing())
         if versions - {VERSION}:
@@ -214,15 +210,6 @@ def _create_tables(connection: Connection) -> None:
         connection.execute(CreateTable(table, if_not_exists=True))
         for index in table.indexes:
             connection.execute(CreateIndex(index, if_not_exists=True))
-
-
-def _add_settings(connection: Connection) -> set[int]:
-    """Bring a database of version 1 to version 2, unless another server has just done so."""
-    present = {column["name"] for column in inspect(connection).get_columns(responses.name)}
-    if "settings" not in present:
-        connection.execute(text(f"ALTER TABLE {responses.name} ADD COLUMN settings TEXT NOT NULL DEFAULT ''"))
-    connection.execute(update(schema_version).values(version=VERSION))
-    return {VERSION}
 
 
 def _engine(location: str) -> Engine:

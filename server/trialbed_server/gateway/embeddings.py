@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from trialbed.records import EmbeddingCall
+from trialbed.wire import parse_object
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed_server.gateway.exchange import LONGEST_NAME
 
@@ -58,7 +59,9 @@ def embed(body: bytes) -> MadeVectors:
     Raises:
         BadRequest: it is none.
     """
-    request = _read(body)
+    request, problem = parse_object(body)
+    if problem:
+        raise BadRequest(problem)
     texts = _texts(request.get("input"))
     size = request.get("dimensions") or DIMENSIONS
     if not isinstance(size, int) or not 1 <= size <= MOST_DIMENSIONS:
@@ -101,16 +104,6 @@ def reported_tokens(answer: bytes) -> int | None:
     except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return found if isinstance(found, int) and found >= 0 else None
-
-
-def _read(body: bytes) -> dict[str, Any]:
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise BadRequest(f"the request's body is not JSON: {error}") from None
-    if not isinstance(document, dict):
-        raise BadRequest("the request's body must be a JSON object")
-    return document
 
 
 def _texts(given: Any) -> list[str]:

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from starlette.responses import JSONResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from trialbed.records import ToolSpec
 from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
-from trialbed_server._http import BodyTooLarge, ClientGone, read_body
+from trialbed_server._http import BodyTooLarge, ClientGone, read_already, read_body
 from trialbed_server._metrics import Metrics
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry
 from trialbed_server.virtual.endpoint import VirtualApi
@@ -58,7 +58,7 @@ class McpEndpoint:
             with trial.in_use():
                 await self._load()
                 tools = OfferedTools(trial.registration.tools, partial(self._call, trial, body))
-                await serve_request(tools, scope, _again(body, receive), send, max_body=self._max_body)
+                await serve_request(tools, scope, read_already(body, receive), send, max_body=self._max_body)
 
     async def _call(self, trial: OpenTrial, sent: bytes, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, bool]:
         """Call the Api of a tool; the text is the one that ``trialbed.Tool`` returns."""
@@ -94,17 +94,3 @@ def _writable(body: bytes) -> bytes:
     """
     data = parse_json(body)
     return _clean(json.dumps(data, ensure_ascii=False)).encode() if b"\\u" in body else body
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """Receive a body that was read already."""
-    unread = True
-
-    async def again() -> Message:
-        nonlocal unread
-        if unread:
-            unread = False
-            return {"type": "http.request", "body": body, "more_body": False}
-        return await receive()
-
-    return again

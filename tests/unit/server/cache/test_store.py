@@ -122,18 +122,3 @@ def test_several_servers_start_on_a_new_cache_at_once(file: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(start, range(8)))
-
-
-def test_a_cache_of_the_first_version_is_brought_up_to_date(file: Path) -> None:
-    store = ResponseStore(str(file))
-    store.add([entry()])
-    store.close()
-    connection = sqlite3.connect(file)
-    connection.execute("ALTER TABLE trialbed_responses DROP COLUMN settings")
-    connection.execute("UPDATE trialbed_cache_schema SET version = 1")
-    connection.commit()
-    connection.close()
-    for _ in range(2):
-        store = ResponseStore(str(file))
-        assert store.find([entry().key]) == [entry()]
-        store.close()
