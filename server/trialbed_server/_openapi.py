@@ -13,6 +13,8 @@ import trialbed
 from trialbed.records import EndpointStatus, TrialOpening, TrialRegistration, WireLog
 
 Document = dict[str, Any]
+Answers = dict[Any, str | Document]
+"""Status -> the schema of the body, or its name; empty where there is none."""
 
 INFO: Mapping[str, str] = MappingProxyType(
     {
@@ -173,20 +175,20 @@ def describe_routes(found: Document, *, token: bool) -> Document:
 def _paths() -> Iterator[tuple[str, Document]]:
     for prefix in ("", "/t/{trial}"):
         yield from ((f"{prefix}{path}", operations) for path, operations in _of_trials(trial=bool(prefix)))
-    mcp = {200: "JsonRpc", 202: "", "default": "JsonRpc"}
+    mcp: Answers = {200: "JsonRpc", 202: "", "default": "JsonRpc"}
     yield (
         "/t/{trial}/mcp",
         {"post": _operation("A trial's tools over the Model Context Protocol", mcp, body="JsonRpc", trial=True)},
     )
-    waited = {200: "Waited", 404: "Refused"}
+    waited: Answers = {200: "Waited", 404: "Refused"}
     yield (
         "/t/{trial}/waited",
         {"get": _operation("The seconds for which a trial waited for repeated requests", waited, trial=True)},
     )
     yield "/control/endpoint", {"get": _operation("The state of the models' endpoint", {200: "EndpointStatus"})}
-    opened = {201: "Opened", **dict.fromkeys((400, 404, 409, 413), "Refused"), 422: "Problems"}
+    opened: Answers = {201: "Opened", **dict.fromkeys((400, 404, 409, 413), "Refused"), 422: "Problems"}
     yield "/control/trials", {"post": _operation("Open a trial", opened, body="Opening")}
-    one = {200: "Opened", 404: "Refused"}
+    one: Answers = {200: "Opened", 404: "Refused"}
     yield (
         "/control/trials/{trial}",
         {
@@ -213,27 +215,26 @@ def _paths() -> Iterator[tuple[str, Document]]:
 
 def _of_trials(*, trial: bool) -> Iterator[tuple[str, Document]]:
     """Yield the paths that there are with and without the token of a trial."""
-    called = {200: "VirtualAnswer", **dict.fromkeys(REFUSALS, "VirtualAnswer"), 422: "Problems"}
+    called: Answers = {200: "VirtualAnswer", **dict.fromkeys(REFUSALS, "VirtualAnswer"), 422: "Problems"}
     summary = "Call an Api of a trial" if trial else "Call an Api"
     yield "/virtual", {"post": _operation(summary, called, body="VirtualRequest", trial=trial)}
     for path, (request, error) in ASKED.items():
-        answers = {200: OBJECT, **dict.fromkeys(REFUSALS, error), "default": error}
+        answers: Answers = {200: OBJECT, **dict.fromkeys(REFUSALS, error), "default": error}
         yield f"/v1/{path}", {"post": _operation("Ask the model", answers, body=request, trial=trial)}
-    kept = {200: OBJECT, "default": "OpenAIError"}
+    kept: Answers = {200: OBJECT, "default": "OpenAIError"}
     response = _operation("A response of this trial", kept, trial=trial)
     operations = {"get": response, "delete": {**response, "summary": "Forget a response"}}
     yield "/v1/responses/{response}", {"parameters": [RESPONSE], **operations}
-    counted = {200: OBJECT, "default": "AnthropicError"}
+    counted: Answers = {200: OBJECT, "default": "AnthropicError"}
     count = _operation("Count the tokens of a message", counted, body="MessageRequest", trial=trial)
     yield "/v1/messages/count_tokens", {"post": count}
     yield "/v1/models", {"get": _operation("The models", kept, trial=trial)}
 
 
-def _operation(summary: str, answers: Mapping[Any, str | Document], *, body: str = "", trial: bool = False) -> Document:
+def _operation(summary: str, answers: Answers, *, body: str = "", trial: bool = False) -> Document:
     """Return an operation.
 
     Args:
-        answers: status -> the schema of the body or its name; empty where there is none.
         body: the name of the schema of the request's.
     """
     operation: Document = {
