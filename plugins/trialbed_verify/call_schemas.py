@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypedDict
 
-import orjson
-
-from trialbed.wire import parse_json_fast
+from trialbed.wire import dump_json, parse_json_fast
 from trialbed.wire.json_schemas import JsonSchema, SchemaProblem, Undecided, UnusableSchema
 
 MAX_COMPILED = 4096
-"""Size of the cache of compiled schemas; the least recently used one is evicted."""
+"""Schemas that are kept compiled."""
 
 MAX_REASONS = 5
 
@@ -66,71 +64,60 @@ class CallVerdict:
         return {"name": self.name, "valid": self.valid, "reasons": list(self.reasons), "detail": self.detail}
 
 
-class SchemaChecker:
-    """Checks calls; compiles each schema once and never fetches one from the network."""
-
-    def __init__(self) -> None:
-        self._compiled: OrderedDict[bytes, _Compiled] = OrderedDict()
-
-    def verdicts(self, calls: Iterable[Any], tools: Any) -> tuple[CallVerdict, ...]:
-        """The verdict on each call of a response, given the tools of its request."""
-        declared = declared_schemas(tools)
-        return tuple(
-            _custom_verdict(call["custom"], tools) if _is_custom(call) else self._verdict(call, declared)
-            for call in calls
-        )
-
-    def fault(self, schema: Any) -> str | None:
-        """Return the reason why a declared schema cannot be used; None if it can be."""
-        return self._of(schema).fault
-
-    def _verdict(self, call: Any, declared: Mapping[str, Any]) -> CallVerdict:
-        function = call.get("function") if isinstance(call, dict) else None
-        function = function if isinstance(function, dict) else {}
-        name = function.get("name")
-        if not isinstance(name, str) or name not in declared:
-            return CallVerdict(
-                str(name), False, ("unknown_tool",), f"offered: {_cut(', '.join(declared)) or 'nothing'}"
-            )
-        try:
-            arguments = _arguments(function.get("arguments"))
-        except (ValueError, RecursionError):
-            return CallVerdict(name, False, ("invalid_json",), _cut(str(function.get("arguments"))))
-        return self._of(declared[name]).verdict(name, arguments)
-
-    def _of(self, schema: Any) -> _Compiled:
-        key = _key(schema)
-        found = self._compiled.get(key)
-        if found is None:
-            found = self._compiled[key] = _Compiled(schema)
-            if len(self._compiled) > MAX_COMPILED:
-                self._compiled.popitem(last=False)
-        else:
-            self._compiled.move_to_end(key)
-        return found
+def call_verdicts(calls: Iterable[Any], tools: Any) -> tuple[CallVerdict, ...]:
+    """Return the verdict on each call of a response, given the tools of its request."""
+    declared = declared_schemas(tools)
+    return tuple(
+        _custom_verdict(call["custom"], tools) if _is_custom(call) else _verdict(call, declared) for call in calls
+    )
 
 
-class _Compiled:
-    """One schema: ready to check arguments, or the reason why it cannot be used."""
+def usable_schema(schema: Any) -> JsonSchema | str:
+    """Return a schema that checks values, which is compiled once and fetches nothing; else why it cannot be used."""
+    try:
+        return _compile(dump_json(schema))
+    except (ValueError, RecursionError) as error:
+        return str(error)
 
-    def __init__(self, schema: Any) -> None:
-        self.fault: str | None = None
-        self._schema: JsonSchema | None = None
-        try:
-            self._schema = JsonSchema({"type": "object"} if schema is None or schema == {} else schema)
-        except UnusableSchema as error:
-            self.fault = str(error)
 
-    def verdict(self, name: str, arguments: Any) -> CallVerdict:
-        if self._schema is None:
-            return CallVerdict(name, None, (UNUSABLE,), _cut(str(self.fault)))
-        try:
-            problems = self._schema.problems(arguments, MAX_REASONS)
-        except Undecided as error:
-            return CallVerdict(name, None, (UNUSABLE,), _cut(str(error)))
-        if not problems:
-            return CallVerdict(name, True)
-        return CallVerdict(name, False, tuple(dict.fromkeys(map(_reason, problems))), _cut(problems[0].message))
+@lru_cache(maxsize=MAX_COMPILED)
+def _compile(text: bytes) -> JsonSchema | str:
+    try:
+        return JsonSchema(parse_json_fast(text))
+    except UnusableSchema as error:
+        return str(error)
+
+
+def schema_fault(declared: Any) -> str | None:
+    """Return the reason why the declared schema of a tool cannot be used; None if it can be."""
+    found = _arguments_schema(declared)
+    return found if isinstance(found, str) else None
+
+
+def _arguments_schema(declared: Any) -> JsonSchema | str:
+    return usable_schema({"type": "object"} if declared is None or declared == {} else declared)
+
+
+def _verdict(call: Any, declared: Mapping[str, Any]) -> CallVerdict:
+    function = call.get("function") if isinstance(call, dict) else None
+    function = function if isinstance(function, dict) else {}
+    name = function.get("name")
+    if not isinstance(name, str) or name not in declared:
+        return CallVerdict(str(name), False, ("unknown_tool",), f"offered: {_cut(', '.join(declared)) or 'nothing'}")
+    try:
+        arguments = _arguments(function.get("arguments"))
+    except (ValueError, RecursionError):
+        return CallVerdict(name, False, ("invalid_json",), _cut(str(function.get("arguments"))))
+    schema = _arguments_schema(declared[name])
+    if isinstance(schema, str):
+        return CallVerdict(name, None, (UNUSABLE,), _cut(schema))
+    try:
+        problems = schema.problems(arguments, MAX_REASONS)
+    except Undecided as error:
+        return CallVerdict(name, None, (UNUSABLE,), _cut(str(error)))
+    if not problems:
+        return CallVerdict(name, True)
+    return CallVerdict(name, False, tuple(dict.fromkeys(map(_reason, problems))), _cut(problems[0].message))
 
 
 def _is_custom(call: Any) -> bool:
@@ -177,10 +164,3 @@ def _cut(text: str) -> str:
 
 def _reason(problem: SchemaProblem) -> str:
     return REASONS.get(problem.keyword, "constraint")
-
-
-def _key(schema: Any) -> bytes:
-    try:
-        return orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
-    except TypeError:
-        return repr(schema).encode("utf-8", "surrogatepass")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
 from trialbed.wire import parse_json_fast
-from trialbed.wire.json_schemas import JsonSchema, Undecided, UnusableSchema
+from trialbed.wire.json_schemas import Undecided
+from trialbed_verify.call_schemas import usable_schema
 from trialbed_verify.findings._answers import AnsweredRow, alternatives_of, function_of
 from trialbed_verify.findings._findings import Finding, finding
 from trialbed_verify.findings._usage import MOST_LETTERS, SLACK, least_letters
@@ -106,9 +105,9 @@ def _format(answer: AnsweredRow, wanted: Mapping[str, Any]) -> Iterator[Finding]
         yield finding("not_json", "the text is JSON, but not an object", answer.content)
     described = wanted.get("json_schema")
     schema = described.get("schema") if isinstance(described, dict) else None
-    checked = _json_schema(json.dumps(schema)) if kind == "json_schema" and schema is not None else None
-    if checked is None:
-        return
+    checked = usable_schema(schema) if kind == "json_schema" and schema is not None else ""
+    if isinstance(checked, str):
+        return  # A schema that cannot be used is the test set's fault.
     try:
         problems = checked.problems(value, 1)
     except Undecided:
@@ -116,15 +115,6 @@ def _format(answer: AnsweredRow, wanted: Mapping[str, Any]) -> Iterator[Finding]
     for problem in problems:
         place = "/".join(map(str, problem.path))
         yield finding("not_of_response_schema", f"{problem.message} (at /{place})", answer.content)
-
-
-@lru_cache(maxsize=1024)
-def _json_schema(text: str) -> JsonSchema | None:
-    """Return the schema; None if it cannot be used, which is the test set's fault."""
-    try:
-        return JsonSchema(json.loads(text))
-    except UnusableSchema:
-        return None
 
 
 def _length(answer: AnsweredRow) -> Iterator[Finding]:

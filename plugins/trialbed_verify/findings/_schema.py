@@ -6,9 +6,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 
+from trialbed_verify.call_schemas import call_verdicts
 from trialbed_verify.findings._answers import AnsweredRow, function_of
 from trialbed_verify.findings._findings import Finding, finding
 from trialbed_verify.findings._kinds import CALL_REASONS
@@ -40,15 +40,7 @@ def _verdicts(answer: AnsweredRow, calls: list[Any]) -> list[Mapping[str, Any]]:
     verdicts = answer.row.get("calls")
     if isinstance(verdicts, list):
         return [verdict for verdict in verdicts if isinstance(verdict, dict)]
-    return [verdict.as_json() for verdict in _checker().verdicts(calls, answer.tools)]
-
-
-@lru_cache(maxsize=1)
-def _checker() -> Any:
-    """Return the checker for rows of other tools, which have no verdicts."""
-    from trialbed_verify.call_schemas import SchemaChecker
-
-    return SchemaChecker()
+    return [verdict.as_json() for verdict in call_verdicts(calls, answer.tools)]
 
 
 def _name(answer: AnsweredRow, function: Mapping[str, Any]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from trialbed.errors import DriverBroken, TrialbedError
 from trialbed.wire import ANSWERED, Reading, RetryWaits
 from trialbed.wire.circuit import CircuitOpen
 from trialbed.wire.dialects.chat_completions import answered_calls, first_choice, first_message
-from trialbed_verify.call_schemas import CallVerdict, SchemaChecker, declared_schemas
+from trialbed_verify.call_schemas import CallVerdict, call_verdicts, declared_schemas
 from trialbed_verify.verification._event_loop import LagMeter, Pacer
 from trialbed_verify.verification._retries import VendorCircuit, VendorDown, is_transient
 from trialbed_verify.verification.cases import Case
@@ -59,7 +59,6 @@ class Sender:
         self._breaker = breaker
         self._lag = lag
         self._pacer = pacer
-        self._checker = SchemaChecker()
         self._preparation = target.preparation
         self._config = target.digest()
         self._suspended: dict[tuple[int, int], _PendingCase] = {}
@@ -119,7 +118,7 @@ class Sender:
             prepared=prepared,
             attempts=attempts,
             reading=reading,
-            verdicts=self._verdicts(reading, prepared),
+            verdicts=_verdicts(reading, prepared),
             queued=pending.queued,
             lag=self._lag.since(self._clock() - attempts[-1].duration),
         )
@@ -159,11 +158,6 @@ class Sender:
             await asyncio.sleep(wait)
             pending.waited, pending.requested = wait, self._clock()
 
-    def _verdicts(self, reading: Reading, prepared: PreparedRequest) -> tuple[CallVerdict, ...]:
-        if reading.outcome not in ANSWERED:
-            return ()
-        return self._checker.verdicts(answered_calls(reading.response), _tools_of(prepared))
-
     def _with_raw_calls(self, reading: Reading) -> Reading:
         """Parse the calls from the text of a raw completion and set the finish reason accordingly."""
         if not self._target.settings.raw or reading.outcome not in ANSWERED or reading.response is None:
@@ -174,6 +168,12 @@ class Sender:
         except Exception:  # noqa: BLE001 - a third party's driver must not cost an answer that was paid for
             return replace(reading, notes=(*reading.notes, "raw_calls_unreadable"))
         return _with_calls(reading, rest, calls) if calls else reading
+
+
+def _verdicts(reading: Reading, prepared: PreparedRequest) -> tuple[CallVerdict, ...]:
+    if reading.outcome not in ANSWERED:
+        return ()
+    return call_verdicts(answered_calls(reading.response), _tools_of(prepared))
 
 
 def _tools_of(prepared: PreparedRequest) -> Any:

@@ -102,13 +102,13 @@ class TestSet:
 
     def faults(self) -> Iterator[tuple[int, str, str]]:
         """Declared schemas that cannot be used, each once: line, tool and reason."""
-        from trialbed_verify.call_schemas import SchemaChecker, declared_schemas
+        from trialbed_verify.call_schemas import declared_schemas, schema_fault
 
-        checker, seen = SchemaChecker(), set[tuple[str, str]]()
+        seen = set[tuple[str, str]]()
         with self:
             for case in self:
                 for name, schema in declared_schemas(case.body.get("tools")).items():
-                    fault = checker.fault(schema)
+                    fault = schema_fault(schema)
                     if fault is not None and (name, fault) not in seen:
                         seen.add((name, fault))
                         yield case.index, name, fault

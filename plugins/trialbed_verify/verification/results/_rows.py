@@ -8,16 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from sys import intern
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import orjson
 
 from trialbed.errors import DataError
+from trialbed_verify.call_schemas import call_verdicts
 from trialbed_verify.rows import Body, answer_in, object_in, text_in, usage_of
 from trialbed_verify.vendor_rows import VendorRows
-
-if TYPE_CHECKING:
-    from trialbed_verify.call_schemas import SchemaChecker
 
 Measure = Callable[[Body, VendorRows, Any], Any]
 Decision = Literal["tool_calls", "stop", "other", "none"]
@@ -203,17 +201,10 @@ def _verdicts(row: Body, response: dict[str, Any]) -> tuple[bool | None, tuple[C
     made = answer_in(response)[1].get("tool_calls")
     if not isinstance(made, list) or not made:
         return None, None
-    found = _checker().verdicts(made, object_in(row, "request").get("tools"))
+    found = call_verdicts(made, object_in(row, "request").get("tools"))
     checked = tuple(CallRow(one.valid, tuple(intern(reason) for reason in one.reasons)) for one in found)
     verdicts = {one.valid for one in checked}
     return (False if False in verdicts else None if None in verdicts else True), _share(checked)
-
-
-@lru_cache(maxsize=1)
-def _checker() -> SchemaChecker:
-    from trialbed_verify.call_schemas import SchemaChecker
-
-    return SchemaChecker()
 
 
 def _calls(row: Body) -> tuple[CallRow, ...] | None:

@@ -70,6 +70,7 @@ def test_an_answer_is_what_its_case_expects_or_not(expect: dict[str, Any], answe
     ("expect", "answer"),
     [
         ({"json": True}, {"text": '{"a', "finish": "length"}),
+        ({"json": {"type": "thing"}}, {"text": "{}"}),
         ({"most_tokens": 5}, {"text": "x"}),
         ({"unknown": 1}, {}),
         ({}, {}),
