@@ -2,9 +2,9 @@
 
 from trialbed_verify.comparison._compare import compare
 from trialbed_verify.comparison._consistency import flip_rate_of
-from trialbed_verify.comparison._figures import FIGURES, QUANTILES
+from trialbed_verify.comparison._figures import FIGURES, QUANTILES, schema_accuracy, success_rate
 from trialbed_verify.comparison._records import CompareOptions, Distribution, VendorComparison
-from trialbed_verify.comparison._results import Results, as_trials, read_one
+from trialbed_verify.comparison._results import Results, Trials, as_trials, read_one
 
 __all__ = [
     "FIGURES",
@@ -12,9 +12,12 @@ __all__ = [
     "CompareOptions",
     "Distribution",
     "Results",
+    "Trials",
     "VendorComparison",
     "as_trials",
     "compare",
     "flip_rate_of",
     "read_one",
+    "schema_accuracy",
+    "success_rate",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from trialbed.report import percent
@@ -21,11 +22,11 @@ from trialbed.views import (
     compact,
     estimate,
 )
-from trialbed_verify.comparison import QUANTILES, Results, read_one
+from trialbed_verify.comparison import QUANTILES, Results, Trials, read_one, schema_accuracy, success_rate
 from trialbed_verify.findings import kind_in_words
 from trialbed_verify.publication import Source, examples_of_faults
 from trialbed_verify.vendor_rows import VendorRows
-from trialbed_verify.verification.results import CaseRate, ResultRow
+from trialbed_verify.verification.results import ResultRow
 from trialbed_verify.views import VendorSuites, moment, suite_tables
 
 Part: TypeAlias = Table | IntervalPlot | DistributionPlot | Disclosures
@@ -44,6 +45,12 @@ class VendorFile:
     def label(self) -> str:
         """Return its name, marked if it is the baseline."""
         return self.results.vendor + "*" * self.source.is_baseline
+
+    @cached_property
+    def rates(self) -> Mapping[str, Estimate]:
+        """Return the rates by their headings, with the trials of a case taken together."""
+        trials = list(self.results.cases(by_name=self.results.names_cases).values())
+        return {title: rate(trials) for title, rate in RATES.items()}
 
 
 def read_vendors(rows: Sequence[VendorRows]) -> list[VendorFile]:
@@ -84,11 +91,11 @@ def _is_faulty(one: VendorFile) -> bool:
 def _sentence(one: VendorFile) -> str:
     """Say how many requests a vendor answers, and whether its calls are right."""
     rows = one.results.rows
-    answered, valid = (rate(rows) for rate in RATES.values())
+    answered, valid = one.rates.values()
     said = f"{one.results.vendor} answers {_share(answered)} of {len(rows)} requests"
     if one.source.failed:
         said += f" ({'; '.join(_failed(kind, count) for kind, count in one.source.failed.items())})"
-    if valid is not None and valid.value is not None:
+    if valid.value is not None:
         said += f"; of its answers with calls, {_share(valid)} fit the schemas of their tools"
     return f"{said}."
 
@@ -98,20 +105,20 @@ def _failed(kind: str, count: int) -> str:
     return f"{count} {kind}" if (words := kind_in_words(kind)) == kind else f"{count}: {words}"
 
 
-def _share(found: Estimate | None) -> str:
-    if found is None or found.value is None:
+def _share(found: Estimate) -> str:
+    if found.value is None:
         return "none"
     return "all" if found.value == 1 else percent(found.value)
 
 
 def _model(model: str, vendors: Sequence[VendorFile]) -> Iterator[Part]:
     yield _figures(model, vendors)
-    for title, rate in RATES.items():
-        found = {one.label: rate(one.results.rows) for one in vendors}
+    for title in RATES:
+        found = {one.label: one.rates[title] for one in vendors}
         points = [
-            PlotPoint(name, value.value, *value.interval[:2], estimate(value, 2))
-            for name, value in found.items()
-            if value and value.interval
+            PlotPoint(name, rate.value, *rate.interval[:2], estimate(rate, 2))
+            for name, rate in found.items()
+            if rate.value is not None and rate.interval
         ]
         if points:
             yield IntervalPlot(_titled(model, f"{title}, with its 95 % interval"), points, limits=(0.0, 1.0))
@@ -129,9 +136,7 @@ def _titled(model: str, words: str) -> str:
 
 def _figures(model: str, vendors: Sequence[VendorFile]) -> Table:
     rows = [("answers", *(str(len(one.results.rows)) for one in vendors))]
-    rows += [
-        (title, *(estimate(rate(one.results.rows), 2, with_n=True) for one in vendors)) for title, rate in RATES.items()
-    ]
+    rows += [(title, *(estimate(one.rates[title], 2, with_n=True) for one in vendors)) for title in RATES]
     rows += [(title, *(_spread(one.results.rows, name) for one in vendors)) for name, title in TIMES.items()]
     notes = [
         "[low, high] is the 95 % interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
@@ -178,24 +183,9 @@ def _files(vendors: Sequence[VendorFile]) -> Table:
     return Table.of("Files", ("file", "vendor", "first answer", "last answer"), rows)
 
 
-def _rate(rows: Sequence[ResultRow], verdict: Callable[[ResultRow], bool | None]) -> Estimate | None:
-    """Return the share of rows whose verdict is True, of those that have one; trials of a case are taken together."""
-    rate, places = CaseRate(), dict[object, int]()
-    for row in rows:
-        found = verdict(row)
-        if found is not None:
-            case = row.case or row.data_index or row.line
-            rate.add(places.setdefault(case, len(places)), success=found)
-    return rate.estimate()
-
-
-def _is_valid(row: ResultRow) -> bool | None:
-    return row.valid if row.success and row.finish_reason == "tool_calls" else None
-
-
-RATES: Mapping[str, Callable[[Sequence[ResultRow]], Estimate | None]] = {
-    "success rate": lambda rows: _rate(rows, lambda row: row.success),
-    "schema, per response": lambda rows: _rate(rows, _is_valid),
+RATES: Mapping[str, Callable[[Sequence[Trials]], Estimate]] = {
+    "success rate": success_rate,
+    "schema, per response": lambda trials: schema_accuracy(trials).per_response,
 }
 """Heading -> the rate."""
 

@@ -21,7 +21,6 @@ from ._summaries import figures as figures
 from ._summaries import summary as summary
 from ._summaries import write_summary as write_summary
 from ._tally import UNNAMED as UNNAMED
-from ._tally import CaseRate as CaseRate
 from ._tally import Tally as Tally
 from ._trials import row_of as row_of
 from ._trials import trial_result as trial_result

@@ -115,7 +115,7 @@ def _value(path: Path, key: yaml.ScalarNode, node: yaml.Node) -> Any:
     if value is None:
         return None
     try:
-        return FIELDS[key.value](value)
+        return FIELDS[key.value].check(value)
     except ValueError as error:
         # The value is not shown, as it may be a key.
         raise DataError(f"{_where(path, node)}: {key.value} must be {error}") from None

@@ -2,90 +2,61 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
 
-VALIDATORS = ("openai",)
-PRICES = ("input", "output")
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("a string")  # noqa: TRY004 - becomes a message with file and line
-    return value
+STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
 
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true or false")  # noqa: TRY004 - as above
-    return value
+class EntryValue(NamedTuple):
+    """The values that a key may have: their type, and what they must be, in words."""
+
+    kind: Any
+    words: str
+
+    def check(self, value: Any) -> Any:
+        """Return the value.
+
+        Raises:
+            ValueError: it is not of the kind; the message says what it must be, and does not show it.
+        """
+        try:
+            return TypeAdapter(self.kind, config=STRICT).validate_python(value)
+        except ValidationError:
+            raise ValueError(self.words) from None
 
 
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError("a whole number of at least 1")
-    return value
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError
+    return text
 
 
-def _amount(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise ValueError("a number of at least 0")
-    return float(value)
+Amount = Annotated[float, Field(ge=0)]
+Line = Annotated[str, AfterValidator(_printable)]
+Prices = Annotated[dict[Literal["input", "output"], Amount], Field(min_length=1)]
 
+TEXT = EntryValue(str, "a string")
+TRUTH = EntryValue(bool, "true or false")
+COUNT = EntryValue(Annotated[int, Field(ge=1)], "a whole number of at least 1")
 
-def _validator(value: Any) -> str:
-    if value not in VALIDATORS:
-        raise ValueError(f"one of {', '.join(VALIDATORS)}")
-    return str(value)
-
-
-def _body(value: Any) -> dict[str, Any]:
-    wanted = "a mapping of what JSON can hold, with strings as keys"
-    if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-        raise ValueError(wanted)
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
-        raise ValueError(wanted) from None
-    return value
-
-
-def _headers(value: Any) -> dict[str, str]:
-    wanted = "a mapping of header names to strings of one line"
-    if not isinstance(value, dict):
-        raise ValueError(wanted)  # noqa: TRY004 - as above
-    if not all(isinstance(part, str) and part.isprintable() for pair in value.items() for part in pair):
-        raise ValueError(wanted)
-    return value
-
-
-def _prices(value: Any) -> dict[str, float]:
-    wanted = f"a mapping with {' and '.join(PRICES)}: numbers of at least 0, per million tokens"
-    if not isinstance(value, dict) or not value or not set(value) <= set(PRICES):
-        raise ValueError(wanted)
-    try:
-        return {key: _amount(price) for key, price in value.items()}
-    except ValueError:
-        raise ValueError(wanted) from None
-
-
-FIELDS: Mapping[str, Callable[[Any], Any]] = {
-    "name": _text,
-    "model_id": _text,
-    "api_key": _text,
-    "provider": _text,
-    "url": _text,
-    "validator": _validator,
-    "is_baseline": _truth,
-    "trials": _count,
-    "concurrency": _count,
-    "temperature": _amount,
-    "max_tokens": _count,
-    "stream": _truth,
-    "extra_body": _body,
-    "headers": _headers,
-    "prices": _prices,
+FIELDS: Mapping[str, EntryValue] = {
+    "name": TEXT,
+    "model_id": TEXT,
+    "api_key": TEXT,
+    "provider": TEXT,
+    "url": TEXT,
+    "validator": EntryValue(Literal["openai"], "one of openai"),
+    "is_baseline": TRUTH,
+    "trials": COUNT,
+    "concurrency": COUNT,
+    "temperature": EntryValue(Amount, "a number of at least 0"),
+    "max_tokens": COUNT,
+    "stream": TRUTH,
+    "extra_body": EntryValue(dict[str, JsonValue], "a mapping of what JSON can hold, with strings as keys"),
+    "headers": EntryValue(dict[Line, Line], "a mapping of header names to strings of one line"),
+    "prices": EntryValue(Prices, "a mapping with input and output: numbers of at least 0, per million tokens"),
 }
-"""Keys of a vendor's entry -> the check of their values; its ``ValueError`` says how the value must be."""
+"""Keys of a vendor's entry -> their values."""
