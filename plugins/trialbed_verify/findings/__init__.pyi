@@ -9,3 +9,4 @@ from ._kinds import PARAMETERS as PARAMETERS
 from ._kinds import PROTOCOL_ERRORS as PROTOCOL_ERRORS
 from ._kinds import UNRELIABLE_COUNT as UNRELIABLE_COUNT
 from ._kinds import kind_in_words as kind_in_words
+from ._text import has_leaks as has_leaks

@@ -78,6 +78,12 @@ def examine_text(answer: AnsweredRow) -> Iterator[Finding]:
                 yield finding("lone_surrogate", f"a call's {key} contain half of a character", text)
 
 
+def has_leaks(text: str) -> bool:
+    """Return whether tokens of a template, markup, or the marks of broken encoding are in a text, asked for or not."""
+    found = any(mark in text for mark in MARKS) and any(pattern.search(text) for pattern in LEAKS.values())
+    return found or "\ufffd" in text
+
+
 def _reasoning(answer: AnsweredRow, text: str) -> Iterator[Finding]:
     """Yield leaks into the reasoning, which may speak of tags but has no control tokens."""
     if "<" not in text:

@@ -20,7 +20,7 @@ from trialbed_verify.panel._calls import (
 )
 from trialbed_verify.panel._logprobs import first_token
 from trialbed_verify.panel._signatures import code, signature, words
-from trialbed_verify.panel._texts import form, is_cut, leaks
+from trialbed_verify.panel._texts import form, is_cut
 from trialbed_verify.rows import Body, answer_in, object_in, text_in, usage_of
 from trialbed_verify.vendor_rows import VendorRows
 
@@ -196,9 +196,9 @@ def _schema(row: Body, calls: list[CallDigest], violations: int) -> bool | None:
 
 def _violations(row: Body, text: str) -> tuple[int, frozenset[str]]:
     """Return the subjects that an answer violates, as bits, and the parameters that it does not obey."""
-    from trialbed_verify.findings import PARAMETERS, findings
+    from trialbed_verify.findings import PARAMETERS, findings, has_leaks
 
-    bits = BITS["text"] if text and leaks(text) else 0
+    bits = BITS["text"] if has_leaks(text) else 0
     kinds = set()
     for found in findings(row):
         if found.severity == "violation":

@@ -1,4 +1,4 @@
-"""Properties of a text that need no model: its script, its language, and markup that leaked into it."""
+"""Properties of a text that need no model: its script, its language, and its end."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
-
-LEAK = re.compile(
-    r"<\|[a-z0-9_\- ]{2,40}\|>|</?tool_calls?(?:_begin|_end|_section)?>|</?think(?:ing)?>|\[/?(?:INST|TOOL_CALLS?)\]"
-    r"|<function=|<\uff5c|\ufffd",
-    re.IGNORECASE,
-)
-"""Tokens of chat templates, of tool calls and of thinking, and the mark of broken encoding."""
 
 LETTER = re.compile(r"[a-zA-Z]")
 WORD = re.compile(r"[^\W\d_]+")
@@ -50,11 +43,6 @@ def is_cut(text: str) -> bool:
     """Return whether a text ends in the middle of a sentence: in a letter, or a mark after which more must come."""
     last = text.rstrip()[-1:]
     return last in (",", ";", "(", "[", "{", "-") or last.isalpha()
-
-
-def leaks(text: str) -> bool:
-    """Return whether tokens of a template, or the marks of broken encoding, are in a text."""
-    return LEAK.search(text) is not None
 
 
 def _usual_script(sample: str) -> str:

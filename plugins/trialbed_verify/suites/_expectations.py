@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +12,7 @@ from trialbed.suggestions import closest, did_you_mean
 from trialbed.tool_calls import same_value
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.call_schemas import usable_schema
+from trialbed_verify.findings import findings
 
 Row = Mapping[str, Any]
 MISSING = object()
@@ -20,17 +20,8 @@ MISSING = object()
 SHOWN = 40
 """Characters of a wrong value that are shown."""
 
-MARKERS = re.compile(
-    r"<\|[a-zA-Z0-9_]{2,40}\|>"  # ChatML, Llama, Kimi, Qwen
-    r"|<｜[^｜>\n]{2,40}｜>"  # noqa: RUF001 - DeepSeek writes these bars
-    r"|</?(?:tool_calls?|tool_response|function_calls?|think|thinking|minimax:tool_call)>"
-    r"|<(?:function|invoke|parameter)[= ][^>\n]{1,80}>"
-    r"|</?(?:start|end)_of_turn>"
-    r"|\[/?(?:INST|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|gMASK)\]"
-    r"|<<SYS>>|<sop>"
-    r"|�"
-)
-"""Marks of templates, tools and thoughts that belong into no answer; the last stands for bytes that were no text."""
+LEAKS = frozenset(("leaked_tokens", "leaked_tool_call", "leaked_thinking", "replacement_characters"))
+"""Kinds of findings: marks of templates, tools and thoughts, and of bytes that were no text."""
 
 REFUSED = frozenset(("http_400", "http_413", "http_422", "http_501"))
 """Problems of an endpoint that refuses a request as such; other failures say nothing about a case."""
@@ -120,8 +111,7 @@ def _most_tokens(expected: int, answer: SuiteAnswer) -> bool | None:
 
 
 def _clean(_: Any, answer: SuiteAnswer) -> bool:
-    texts = [answer.text, *(name for name, _ in answer.calls), *_strings([value for _, value in answer.calls])]
-    return not any(MARKERS.search(text) for text in texts)
+    return not any(one.kind in LEAKS for one in findings(answer.row))
 
 
 def _without(expected: list[str], answer: SuiteAnswer) -> bool:
@@ -158,7 +148,7 @@ EXPECTATIONS: Mapping[str, tuple[Check, str]] = {
     "arguments": (_arguments, "the arguments of a call, types included"),
     "json": (_json, "the text is a JSON object; a schema that it matches, or true"),
     "most_tokens": (_most_tokens, "the greatest number of completion tokens, as reported"),
-    "clean": (_clean, "no marks of templates, tools or thoughts in text, names and arguments"),
+    "clean": (_clean, "no marks of templates, tools or thoughts in what was generated"),
     "without": (_without, "texts, such as those of `stop`, that are not in the text"),
     "refusal": (
         _refusal,
@@ -245,14 +235,3 @@ def _call(call: Any) -> tuple[str, Any]:
     except (ValueError, RecursionError):
         value = MISSING
     return str(function.get("name")), value
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from (key, *_strings(item))
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
