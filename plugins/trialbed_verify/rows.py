@@ -23,6 +23,11 @@ def text_in(source: Body, key: str) -> str | None:
     return intern(value) if isinstance(value, str) and value else None
 
 
+def sent_request(row: Body) -> dict[str, Any]:
+    """Return the request of a row as it was sent, with the extra fields; empty if the row has none."""
+    return {**object_in(row, "request"), **object_in(row, "extra_body")}
+
+
 def answer_in(response: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the choice that counts, and its message; of a raw completion, its text as one."""
     choice = first_choice(response)

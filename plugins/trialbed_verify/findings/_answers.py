@@ -15,6 +15,7 @@ from trialbed.wire.dialects.chat_completions import (
     read_answer,
     wants_usage,
 )
+from trialbed_verify.rows import sent_request
 
 Json = Any
 
@@ -48,7 +49,7 @@ class AnsweredRow:
         self.count = count
         response = row.get("response")
         self.complete = row.get("status") == "success" and isinstance(response, dict)
-        self.request = {**_object(row.get("request")), **_object(row.get("extra_body"))}
+        self.request = sent_request(row)
         self.response: dict[str, Json] = response if self.complete and isinstance(response, dict) else {}
         choices = self.response.get("choices")
         self.choices = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []

@@ -21,7 +21,7 @@ from trialbed_verify.panel._calls import (
 from trialbed_verify.panel._logprobs import first_token
 from trialbed_verify.panel._signatures import code, signature, words
 from trialbed_verify.panel._texts import form, is_cut
-from trialbed_verify.rows import Body, answer_in, object_in, text_in, usage_of
+from trialbed_verify.rows import Body, answer_in, object_in, sent_request, text_in, usage_of
 from trialbed_verify.vendor_rows import VendorRows
 
 OUTPUT_PRICE = 4.0
@@ -172,7 +172,7 @@ def _of_text(text: str) -> dict[str, Any]:
 def _finish(row: Body, calls: list[CallDigest]) -> str:
     """Return the finish reason; a call that was forced may end with ``stop``, as OpenAI's own endpoint ends it."""
     reason = str(row.get("finish_reason"))
-    choice = {**object_in(row, "request"), **object_in(row, "extra_body")}.get("tool_choice")
+    choice = sent_request(row).get("tool_choice")
     return "tool_calls" if calls and reason == "stop" and isinstance(choice, dict) else reason
 
 
@@ -210,7 +210,7 @@ def _violations(row: Body, text: str) -> tuple[int, frozenset[str]]:
 def _asked(row: Body) -> frozenset[str]:
     from trialbed_verify.findings import constrained_parameters
 
-    return frozenset(constrained_parameters({**object_in(row, "request"), **object_in(row, "extra_body")}))
+    return frozenset(constrained_parameters(sent_request(row)))
 
 
 def _suite(row: Body) -> tuple[str, float] | None:
@@ -224,8 +224,7 @@ def _suite(row: Body) -> tuple[str, float] | None:
 
 
 def _is_sampled(row: Body) -> bool:
-    asked = {**object_in(row, "request"), **object_in(row, "extra_body")}
-    return asked.get("temperature") != 0
+    return sent_request(row).get("temperature") != 0
 
 
 def _moment(row: Body) -> str | None:

@@ -12,7 +12,7 @@ from trialbed_verify.comparison import VendorComparison
 from trialbed_verify.findings import kind_in_words
 from trialbed_verify.panel import GateExample
 from trialbed_verify.publication._sources import FirstExample, Source
-from trialbed_verify.rows import Body
+from trialbed_verify.rows import sent_request
 
 LONGEST = 20_000
 """Characters of one excerpt; the results file has the rest."""
@@ -53,9 +53,9 @@ def _difference(subject: str, example: GateExample, found: VendorComparison) -> 
     where = f"line {example.line} of the test set" if example.line else "a case"
     ours, theirs = example.baseline_row.read(), example.vendor_row.read()
     excerpts = [
-        Excerpt("The request", _request(theirs)),
-        Excerpt(f"The answer of {found.baseline.vendor}", _answer(ours)),
-        Excerpt(f"The answer of {found.vendor.vendor}", _answer(theirs)),
+        Excerpt("The request", _excerpt(sent_request(theirs))),
+        Excerpt(f"The answer of {found.baseline.vendor}", _excerpt(ours.get("response"))),
+        Excerpt(f"The answer of {found.vendor.vendor}", _excerpt(theirs.get("response"))),
     ]
     return Disclosure(f"{subject}, {where}: {example.baseline} | {example.vendor}", excerpts)
 
@@ -65,21 +65,14 @@ def _finding(source: Source, kind: str, found: Mapping[str, FirstExample], count
     row = source.origin.row_at(one.place)
     where = f", line {one.line} of the test set" if one.line else ""
     excerpts = [Excerpt("What was seen", _excerpt(one.evidence))] if one.evidence else []
-    excerpts += [Excerpt("The request", _request(row)), Excerpt("The answer", _answer(row))]
+    excerpts += [
+        Excerpt("The request", _excerpt(sent_request(row))),
+        Excerpt("The answer", _excerpt(row.get("response"))),
+    ]
     answers = "1 answer" if counts[kind] == 1 else f"{counts[kind]:,} answers"
     meaning = kind_in_words(kind)
     said = "" if one.message == meaning else f": {one.message}"
     return Disclosure(f"{source.name}: {meaning}, {answers}{where}{said}", excerpts)
-
-
-def _request(row: Body) -> str:
-    request, extra = row.get("request"), row.get("extra_body")
-    body = {**request, **extra} if isinstance(request, dict) and isinstance(extra, dict) else request
-    return _excerpt(body)
-
-
-def _answer(row: Body) -> str:
-    return _excerpt(row.get("response"))
 
 
 def _lines(value: Any) -> str:

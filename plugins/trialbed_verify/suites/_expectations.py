@@ -13,6 +13,7 @@ from trialbed.tool_calls import same_value
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.call_schemas import usable_schema
 from trialbed_verify.findings import findings
+from trialbed_verify.rows import sent_request
 
 Row = Mapping[str, Any]
 MISSING = object()
@@ -57,7 +58,7 @@ class SuiteAnswer:
     def sent_value(self, name: str, expected: Any) -> Any:
         """Return a parameter as it was sent, which options and drivers may have changed; as expected if unknown."""
         request = self.row.get("request")
-        return sent_body(self.row).get(name) if isinstance(request, dict) else expected
+        return sent_request(self.row).get(name) if isinstance(request, dict) else expected
 
     @property
     def was_cut(self) -> bool:
@@ -200,13 +201,6 @@ def misses(row: Row) -> list[str] | None:
     if all(held is None for held in found.values()):
         return None
     return [name for name, held in found.items() if held is False]
-
-
-def sent_body(row: Row) -> Mapping[str, Any]:
-    """Return the request of a row as it was sent; empty if the row has none."""
-    request, extra = row.get("request"), row.get("extra_body")
-    body = request if isinstance(request, dict) else {}
-    return {**body, **extra} if isinstance(extra, dict) else body
 
 
 def _miss_refusal(row: Row) -> list[str] | None:

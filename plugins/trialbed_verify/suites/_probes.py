@@ -9,7 +9,8 @@ from itertools import combinations
 from typing import Any
 
 from trialbed.wire.dialects import dialect
-from trialbed_verify.suites._expectations import REFUSED, misses, sent_body
+from trialbed_verify.rows import sent_request
+from trialbed_verify.suites._expectations import REFUSED, misses
 from trialbed_verify.suites._records import ComparedParameter, ShownParameter
 
 Row = Mapping[str, Any]
@@ -86,7 +87,7 @@ class ProbeTally:
 
 def _was_sent(probe: Mapping[str, Any], row: Row) -> bool:
     """Return whether the settings that a case probes were sent: options, entries and drivers can replace them."""
-    sent, wanted = sent_body(row), probe.get("sent")
+    sent, wanted = sent_request(row), probe.get("sent")
     return not isinstance(wanted, Mapping) or all(sent.get(name) == value for name, value in wanted.items())
 
 

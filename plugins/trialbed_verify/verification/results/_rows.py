@@ -14,7 +14,7 @@ import orjson
 
 from trialbed.errors import DataError
 from trialbed_verify.call_schemas import call_verdicts
-from trialbed_verify.rows import Body, answer_in, object_in, text_in, usage_of
+from trialbed_verify.rows import Body, answer_in, object_in, sent_request, text_in, usage_of
 from trialbed_verify.vendor_rows import VendorRows
 
 Measure = Callable[[Body, VendorRows, Any], Any]
@@ -161,7 +161,7 @@ def _parse_row(number: int, row: Body, measured: Any) -> ResultRow:
         vendor=text_in(row, "vendor"),
         model=text_in(row, "model"),
         asked_model=text_in(object_in(row, "request"), "model"),
-        requested=requested({**object_in(row, "request"), **object_in(row, "extra_body")}),
+        requested=requested(sent_request(row)),
         outcome=outcome,
         problem=problem,
         success=success,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.played_vendors import write_played
-from support.vendor_rows import k2_row, write_rows
+from support.vendor_rows import k2_row, own_row, write_rows
 
 from trialbed.views import Disclosures, DistributionPlot, Folded, IntervalPlot, Table
 from trialbed_verify.pages import VendorViewer
@@ -80,6 +80,13 @@ def test_a_file_of_another_tool_is_shown_alone(tmp_path: Path) -> None:
     assert ("success rate", "0.50 [0.09, 0.91] n=2") in tables[1].lines
     assert tables[0].notes == ["k2 answers 50 % of 2 requests (1 APIError)."]
     assert any(line[0] == "APIError" for table in tables for line in table.lines)
+
+
+def test_calls_that_are_announced_and_missing_do_not_fit_as_in_comparisons(tmp_path: Path) -> None:
+    announced = own_row(1, "tool_calls", calls=[], tool_calls_valid=None)
+    (view,) = VendorViewer().views([write_rows(tmp_path / "a.jsonl", [announced, own_row(2, "tool_calls")])])
+    lines = [line for part in view.parts() if isinstance(part, Table) for line in part.lines]
+    assert ("schema, per response", "0.50 [0.09, 0.91] n=2") in lines
 
 
 @pytest.mark.parametrize("text", ["", "[1]", '{"status": "success"}', "\x00\xff", "{" * 5000])
