@@ -17,7 +17,6 @@ JUDGE_SETTINGS = (
     "api_key_env",
     "endpoint_key_env",
     "max_helper_requests",
-    "max_helper_tokens",
     "helper_timeout",
     "completions",
     "concurrency",

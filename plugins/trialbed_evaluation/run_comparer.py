@@ -86,8 +86,6 @@ class RunComparer(Comparer):
         how = ComparisonOptions(
             margin=options["margin"] or usual,
             force=options["force"],
-            resamples=options["resamples"],
-            seed=options["seed"],
             allow_incomplete=bool(options.get("allow_incomplete")),
         )
         found = compare_groups(groups, how)

@@ -106,12 +106,7 @@ class VendorComparer(Comparer):
         for own in every:
             _check_file(own)
         _check_different(baselines, vendors)
-        how = CompareOptions(
-            resamples=options["resamples"],
-            seed=options["seed"],
-            force=options["force"],
-            gate_margins=gate_margins(options["gate_margin"]),
-        )
+        how = CompareOptions(force=options["force"], gate_margins=gate_margins(options["gate_margin"]))
         sides = (as_trials(list(map(read_one, rows)), name) for name, rows in vendors)
         found = compare(as_trials(list(map(read_one, baselines))), sides, how)
         verdicts = FAILING.get(options["fail_if"] or "", ())

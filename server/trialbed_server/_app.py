@@ -292,7 +292,6 @@ def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[]
     def access() -> ModelAccess:
         budget = ModelBudget(
             options.max_helper_requests,
-            options.max_helper_tokens,
             prices=options.simulator_prices,
             on_use=spending.use_by_helper,
         )

@@ -63,7 +63,7 @@ class ServerOptions:
         faults: those put in on purpose for requests without a trial; None for none.
         read_only: whether answers are not kept in the cache.
         refresh: whether answers in the cache are asked for again, and replaced.
-        max_helper_requests, max_helper_tokens: the most that each simulator asks of it; None for any number.
+        max_helper_requests: the most that each simulator asks of it; None for any number.
         completions: the file in which the replies to simulators are kept; None keeps none.
         model_cache: the file in which the answers to trials are kept that ask for it, of a server with one process;
             None for none.
@@ -117,7 +117,6 @@ class ServerOptions:
     read_only: bool = False
     refresh: bool = False
     max_helper_requests: int | None = None
-    max_helper_tokens: int | None = None
     completions: str | None = None
     model_cache: str | None = None
     watch_stdin: bool = False

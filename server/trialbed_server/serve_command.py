@@ -47,7 +47,6 @@ SECTIONS = {
         "simulator_prompts",
         "simulator_timeout",
         "max_helper_requests",
-        "max_helper_tokens",
     ),
     "Real Apis": ("real_url", "real_key_env", "real_timeout", "no_real"),
     "The response cache": ("response_cache", "read_only", "refresh"),
@@ -97,7 +96,6 @@ SECTIONS = {
 )
 @setting_option("simulator_model")
 @setting_option("max_helper_requests")
-@setting_option("max_helper_tokens")
 @option(
     "--simulator-prompts",
     type=FOLDER,

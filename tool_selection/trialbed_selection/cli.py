@@ -34,7 +34,6 @@ ASKING = (
     "api_key_env",
     "endpoint_key_env",
     "max_helper_requests",
-    "max_helper_tokens",
     "helper_timeout",
 )
 """Settings of the models that selectors ask."""

@@ -47,10 +47,6 @@ SHARED: tuple[click.Option, ...] = (
     SingleOption(
         ["--force"], is_flag=True, help="Compare what both have even if requests, settings or datasets differ."
     ),
-    make_option(
-        "--resamples", type=click.IntRange(min=100), default=2000, help="Bootstrap resamples for the intervals."
-    ),
-    make_option("--seed", type=click.IntRange(min=0), default=0, help="Seed of all random draws."),
     make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
     SingleOption(["--legend"], is_flag=True, help="Say below the tables what each figure means."),
 )

@@ -88,8 +88,7 @@ class Comparer(ABC):
 
         Args:
             values: the arguments, all of this kind, in order; the first is the baseline.
-            options: the comparer's own options by name, and ``force``, ``margin`` (None where the
-                user sets none), ``resamples`` and ``seed``.
+            options: the comparer's own options by name, and ``force``.
 
         Raises:
             UsageError, DataError: they cannot be compared; says why.

@@ -226,7 +226,6 @@ def _settings(
             "simulator_upstream": url,
             "completions": str(options.completions),
             "max_helper_requests": options.max_helper_requests,
-            "max_helper_tokens": options.max_helper_tokens,
         }
     return {name: value for name, value in settings.items() if value is not None}
 

@@ -15,7 +15,6 @@ class ModelBudget:
 
     Args:
         requests: the most requests; None for any number.
-        tokens: the number of tokens after which no request is sent; None for any number.
         prices: of the model's tokens, where they are known.
         on_use: called with the tokens of each answer, and with their price in US dollars.
     """
@@ -23,13 +22,11 @@ class ModelBudget:
     def __init__(
         self,
         requests: int | None = None,
-        tokens: int | None = None,
         *,
         prices: Prices | None = None,
         on_use: Callable[[Usage, float | None], None] = lambda _usage, _cost: None,
     ) -> None:
         self.requests = requests
-        self.tokens = tokens
         self._prices = prices
         self._on_use = on_use
         self._use = ModelUse()
@@ -50,11 +47,6 @@ class ModelBudget:
             if self.requests is not None and self._use.requests >= self.requests:
                 raise ModelUnavailable(
                     f"the budget of {number_of(self.requests, 'request')} is used up; raise --max-helper-requests, or "
-                    "leave it out"
-                )
-            if self.tokens is not None and self._use.tokens >= self.tokens:
-                raise ModelUnavailable(
-                    f"the budget of {number_of(self.tokens, 'token')} is used up; raise --max-helper-tokens, or "
                     "leave it out"
                 )
             self._use = self._use.model_copy(update={"requests": self._use.requests + 1})

@@ -75,7 +75,6 @@ class HelperModels:
         if key not in self._budgets:
             self._budgets[key] = ModelBudget(
                 self.settings.max_helper_requests,
-                self.settings.max_helper_tokens,
                 prices=self.prices(*key),
                 on_use=lambda usage, cost: self.on_use(usage, cost),
             )

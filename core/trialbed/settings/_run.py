@@ -181,14 +181,6 @@ class RunSettings(IdentitySettings):
             "Maximum number of model requests of selector, simulators and judge, each. [default: no limit]",
         ),
     ] = None
-    max_helper_tokens: Annotated[
-        int | None,
-        Ge(1),
-        Setting(
-            ("--max-helper-tokens",),
-            "Number of tokens after which selector, simulators and judge, each, ask no more. [default: no limit]",
-        ),
-    ] = None
     helper_timeout: Annotated[
         float | None,
         Gt(0),

@@ -142,16 +142,15 @@ class Progress:
 
 
 def releases_to_measure(
-    choice: Choice, folder: ReleaseFolder, kit: str, *, any_kit: bool = False, again: bool = False
+    choice: Choice, folder: ReleaseFolder, kit: str, *, any_kit: bool = False
 ) -> list[PublishedRelease]:
     """Return the chosen releases that are still to be measured.
 
     Args:
         any_kit: one that another kit measured is not measured again.
-        again: all are.
     """
     known = None if any_kit else kit
-    return [one for one in choice.chosen if again or folder.find(one.version, known) is None]
+    return [one for one in choice.chosen if folder.find(one.version, known) is None]
 
 
 async def measure_releases(

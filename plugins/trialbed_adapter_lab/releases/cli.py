@@ -102,7 +102,6 @@ class ReleaseVersion(click.ParamType[str]):
     help="Measure and show only those newer than the newest that --newer has shown, or else was measured, beside it.",
 )
 @option("--kept", is_flag=True, envvar=None, help="Measure nothing; show the releases of the folder.")
-@option("--again", is_flag=True, envvar=None, help="Measure releases again that were measured.")
 @option("--any-kit", is_flag=True, envvar=None, help="Do not measure again where another state of the kit did.")
 @setting_option("profiles")
 @part_option(PARTS, "Measure only this part of bench fidelity; repeatable. [default: all of these]")
@@ -227,7 +226,7 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
     with cancel_on_terminate(), show_steps() as on_step:
         known = await _ask_index(how, folder)
         choice = choose(known.published, SpecifierSet(known.allowed), wanted)
-        releases = releases_to_measure(choice, folder, how.kit, any_kit=given["any_kit"], again=given["again"])
+        releases = releases_to_measure(choice, folder, how.kit, any_kit=given["any_kit"])
         before = len(choice.chosen) - len(releases)
         click.echo(f"{framework}: {len(choice.chosen)} releases chosen, {before} measured before", err=True)
         if releases:

@@ -53,7 +53,6 @@ SHARE = FiniteRange(min=0, min_open=True, max=1, max_open=True)
 )
 @plain_option("--difference", type=SHARE, default=0.1, show_default=True, help="Difference to be found.")
 @plain_option("--margin", type=SHARE, default=0.05, show_default=True, help="Difference that does not matter.")
-@plain_option("--power", type=SHARE, default=0.8, show_default=True, help="Chance with which it is to be found.")
 @plain_option(
     "--comparisons",
     type=click.IntRange(min=1),
@@ -75,7 +74,6 @@ def command(
     repeats: tuple[int, ...],
     difference: float,
     margin: float,
-    power: float,
     comparisons: int | None,
     against: str | None,
     price: tuple[str, ...],
@@ -101,7 +99,6 @@ def command(
         queries=tuple(sorted(set(queries or QUERIES))),
         repeats=tuple(sorted(set(repeats or usual))),
         difference=difference,
-        power=power,
         comparisons=comparisons or 0,
         margin=margin,
         prices=given_prices(price, EVERY),

@@ -86,7 +86,6 @@ command = SectionedCommand(
             "endpoint_key_env",
             "judge_prompts",
             "max_helper_requests",
-            "max_helper_tokens",
             "helper_timeout",
             "completions",
             "concurrency",

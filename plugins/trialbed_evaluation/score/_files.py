@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 OWN = ("judge", "base_url", "api_key_env")
 """The settings of a judge that have options of their own here, whose help speaks of files too."""
 
+EXPLAINED = 5
+"""Samples that are explained: those with the lowest values."""
+
 SHARED = tuple(name for name in JUDGE_SETTINGS if name not in (*OWN, "judge_votes", "judge_prompts"))
 """Options for stored runs that are for files too: those of the model that is asked."""
 
@@ -93,13 +96,6 @@ def options() -> list[click.Option]:
             help="The variable with the endpoint's key.",
         ),
         SingleOption(
-            ["--show"],
-            type=click.IntRange(min=0),
-            default=5,
-            show_default=True,
-            help="How many of the samples with the lowest values are explained.",
-        ),
-        SingleOption(
             ["--fail-under"],
             multiple=True,
             metavar="METRIC=X",
@@ -130,7 +126,7 @@ def score(path: Path, given: Mapping[str, Any]) -> int:
     if given["as_json"]:
         print_json(document(str(path), scores, summaries))
     else:
-        print_results(str(path), scores, summaries, given["show"])
+        print_results(str(path), scores, summaries)
     return exit_code(summaries, least)
 
 
@@ -249,12 +245,12 @@ def _interval(found: MetricSummary) -> dict[str, float | None]:
     return {"low": interval.low, "high": interval.high}
 
 
-def print_results(title: str, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary], most: int) -> None:
+def print_results(title: str, scores: Sequence[SampleScores], summaries: Sequence[MetricSummary]) -> None:
     """Print the means, and the reasons of the samples with the lowest values."""
     from trialbed.views import print_tables
 
     print_tables([_table(title, scores, summaries)], sys.stdout)
-    for line in _explain(scores, most):
+    for line in _explain(scores):
         click.echo(line)
 
 
@@ -283,20 +279,20 @@ def _has_names_only(sample: Sample) -> bool:
     return bool(calls) and all(call.args is None for call in calls)
 
 
-def _explain(scores: Sequence[SampleScores], most: int) -> Iterator[str]:
+def _explain(scores: Sequence[SampleScores]) -> Iterator[str]:
     """Yield the reasons of the samples that are not right, those with the lowest values first."""
     from trialbed.views import printable
 
     wrong = sorted((found for found in scores if any(value < 1 for value in found.values.values())), key=_lowest)
-    for found in wrong[:most]:
+    for found in wrong[:EXPLAINED]:
         yield ""
         yield printable(f"{found.sample.id} ({found.sample.place})")
         for name, result in found.results.items():
             if found.values.get(name, 1.0) < 1:
                 yield from (f"  {printable(line)}" for line in _reason(name, result).splitlines())
-    if len(wrong) > most > 0:
+    if len(wrong) > EXPLAINED:
         yield ""
-        yield f"{len(wrong) - most} more are not right; --show {len(wrong)} explains all."
+        yield f"{len(wrong) - EXPLAINED} more are not right; --json explains all."
 
 
 def _reason(name: str, result: Any) -> str:

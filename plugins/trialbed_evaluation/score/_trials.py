@@ -43,7 +43,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
         print_json(documents)
     else:
         for name, results in scored.items():
-            _files.print_results(f"{run_id} {name}", *results, given["show"])
+            _files.print_results(f"{run_id} {name}", *results)
     return max(_files.exit_code(summaries, _files.thresholds(given, summaries)) for _, summaries in scored.values())
 
 

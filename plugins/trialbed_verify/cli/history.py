@@ -10,7 +10,6 @@ import click
 
 from trialbed.cli.options import FILE, json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
-from trialbed_verify.cli._options import seed_option
 
 if TYPE_CHECKING:
     from trialbed_verify.history import HistoryOptions, VendorHistory
@@ -43,7 +42,6 @@ Examples:
     help="Verifications of an unchanged vendor from one false alarm to the next, on average.",
 )
 @plain_option("--fail-if-changed", is_flag=True, help="Exit with 1 if the newest verification shows a change.")
-@seed_option
 @store_option
 @json_option
 def command(
@@ -60,7 +58,7 @@ def command(
 
     if not files and (model is None or vendor is None):
         return _list(model, store, as_json=as_json)
-    found = _follow(model, vendor, files, store, HistoryOptions(given["false_alarms_every"], given["seed"]))
+    found = _follow(model, vendor, files, store, HistoryOptions(given["false_alarms_every"]))
     if as_json:
         print_json(as_document(found))
     else:

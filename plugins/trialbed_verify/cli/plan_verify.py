@@ -27,7 +27,6 @@ Examples:
 """
 
 SHARE = FiniteRange(min=0, max=0.5)
-CHANCE = FiniteRange(min=0.5, max=1, max_open=True)
 
 
 @click.command("plan-verify", epilog=EPILOG)
@@ -47,15 +46,12 @@ CHANCE = FiniteRange(min=0.5, max=1, max_open=True)
 @plain_option("--trials", type=click.IntRange(min=1), help="Trials of the baseline per case. [default: several]")
 @plain_option("--vendor-trials", type=click.IntRange(min=1), help="Trials of a vendor per case. [default: as --trials]")
 @plain_option("--cases", type=click.IntRange(min=1), help="Cases that there are; says whether they are enough.")
-@plain_option(
-    "--power", type=CHANCE, default=0.9, show_default=True, help="Chance to call a faithful vendor equivalent."
-)
 @plain_option("--gate-margin", multiple=True, metavar="GATE=X", help="Margin of a gate of the panel; repeatable.")
 @json_option
 def command(*, as_json: bool, **given: Any) -> None:
     """Say how many cases and trials a verdict on a vendor needs, before money is spent.
 
-    With these, a vendor that answers as the baseline does is called equivalent with a chance of --power, and
+    With these, a vendor that answers as the baseline does is called equivalent with a chance of 90 %, and
     different in at most 5 % of verifications. How the flips are spread over cases is not known, so the worst is taken.
     """
     from trialbed_verify.comparer import gate_margins
@@ -64,7 +60,7 @@ def command(*, as_json: bool, **given: Any) -> None:
     rates, source = _flip_rates(given)
     margins = gate_margins(given["gate_margin"])
     plans = [
-        plan(PlanOptions(rate, ours, theirs, margins, given["power"], given["cases"]))
+        plan(PlanOptions(rate, ours, theirs, margins, cases=given["cases"]))
         for ours, theirs in _trials(given)
         for rate in rates
     ]

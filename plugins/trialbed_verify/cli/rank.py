@@ -11,7 +11,6 @@ import click
 from trialbed.cli.formats import chosen_format, format_option, records_text
 from trialbed.cli.options import FiniteRange, json_option, option, plain_option, print_json
 from trialbed.cli.stored import store_option
-from trialbed_verify.cli._options import resamples_option, seed_option
 
 if TYPE_CHECKING:
     from trialbed_verify.ranking import Ranking, VendorMetrics
@@ -62,8 +61,6 @@ AVAILABLE = "available"
     is_flag=True,
     help="Rank by their figures also vendors that differ from the baseline in what callers rely on.",
 )
-@resamples_option
-@seed_option
 @store_option
 @format_option("table", "json", "csv", "markdown", "html")
 @json_option
@@ -85,7 +82,7 @@ def command(files: tuple[str, ...], **given: Any) -> None:
     )
     metrics = _metrics(given["metrics"])
     found = _table(files, given, metrics) if _is_table(files) else _results(files, given)
-    _write(rank(found, RankOptions(given["k"], gates, given["resamples"], given["seed"], metrics)), form)
+    _write(rank(found, RankOptions(given["k"], gates, metrics=metrics)), form)
 
 
 def _metrics(text: str | None) -> tuple[str, ...] | None:
@@ -132,7 +129,7 @@ def _results(files: tuple[str, ...], given: dict[str, Any]) -> list[VendorMetric
         name, _, source = ("", "", file) if Path(file).exists() or "=" not in file else file.partition("=")
         found += [one for rows in named_rows([source], given["store"]) for one in read_named(name, rows)]
     baselines = given["baselines"] or marked_baselines(found)
-    options = FileOptions(baselines, given["model"], given["force"], given["resamples"], given["seed"])
+    options = FileOptions(baselines, given["model"], given["force"])
     return candidates(found, options)
 
 

@@ -32,12 +32,6 @@ def rerun_commands(sources: Sequence[Source], comparisons: Sequence[VendorCompar
 
 
 def _compare_options(options: CompareOptions) -> Iterator[str]:
-    for option, value in (
-        ("--seed", options.seed),
-        ("--resamples", options.resamples),
-    ):
-        if value:
-            yield from (option, f"{value:g}")
     for gate, margin in options.gate_margins.items():
         yield from ("--gate-margin", f"{gate}={margin:g}")
     if options.force:

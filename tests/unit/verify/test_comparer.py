@@ -19,8 +19,6 @@ GIVEN: dict[str, Any] = {
     "fail_if": None,
     "gate_margin": (),
     "reply": None,
-    "resamples": 50,
-    "seed": 0,
     "force": False,
 }
 ENDS = [["tool_calls", "tool_calls"], ["stop", "stop"]] * 20

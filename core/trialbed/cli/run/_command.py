@@ -103,7 +103,6 @@ SECTIONS = {
         "judge_model",
         "judge_prompts",
         "max_helper_requests",
-        "max_helper_tokens",
         "helper_timeout",
         "plugins",
     ),

@@ -108,7 +108,7 @@ def test_what_could_not_be_determined_is_exit_code_3(run) -> None:
 
 def test_the_help_says_which_option_is_for_what(run) -> None:
     text = run("--help").output
-    assert text.index("--resamples") < text.index("Options for apples:") < text.index("--apples")
+    assert text.index("--force") < text.index("Options for apples:") < text.index("--apples")
     assert text.index("--apples") < text.index("Options for pears:") < text.index("--pears")
 
 

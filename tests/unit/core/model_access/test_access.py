@@ -82,14 +82,6 @@ async def test_a_budget_of_requests_ends_the_asking(endpoint: Endpoint) -> None:
     assert len(endpoint.asked) == 1
 
 
-async def test_a_budget_of_tokens_ends_the_asking(endpoint: Endpoint) -> None:
-    budget = ModelBudget(tokens=15)
-    for _ in range(2):
-        await asked(endpoint.access(budget=budget))
-    with pytest.raises(ModelFailed, match="budget of 15 tokens is used up"):
-        await asked(endpoint.access(budget=budget))
-
-
 async def test_equal_requests_are_asked_once(endpoint: Endpoint, tmp_path: Path) -> None:
     for number in range(2):
         cache = CompletionCache(tmp_path / "folder" / "completions.db")

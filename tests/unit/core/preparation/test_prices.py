@@ -77,7 +77,7 @@ def test_a_helper_has_the_price_of_its_model() -> None:
 
 
 def test_the_model_of_embeddings_is_a_helper_with_a_budget_and_a_price() -> None:
-    settings = options("vectors=2,0", embedding_model="vectors", selector_model="vectors", max_helper_tokens=9)
+    settings = options("vectors=2,0", embedding_model="vectors", selector_model="vectors", max_helper_requests=1)
     helpers = HelperModels(settings)
     budget = helpers.budget("selector", "vectors")
     assert budget is helpers.budget("selector", "vectors")
@@ -85,7 +85,7 @@ def test_the_model_of_embeddings_is_a_helper_with_a_budget_and_a_price() -> None
     budget.add_tokens(Usage(prompt_tokens=10))
     (use,) = helpers.uses()
     assert (use.role, use.model, use.tokens, use.cost) == ("selector", "vectors", 10, pytest.approx(2e-5))
-    with pytest.raises(ModelUnavailable, match="9 tokens is used up"):
+    with pytest.raises(ModelUnavailable, match="1 request is used up"):
         budget.take_request()
 
 
