@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from trialbed.errors import DataError
 from trialbed.records import Run, TrialResult
@@ -18,11 +20,13 @@ from trialbed_verify.verification import (
     TestSet,
     Verification,
     VerifyOptions,
+    config_targets,
     endpoint_target,
 )
 from trialbed_verify.verification.results import EndpointSummary, Tally, endpoint_info, summary
 
 KEY = "sk-for-tests-0123456789"
+ANY_MODEL = RequestSettings(model="")
 
 TOOL = {
     "type": "function",
@@ -63,6 +67,14 @@ def target(url: str, folder: Path, **settings: Any) -> Target:
     """One endpoint, with its results in a folder."""
     chosen = RequestSettings(model="m", **settings)
     return endpoint_target(url, KEY, chosen, None, folder / "results.jsonl", folder / "summary.json")
+
+
+def configured(folder: Path, text: str, settings: RequestSettings = ANY_MODEL, **keys: str) -> list[Target]:
+    """The targets of a configuration file with this text, where these keys are in the environment."""
+    path = folder / "config.yaml"
+    path.write_text(text)
+    with mock.patch.dict(os.environ, keys):
+        return config_targets(path, settings, None, folder / "data")
 
 
 def summarised(folder: Path, *rows: dict[str, Any], not_sent: int = 0, **changes: Any) -> EndpointSummary:

@@ -12,7 +12,7 @@ from trialbed.cli.options import FILE, json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
 
 if TYPE_CHECKING:
-    from trialbed_verify.history import HistoryOptions, VendorHistory
+    from trialbed_verify.history import VendorHistory
 
 EPILOG = """\b
 Examples:
@@ -54,11 +54,10 @@ def command(
     Without MODEL and VENDOR, those that have a history are listed.
     """
     from trialbed_verify.documents import as_document
-    from trialbed_verify.history import HistoryOptions
 
     if not files and (model is None or vendor is None):
         return _list(model, store, as_json=as_json)
-    found = _follow(model, vendor, files, store, HistoryOptions(given["false_alarms_every"]))
+    found = _follow(model, vendor, files, store, given["false_alarms_every"])
     if as_json:
         print_json(as_document(found))
     else:
@@ -70,7 +69,7 @@ def command(
 
 
 def _follow(
-    model: str | None, vendor: str | None, files: tuple[Path, ...], store: str | None, options: HistoryOptions
+    model: str | None, vendor: str | None, files: tuple[Path, ...], store: str | None, every: int
 ) -> VendorHistory:
     from trialbed.store import open_store
     from trialbed_verify.history import follow, points_of_files
@@ -79,7 +78,7 @@ def _follow(
     if files:
         if model is not None:
             raise click.UsageError("--file names the results themselves; leave out MODEL and VENDOR")
-        return follow(points_of_files(files), options)
+        return follow(points_of_files(files), every)
     with open_store(store) as reader:
         found = stored_points(reader, str(model), str(vendor))
         if not found:
@@ -87,7 +86,7 @@ def _follow(
                 f"{reader.place} has no verification of {model} at {vendor}; bench history lists those that there are, "
                 "and --file names results files"
             )
-        return follow(found, options)
+        return follow(found, every)
 
 
 def _list(model: str | None, store: str | None, *, as_json: bool) -> int:

@@ -15,18 +15,30 @@ from trialbed_verify.history._sequential import UNIT, Assessment, DetectedChange
 from trialbed_verify.panel import OUTPUT_PRICE, Measures, everything
 from trialbed_verify.vendor_rows import FileRows, VendorRows
 
+UNTESTED = Assessment(None, None, None)
+
 
 @dataclass(frozen=True)
-class HistoryOptions:
-    """Options of a history.
+class Point:
+    """One verification of a vendor.
 
     Attributes:
-        false_alarms_every: verifications of an unchanged vendor from one false alarm to the next, on average at least.
-        seed: of all random draws.
+        at: when its last row was complete, ISO 8601 in UTC.
+        source: its rows.
+        test_set, configuration: digests.
+        success_rate, schema_accuracy: shares, as its summary has them; None if they are not known.
     """
 
-    false_alarms_every: int = 365
-    seed: int = 0
+    at: str
+    model: str
+    vendor: str
+    source: VendorRows
+    test_set: str
+    configuration: str
+    cases: int
+    trials: int
+    success_rate: float | None = None
+    schema_accuracy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -34,23 +46,29 @@ class FollowedPoint:
     """A verification in a history.
 
     Attributes:
-        at, cases, trials, success_rate, schema_accuracy: of the ``Point``.
-        results: how it is called.
-        p, evidence: of the sequential test; None where it has no part in it.
-        most_unusual: the subject of the answers that differs most from the earlier ones.
-        left_out: why it has no part in the test.
+        assessment: of the sequential test; without any figures where the verification has no part in it.
+        left_out: why it has none.
     """
 
-    at: str
-    results: str
-    cases: int
-    trials: int
-    success_rate: float | None
-    schema_accuracy: float | None
-    p: float | None
-    evidence: float | None
-    most_unusual: str | None
+    point: Point
+    assessment: Assessment
     left_out: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        found, point = self.assessment, self.point
+        return {
+            "at": point.at,
+            "results": str(point.source),
+            "cases": point.cases,
+            "trials": point.trials,
+            "success_rate": point.success_rate,
+            "schema_accuracy": point.schema_accuracy,
+            "p": found.p,
+            "evidence": found.evidence,
+            "most_unusual": found.subject,
+            "left_out": self.left_out,
+        }
 
 
 @dataclass(frozen=True)
@@ -77,10 +95,10 @@ class VendorHistory:
     @property
     def is_changed_now(self) -> bool:
         """Return whether the newest verification is the one that shows a change."""
-        return bool(self.changes) and self.changes[-1].found == self.points[-1].at
+        return bool(self.changes) and self.changes[-1].found == self.points[-1].point.at
 
 
-def follow(points: Sequence[Point], options: HistoryOptions | None = None) -> VendorHistory:
+def follow(points: Sequence[Point], false_alarms_every: int = 365, seed: int = 0) -> VendorHistory:
     """Test the points of one vendor, in order.
 
     Points whose results are gone, or whose requests or configuration are others than those of the newest, have no part
@@ -88,18 +106,19 @@ def follow(points: Sequence[Point], options: HistoryOptions | None = None) -> Ve
 
     Args:
         points: at least one.
+        false_alarms_every: verifications of an unchanged vendor from one false alarm to the next, on average at least.
+        seed: of all random draws.
     """
-    chosen = options or HistoryOptions()
     nights, left_out = _nights(points)
-    assessments, changes = sequential_test([night for _, night in nights], chosen.false_alarms_every, chosen.seed)
+    assessments, changes = sequential_test([night for _, night in nights], false_alarms_every, seed)
     tested = {str(point.source): assessment for (point, _), assessment in zip(nights, assessments, strict=True)}
     return VendorHistory(
         points[0].model,
         points[0].vendor,
-        [_describe_point(point, tested.get(str(point.source)), left_out.get(str(point.source))) for point in points],
+        [FollowedPoint(one, tested.get(str(one.source), UNTESTED), left_out.get(str(one.source))) for one in points],
         [_change(change, [point for point, _ in nights]) for change in changes],
-        chosen.false_alarms_every,
-        chosen.seed,
+        false_alarms_every,
+        seed,
     )
 
 
@@ -149,46 +168,8 @@ def _levels(trial: Measures) -> Iterator[int]:
         yield round(UNIT * math.log1p(value)) if value > 0 else 0
 
 
-def _describe_point(point: Point, assessment: Assessment | None, reason: str | None) -> FollowedPoint:
-    return FollowedPoint(
-        at=point.at,
-        results=str(point.source),
-        cases=point.cases,
-        trials=point.trials,
-        success_rate=point.success_rate,
-        schema_accuracy=point.schema_accuracy,
-        p=assessment.p if assessment else None,
-        evidence=assessment.evidence if assessment else None,
-        most_unusual=assessment.subject if assessment else None,
-        left_out=reason,
-    )
-
-
 def _change(change: DetectedChange, points: Sequence[Point]) -> AnswerChange:
     return AnswerChange(points[change.since].at, points[change.found].at, change.subjects, change.evidence)
-
-
-@dataclass(frozen=True)
-class Point:
-    """One verification of a vendor.
-
-    Attributes:
-        at: when its last row was complete, ISO 8601 in UTC.
-        source: its rows.
-        test_set, configuration: digests.
-        success_rate, schema_accuracy: shares, as its summary has them; None if they are not known.
-    """
-
-    at: str
-    model: str
-    vendor: str
-    source: VendorRows
-    test_set: str
-    configuration: str
-    cases: int
-    trials: int
-    success_rate: float | None = None
-    schema_accuracy: float | None = None
 
 
 def points_of_files(files: Sequence[Path]) -> list[Point]:

@@ -80,7 +80,7 @@ class Assessment:
     """
 
     p: float | None
-    evidence: float
+    evidence: float | None
     subject: str | None
 
 

@@ -19,7 +19,7 @@ def history_tables(history: VendorHistory) -> list[Table]:
 
 def _moments(points: Sequence[FollowedPoint]) -> dict[str, str]:
     """The moment of each point as it is shown: to the minute, or more exactly where that would be that of several."""
-    whole = [point.at for point in points]
+    whole = [one.point.at for one in points]
     for length in (16, 19):
         if len({at[:length] for at in whole}) == len(set(whole)):
             return {at: at[:length].replace("T", " ") for at in whole}
@@ -27,22 +27,23 @@ def _moments(points: Sequence[FollowedPoint]) -> dict[str, str]:
 
 
 def _verdict(history: VendorHistory, moments: Mapping[str, str]) -> str:
-    tested = sum(point.p is not None for point in history.points)
+    tested = sum(one.assessment.p is not None for one in history.points)
     if history.changes:
         return f"changed since {moments[history.changes[-1].since]}"
     return "no change was found" if tested else "nothing to compare yet"
 
 
-def _row(point: FollowedPoint, moments: Mapping[str, str]) -> tuple[str, ...]:
+def _row(one: FollowedPoint, moments: Mapping[str, str]) -> tuple[str, ...]:
+    point, found = one.point, one.assessment
     return (
         moments[point.at],
         str(point.cases),
         str(point.trials),
         number(point.success_rate),
         number(point.schema_accuracy),
-        number(point.p),
-        UNKNOWN if point.evidence is None else number(point.evidence, 2),
-        point.most_unusual or UNKNOWN,
+        number(found.p),
+        number(found.evidence, 2),
+        found.subject or UNKNOWN,
     )
 
 
@@ -57,6 +58,6 @@ def _notes(history: VendorHistory, moments: Mapping[str, str]) -> Iterator[str]:
         f"at {history.false_alarms_every}, which an unchanged vendor reaches at most once in that many "
         "verifications, on average."
     )
-    for point in history.points:
-        if point.left_out:
-            yield f"{moments[point.at]} was left out: {point.left_out}."
+    for one in history.points:
+        if one.left_out:
+            yield f"{moments[one.point.at]} was left out: {one.left_out}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -57,13 +57,7 @@ def endpoint_target(
     )
 
 
-def config_targets(
-    path: Path,
-    settings: RequestSettings,
-    model_type: str | None,
-    folder: Path,
-    environment: Mapping[str, str] | None = None,
-) -> list[Target]:
+def config_targets(path: Path, settings: RequestSettings, model_type: str | None, folder: Path) -> list[Target]:
     """Make the targets of a configuration file, with their results in ``folder``.
 
     Vendors are ranked by their times too, which only streams have: requests that do not say it ask for one.
@@ -75,34 +69,30 @@ def config_targets(
         DataError: the file has the wrong form.
         DriverError, UsageError: a vendor, a model adapter or a key is missing.
     """
-    variables = os.environ if environment is None else environment
-    return list(_targets(path, settings, model_type, folder, variables))
+    return [_target(path, entry, settings, model_type, folder) for entry in read_config(path)]
 
 
-def _targets(
-    path: Path, settings: RequestSettings, model_type: str | None, folder: Path, variables: Mapping[str, str]
-) -> Iterator[Target]:
-    for entry in read_config(path):
-        adapter_name, adapter = load_adapter(model_type, entry.model)
-        driver_name, vendor = _vendor(entry)
-        stem = UNSAFE.sub("_", "_".join(filter(None, (entry.model, entry.name, (entry.provider or "").strip("/")))))
-        yield Target(
-            name=_shown_name(entry),
-            vendor=vendor,
-            driver_name=driver_name,
-            adapter=adapter,
-            adapter_name=adapter_name,
-            settings=_settings(entry, settings),
-            api_key=_key(path, entry, vendor, variables),
-            output=folder / f"{stem}_results.jsonl",
-            summary=folder / f"{stem}_summary.json",
-            is_baseline=entry.is_baseline,
-            proxy=proxy_for(vendor.url),
-            trials=entry.trials,
-            concurrency=entry.concurrency,
-            headers=_headers(path, entry),
-            prices=entry.prices,
-        )
+def _target(path: Path, entry: VendorEntry, settings: RequestSettings, model_type: str | None, folder: Path) -> Target:
+    adapter_name, adapter = load_adapter(model_type, entry.model)
+    driver_name, vendor = _vendor(entry)
+    stem = UNSAFE.sub("_", "_".join(filter(None, (entry.model, entry.name, (entry.provider or "").strip("/")))))
+    return Target(
+        name=_shown_name(entry),
+        vendor=vendor,
+        driver_name=driver_name,
+        adapter=adapter,
+        adapter_name=adapter_name,
+        settings=_settings(entry, settings),
+        api_key=_key(path, entry, vendor),
+        output=folder / f"{stem}_results.jsonl",
+        summary=folder / f"{stem}_summary.json",
+        is_baseline=entry.is_baseline,
+        proxy=proxy_for(vendor.url),
+        trials=entry.trials,
+        concurrency=entry.concurrency,
+        headers=_headers(path, entry),
+        prices=entry.prices,
+    )
 
 
 def _settings(entry: VendorEntry, settings: RequestSettings) -> RequestSettings:
@@ -163,8 +153,8 @@ def _instance(entry: VendorEntry, kind: type[Vendor]) -> Vendor:
     return vendor
 
 
-def _key(path: Path, entry: VendorEntry, vendor: Vendor, variables: Mapping[str, str]) -> str:
-    key = vendor_key(entry.name, vendor.key_variable, variables)
+def _key(path: Path, entry: VendorEntry, vendor: Vendor) -> str:
+    key = vendor_key(entry.name, vendor.key_variable, os.environ)
     if key is None and entry.api_key and entry.key_line:
         key = key_from_file(path, entry.key_line, entry.api_key, entry.name)
     if key is None and any(map(is_secret_header, entry.headers)):

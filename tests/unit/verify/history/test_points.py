@@ -44,10 +44,11 @@ def files(tmp_path: Path) -> list[Path]:
 def test_a_change_is_in_the_document(files: list[Path]) -> None:
     found = follow(points_of_files(files))
     *earlier, newest = found.points
-    assert [point.p is None for point in earlier] == [True, False, False]
-    assert newest.p is not None
-    assert newest.p < 0.001
-    assert newest.most_unusual == "tools"
+    assert [one.assessment.p is None for one in earlier] == [True, False, False]
+    assert newest.assessment.p is not None
+    assert newest.assessment.p < 0.001
+    document = as_document(found)["points"][-1]
+    assert (document["most_unusual"], document["at"][:10], document["cases"]) == ("tools", "2026-03-04", 60)
     json.dumps(as_document(found), allow_nan=False)
 
 

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from trialbed_verify.history import AnswerChange, FollowedPoint, VendorHistory
+from trialbed_verify.history import AnswerChange, Assessment, FollowedPoint, Point, VendorHistory
+from trialbed_verify.vendor_rows import FileRows
 from trialbed_verify.views import history_tables
 
 
 def point(at: str, p: float | None = None, left_out: str | None = None) -> FollowedPoint:
-    tested = p is not None
-    return FollowedPoint(
-        at=at,
-        results="results.jsonl",
-        cases=60,
-        trials=2,
-        success_rate=0.975,
-        schema_accuracy=None,
-        p=p,
-        evidence=41.5 if tested else None,
-        most_unusual="tools" if tested else None,
-        left_out=left_out,
-    )
+    point = Point(at, "m", "acme", FileRows(Path("results.jsonl")), "", "", 60, 2, success_rate=0.975)
+    tested = Assessment(None, None, None) if p is None else Assessment(p, 41.5, "tools")
+    return FollowedPoint(point, tested, left_out)
 
 
 def history(*points: FollowedPoint, changes: Sequence[AnswerChange] = ()) -> VendorHistory:
@@ -30,7 +22,7 @@ def history(*points: FollowedPoint, changes: Sequence[AnswerChange] = ()) -> Ven
 
 def test_each_verification_is_a_row_and_a_change_is_dated() -> None:
     points = [point("2026-03-01T02:00:59+00:00"), point("2026-03-02T02:00:59+00:00", 0.0004)]
-    change = AnswerChange(points[1].at, points[1].at, ("tools", "calls"), 400.0)
+    change = AnswerChange(points[1].point.at, points[1].point.at, ("tools", "calls"), 400.0)
     (table,) = history_tables(history(*points, changes=[change]))
     assert table.title == "acme with m: changed since 2026-03-02 02:00"
     assert list(table.columns) == [

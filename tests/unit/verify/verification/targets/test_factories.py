@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from support.distributions import FakeDistribution
-from support.verification import verify, written_set
+from support.verification import configured, verify, written_set
 from support.wire import BODY, reply, saying
 
 from trialbed.errors import DriverError, UsageError
-from trialbed_verify.verification import RequestSettings, Target, config_targets, endpoint_target
+from trialbed_verify.verification import RequestSettings, Target, endpoint_target
 
 DRIVER = """
 from trialbed import Vendor
@@ -32,10 +32,8 @@ def endpoint(folder: Path, url: str = "http://127.0.0.1:8000/v1/", key: str = " 
     return endpoint_target(url, key, RequestSettings(model=model), None, *files)
 
 
-def configured(folder: Path, vendors: str, **keys: str) -> list[Target]:
-    path = folder / "config.yaml"
-    path.write_text(f"kimi-k2:\n  vendors:\n{vendors}")
-    return config_targets(path, RequestSettings(model=""), None, folder / "data", keys)
+def kimi(folder: Path, vendors: str, **keys: str) -> list[Target]:
+    return configured(folder, f"kimi-k2:\n  vendors:\n{vendors}", **keys)
 
 
 def test_an_endpoint_is_named_by_its_host(tmp_path: Path) -> None:
@@ -50,8 +48,8 @@ def test_vendors_that_will_be_ranked_are_asked_for_streams_unless_a_line_says_no
     said: dict[str, bool], sent: bool, tmp_path: Path
 ) -> None:
     line = {"messages": [], **said}
-    (vendor,) = configured(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k}\n")
-    (told,) = configured(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k, stream: false}\n")
+    (vendor,) = kimi(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k}\n")
+    (told,) = kimi(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k, stream: false}\n")
     assert vendor.preparation(line).request["stream"] is sent
     assert told.preparation(line).request["stream"] is False
     assert endpoint(tmp_path).preparation(line).request.get("stream") == said.get("stream")
@@ -66,7 +64,7 @@ def test_what_cannot_be_sent_to_is_refused(url: str, key: str, tmp_path: Path) -
 def test_a_driver_of_another_distribution_is_taken_by_name(fake_distribution: FakeDistribution, tmp_path: Path) -> None:
     entry_points = {"trialbed.vendors": {"acme": "acme_vendor:AcmeVendor"}}
     fake_distribution("acme-vendor", entry_points=entry_points, modules={"acme_vendor": DRIVER})
-    target, renamed = configured(
+    target, renamed = kimi(
         tmp_path,
         "    - {name: acme}\n    - {name: acme, provider: x, model_id: own, url: 'http://127.0.0.1:1/v1'}\n",
         ACME_TOKEN="k-acme",
@@ -85,7 +83,7 @@ def test_a_driver_of_another_contract_is_refused(fake_distribution: FakeDistribu
     other = DRIVER.replace('contract = "1"', 'contract = "7"')
     fake_distribution("acme-vendor", entry_points=entry_points, modules={"acme_vendor": other})
     with pytest.raises(DriverError, match="acme-vendor"):
-        configured(tmp_path, "    - {name: acme}\n", ACME_TOKEN="k")
+        kimi(tmp_path, "    - {name: acme}\n", ACME_TOKEN="k")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +106,7 @@ def test_a_driver_that_fails_is_named_with_its_line(
         "acme", entry_points={"trialbed.vendors": {"acme": "acme_odd:Acme"}}, modules={"acme_odd": driver}
     )
     with pytest.raises(DriverError, match=r"config\.yaml, line 3: the driver of acme") as caught:
-        configured(tmp_path, "    - {name: acme}", acme="key-of-acme")
+        kimi(tmp_path, "    - {name: acme}", acme="key-of-acme")
     assert message in str(caught.value)
 
 
@@ -119,27 +117,27 @@ def test_a_model_adapter_that_is_not_there_is_an_error_that_lists_those_there_ar
 
 
 def test_a_secret_is_in_no_configuration(tmp_path: Path) -> None:
-    (target,) = configured(tmp_path, "    - {name: other, url: 'http://h/v1'}\n", other="sk-secret-123")
+    (target,) = kimi(tmp_path, "    - {name: other, url: 'http://h/v1'}\n", other="sk-secret-123")
     assert "sk-secret-123" not in repr(target.configuration())
-    other = configured(tmp_path, "    - {name: other, url: 'http://h/v1'}\n", other="sk-another-123")[0]
+    other = kimi(tmp_path, "    - {name: other, url: 'http://h/v1'}\n", other="sk-another-123")[0]
     assert target.digest() == other.digest()
 
 
 @pytest.mark.parametrize("url", ["http://u:p@h/v1", "h/v1"])
 def test_a_wrong_url_is_named_with_its_line(url: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"config\.yaml, line 3: the url of other: "):
-        configured(tmp_path, f"    - {{name: other, url: '{url}'}}\n", other="k")
+        kimi(tmp_path, f"    - {{name: other, url: '{url}'}}\n", other="k")
 
 
 async def test_a_vendor_that_wants_a_header_of_its_own_needs_no_other_key(tmp_path: Path) -> None:
     async with saying(reply(f"Content-Length: {len(BODY)}")) as server:
         # In a folder outside of git, a file may hold keys.
         entry = f"    - {{name: acme, url: '{server.url}', headers: {{X-Api-Token: Token sk-acme-0123}}}}\n"
-        (target,) = configured(tmp_path, entry)
+        (target,) = kimi(tmp_path, entry)
         await verify(written_set(tmp_path / "set.jsonl", 1), target, retries=0)
     (request,) = server.requests
     assert "X-Api-Token: Token sk-acme-0123" in request
     assert "authorization" not in request.lower()
     assert {"Token sk-acme-0123", "sk-acme-0123"} <= set(target.secrets)
     with pytest.raises(UsageError, match="no key found for acme"):
-        configured(tmp_path, entry.replace("X-Api-Token", "X-Region"))
+        kimi(tmp_path, entry.replace("X-Api-Token", "X-Region"))

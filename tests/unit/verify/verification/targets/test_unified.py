@@ -3,18 +3,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.verification import configured
 
-from trialbed_verify.verification import RequestSettings, config_targets, doubtful_models, unified_models
+from trialbed_verify.verification import doubtful_models, unified_models
 
 pytest.importorskip("trialbed_vendors")
 
 
 def doubts(folder: Path, model: str, vendor: str, model_id: str = "") -> list[str]:
     given = f", model_id: {model_id}" if model_id else ""
-    (folder / "c.yaml").write_text(f"{model}:\n  vendors:\n    - {{name: {vendor}{given}}}\n")
-    return list(
-        doubtful_models(config_targets(folder / "c.yaml", RequestSettings(""), None, folder, {vendor: "k" * 9}))
-    )
+    text = f"{model}:\n  vendors:\n    - {{name: {vendor}{given}}}\n"
+    return list(doubtful_models(configured(folder, text, **{vendor: "k" * 9})))
 
 
 def test_the_names_of_all_vendors_are_listed() -> None:
