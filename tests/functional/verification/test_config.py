@@ -116,20 +116,6 @@ async def test_each_vendor_gets_its_own_key_and_no_file_has_one(bench: Run, file
     assert all("Bearer [redacted]" in results(tmp_path, name)[0]["problem"]["message"] for name in servers)
 
 
-async def test_a_key_in_a_file_that_git_would_commit_is_refused(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with vendors(official="none") as servers:
-        config = configured(tmp_path, servers, nobody="x")
-        config.write_text(config.read_text().replace("name: official", "name: official, api_key: sk-in-the-file-1"))
-        await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(tmp_path)], check=True)
-        done = await bench("verify", file, "--config", config, code=2)
-        assert "config.yaml, line 3: contains a key" in done.err
-        assert "sk-in-the-file-1" not in done.err
-        assert servers["official"].met.total() == 0
-        (tmp_path / ".gitignore").write_text("config.yaml\n")
-        await bench("verify", file, "--config", config)
-        assert servers["official"].met.total() == CASES
-
-
 async def test_a_file_of_keys_that_git_would_commit_is_told(bench: Run, file: Path, tmp_path: Path) -> None:
     await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(tmp_path)], check=True)
     async with vendors(official="none") as servers:
@@ -137,14 +123,6 @@ async def test_a_file_of_keys_that_git_would_commit_is_told(bench: Run, file: Pa
         assert ".env: git does not ignore this file" in (await bench("verify", file, "--config", config)).err
         (tmp_path / ".gitignore").write_text(".env\n")
         assert "git" not in (await bench("verify", file, "--config", config, "--incremental")).err
-
-
-async def test_a_vendor_without_a_key_is_named_before_anything_is_sent(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with vendors(official="none", faithful="none") as servers:
-        done = await bench("verify", file, "--config", configured(tmp_path, servers, official="k"), code=2)
-        assert "line 4: no key found for faithful; put it into .env" in done.err
-        assert "names: faithful, FAITHFUL, FAITHFUL_API_KEY" in done.err
-        assert servers["official"].met.total() == 0
 
 
 async def test_vendors_take_turns_block_by_block(bench: Run, file: Path, tmp_path: Path) -> None:
@@ -219,23 +197,6 @@ async def test_two_vendors_whose_files_would_be_one_are_refused(bench: Run, file
         done = await bench("verify", file, "--config", config, code=2, A_B="k")
         assert servers["official"].met.total() == 0
     assert "m_a_b_results.jsonl: named both for the results of a b and for the results of a/b" in done.err
-
-
-async def test_results_are_read_by_the_rules_of_k2_style_comparisons(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with vendors(official="none", faithful='{"answers": {"invert": true}}') as servers:
-        await bench("verify", file, "--config", configured(tmp_path, servers))
-    ours, theirs = ({row["data_index"]: row for row in results(tmp_path, name)} for name in ("official", "faithful"))
-    pairs = [
-        (ours[index]["finish_reason"] == "tool_calls", theirs[index]["finish_reason"] == "tool_calls")
-        for index in ours.keys() & theirs.keys()
-        if ours[index]["status"] == theirs[index]["status"] == "success"
-    ]
-    files = [tmp_path / "data" / f"kimi-k2_{name}_results.jsonl" for name in ("official", "faithful")]
-    document = (await bench("compare", *files, "--json")).document
-    counted = document["tool_call_trigger_similarity"]
-    assert (counted["TP"], counted["FP"]) == (pairs.count((True, True)), pairs.count((False, True)))
-    assert (counted["FN"], counted["TN"]) == (pairs.count((True, False)), pairs.count((False, False)))
-    assert document["matched_success"] == len(pairs) == CASES
 
 
 DRIVER = """

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable
-from typing import Any
 
 import httpx
 import pytest
@@ -50,31 +49,3 @@ def test_it_does_what_the_script_says_attempt_by_attempt(command: Start) -> None
     assert (first.status_code, first.headers["Retry-After"]) == (429, "2")
     assert second.json()["choices"][0]["finish_reason"] == "stop"
     assert other.status_code == 429
-
-
-@pytest.mark.parametrize("body", ["oops", "[]", "5"])
-def test_what_is_no_request_is_refused(body: Any, command: Start) -> None:
-    process = command("serve", "--port", 0, "--faults", "none")
-    url = f"{ready(process)}/chat/completions"
-    try:
-        assert httpx.post(url, content=body).status_code == 400
-    finally:
-        process.terminate()
-        _, err = process.communicate(timeout=60)
-    assert err == ""
-
-
-def test_an_unknown_fault_is_refused_with_the_one_that_is_meant(command: Start) -> None:
-    process = command("serve", "--port", 0, "--faults", "statuz:500")
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out) == (2, "")
-    assert "there is no fault 'statuz'; did you mean 'status'?" in err
-
-
-def test_a_port_that_is_taken_is_named(command: Start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        process = command("serve", "--port", port, "--faults", "none")
-        _, err = process.communicate(timeout=60)
-    assert process.returncode == 3
-    assert f"cannot listen on 127.0.0.1 port {port}" in err

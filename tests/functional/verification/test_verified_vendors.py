@@ -67,17 +67,3 @@ async def test_verified_vendors_are_ranked(verified: list[str], printed: Callabl
     faithful = next(row for row in standing["ranked"] if row["vendor"] == "faithful")
     assert faithful["metrics"]["f1"]["value"] == 1.0
     assert all(found["value"] is not None for found in faithful["metrics"].values())
-
-
-async def test_verified_vendors_are_compared(verified: list[str], printed: Callable[..., Any]) -> None:
-    files = dict(source.split("=", 1) for source in verified)
-    vendors = ("faithful", "inverted", "dead")
-    options = [option for name in vendors for option in ("--vendor", files[name])]
-    # The dead vendor was left alone after its first failures: its file lacks the cases that were not sent.
-    documents = await printed("compare", "--baseline", files["official"], *options, "--force")
-    found = dict(zip(vendors, documents, strict=True))
-    assert found["faithful"]["tool_call_trigger_similarity"]["f1"] == 1.0
-    assert found["inverted"]["tool_call_trigger_similarity"]["f1"] == 0.0
-    assert found["inverted"]["similarity"]["answered"]["kappa"]["value"] < -0.9
-    assert set(found["dead"]["outcomes"]["vendor"]["problems"]) == {"http_500"}
-    assert found["inverted"]["panel"]["finding"] == "different"

@@ -63,44 +63,6 @@ def test_markdown_and_csv_are_printed(bench: Bench, official: Path, acme: Path) 
     assert rows["vendor", "duration_ms_p99"]["high"] == ""
 
 
-def test_several_vendors_are_compared_at_once(bench: Bench, official: Path, acme: Path, tmp_path: Path) -> None:
-    other = own_file(tmp_path / "other.jsonl", [NO] * 200)
-    documents = bench("compare", "--baseline", official, "--vendor", acme, "--vendor", other, "--json").documents
-    assert [document["vendor"]["vendor"] for document in documents] == ["acme", "other"]
-    assert documents[1]["panel"]["finding"] == "different"
-
-
-def test_the_same_command_gives_the_same_bytes(bench: Bench, official: Path, acme: Path) -> None:
-    first, second = (bench("compare", official, acme, "--json").out for _ in range(2))
-    assert first == second
-
-
-def test_files_of_other_requests_are_refused_with_the_place(bench: Bench, official: Path, tmp_path: Path) -> None:
-    short = own_file(tmp_path / "short.jsonl", [YES] * 190)
-    refused = bench("compare", official, short, code=2)
-    assert "short.jsonl lacks 30 rows that" in refused.err
-    assert "lines 571, 572, 573, 574, 575 …" in refused.err
-    assert "--force" in refused.err
-    assert bench("compare", official, short, "--force", "--json").document["common_indices"] == 190
-
-
-def test_files_of_other_settings_are_refused_with_the_values(bench: Bench, tmp_path: Path) -> None:
-    for name, temperature in (("a", 0.6), ("b", 1.0)):
-        rows = [k2_row(n, request=request(n, temperature=temperature)) for n in (1, 2)]
-        write_rows(tmp_path / f"{name}.jsonl", rows)
-    refused = bench("compare", "a.jsonl", "b.jsonl", code=2)
-    assert "temperature is 0.6 in the baseline and 1.0 in the vendor's" in refused.err
-
-
-def test_results_of_another_tool_are_compared(bench: Bench, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        write_rows(tmp_path / f"{name}.jsonl", [k2_row(n, YES if n % 3 else NO, valid=True) for n in range(1, 31)])
-    document = bench("compare", "a.jsonl", "b.jsonl", "--json").document
-    assert document["tool_call_trigger_similarity"]["f1"] == 1.0
-    assert document["panel"]["finding"] == "inconclusive"
-    assert document["figures"]["ttft_ms"]["vendor"]["mean"]["value"] is None
-
-
 def test_several_files_of_a_baseline_are_its_trials(bench: Bench, tmp_path: Path) -> None:
     die = random.Random(3)
     for name in ("mon", "tue", "wed", "acme"):

@@ -44,8 +44,3 @@ async def test_a_loop_that_was_held_up_is_seen_where_it_was() -> None:
         await asyncio.sleep(0.02)
         assert lag.since(begun) > 0.1
         assert lag.since(clock() + 5) == 0.0
-
-
-async def test_where_nothing_was_noted_there_is_no_lag() -> None:
-    async with LagMeter() as lag:
-        assert lag.since(asyncio.get_running_loop().time()) == 0.0
