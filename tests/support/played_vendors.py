@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
+from trialbed_verify.vendor_rows import FileRows
+
 Row = dict[str, Any]
 Change = Callable[[Row, np.random.Generator], None]
+Sides = dict[int, list[Measures]]
+"""Case -> the measures of its trials."""
 
 TOOLS = ("get_weather", "search_web", "send_mail")
 TEXT = """the weather in this town is mild today and you can walk to the river with your friends for an hour or two
@@ -38,6 +43,20 @@ def rows(
                 change(row, random)
             _finish(row)
             yield row
+
+
+def measured(played: Iterable[Row]) -> Sides:
+    """The measures of each case's trials."""
+    found: Sides = {}
+    for row in played:
+        found.setdefault(row["data_index"], []).append(measure(row, FileRows(Path("rows.jsonl")), 0))
+    return found
+
+
+def judged(baseline: Sides, vendor: Sides, **options: Any) -> Panel:
+    """The panel's verdict on a vendor."""
+    sides = [(baseline[case], vendor[case]) for case in baseline]
+    return judge(sides, PanelOptions(**{"permutations": 499, **options}))
 
 
 def write_played(path: Path, seed: int, cases: int = 24) -> Path:

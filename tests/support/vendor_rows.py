@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from trialbed_verify.comparison import CompareOptions, compare, read_one
+from trialbed_verify.vendor_rows import FileRows
+
 Row = dict[str, Any]
 
 TOOL = {"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}
@@ -70,6 +73,13 @@ def own_file(path: Path, outcomes: Sequence[Sequence[str] | str], **changes: Any
         for trial, outcome in enumerate([trials] if isinstance(trials, str) else trials)
     ]
     return write_rows(path, rows)
+
+
+def compared_files(baseline: Path, vendor: Path, **options: Any) -> dict[str, Any]:
+    """The document of the comparison of a vendor's results file with a baseline's."""
+    sides = (read_one(FileRows(path)) for path in (baseline, vendor))
+    (found,) = compare(next(sides), sides, CompareOptions(**{"resamples": 100, **options}))
+    return found.as_json()
 
 
 def own_summary(path: Path, *, is_baseline: bool) -> Path:

@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.vendor_rows import own_file
-
-from trialbed_verify.comparison import CompareOptions, compare, read_one
-from trialbed_verify.documents import as_document
-from trialbed_verify.vendor_rows import FileRows
+from support.vendor_rows import compared_files, own_file
 
 Outcomes = Sequence[Sequence[str] | str]
 Compared = Callable[..., dict[str, Any]]
@@ -23,8 +19,6 @@ def compared(tmp_path: Path) -> Compared:
 
     def make(baseline: Outcomes, vendor: Outcomes, **options: Any) -> dict[str, Any]:
         files = [own_file(tmp_path / f"{name}.jsonl", ends) for name, ends in (("base", baseline), ("acme", vendor))]
-        chosen = CompareOptions(**{"resamples": 400, **options})
-        (document,) = as_document(compare(read_one(FileRows(files[0])), [read_one(FileRows(files[1]))], chosen))
-        return document
+        return compared_files(*files, **{"resamples": 400, **options})
 
     return make

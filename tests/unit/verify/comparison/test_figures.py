@@ -7,20 +7,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.vendor_rows import Row, k2_row, own_row, write_rows
+from support.vendor_rows import Row, compared_files, k2_row, own_row, write_rows
 
 from trialbed.statistics import quantile, wilson_interval
-from trialbed_verify.comparison import CompareOptions, compare, read_one
 from trialbed_verify.comparison._figures import quantile_interval
-from trialbed_verify.documents import as_document
-from trialbed_verify.vendor_rows import FileRows
 
 
 def figures(folder: Path, baseline: list[Row], vendor: list[Row]) -> dict[str, Any]:
     files = [write_rows(folder / f"{name}.jsonl", rows) for name, rows in (("base", baseline), ("acme", vendor))]
-    (document,) = as_document(
-        compare(read_one(FileRows(files[0])), [read_one(FileRows(files[1]))], CompareOptions(resamples=200))
-    )
+    document = compared_files(*files, resamples=200)
     found: dict[str, Any] = document["figures"] | {"tests": {test["metric"]: test for test in document["tests"]}}
     return found
 
@@ -67,10 +62,7 @@ def test_differences_are_of_the_same_cases(tmp_path: Path) -> None:
 
 def schema(folder: Path, rows: list[Row]) -> dict[str, Any]:
     path = write_rows(folder / "acme.jsonl", rows)
-    (document,) = as_document(
-        compare(read_one(FileRows(path)), [read_one(FileRows(path))], CompareOptions(resamples=100))
-    )
-    found: dict[str, Any] = document["schema_accuracy"]["vendor"]
+    found: dict[str, Any] = compared_files(path, path)["schema_accuracy"]["vendor"]
     return found
 
 

@@ -10,12 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
-from support.vendor_rows import Row, k2_row, own_file, write_rows
-
-from trialbed_verify.comparison import CompareOptions, compare, read_one
-from trialbed_verify.comparison._compare import call_accuracy, trigger_similarity
-from trialbed_verify.documents import as_document
-from trialbed_verify.vendor_rows import FileRows
+from support.vendor_rows import Row, compared_files, k2_row, own_file, write_rows
 
 KEYS = (
     "total_baseline",
@@ -26,7 +21,6 @@ KEYS = (
     "tool_call_trigger_similarity",
     "tool_call_schema_accuracy",
 )
-QUICK = CompareOptions(resamples=100)
 
 
 def reference(baseline: list[Row], vendor: list[Row]) -> Row:
@@ -65,12 +59,10 @@ def reference(baseline: list[Row], vendor: list[Row]) -> Row:
     }
 
 
-def compared(baseline: list[Row], vendor: list[Row], **options: Any) -> Row:
+def compared(baseline: list[Row], vendor: list[Row]) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         files = [write_rows(Path(folder) / f"{name}.jsonl", rows) for name, rows in (("a", baseline), ("b", vendor))]
-        (document,) = as_document(
-            compare(read_one(FileRows(files[0])), [read_one(FileRows(files[1]))], options.pop("options", QUICK))
-        )
+        document = compared_files(*files)
     return {key: document[key] for key in KEYS}
 
 
@@ -110,31 +102,37 @@ def test_a_null_finish_reason_is_a_no_as_theirs_and_no_answer_in_ours(tmp_path: 
     baseline, vendor = [k2_row(1, "tool_calls", valid=True), k2_row(2)], [k2_row(1, None), k2_row(2)]
     assert compared(baseline, vendor) == reference(baseline, vendor)
     files = [write_rows(tmp_path / f"{name}.jsonl", rows) for name, rows in (("a", baseline), ("b", vendor))]
-    (document,) = as_document(compare(read_one(FileRows(files[0])), [read_one(FileRows(files[1]))], QUICK))
+    document = compared_files(*files)
     assert document["tool_call_trigger_similarity"]["FN"] == 1
     assert document["similarity"]["answered"]["cases"] == 1
     assert document["success_rate"]["vendor"]["value"] == 0.5
 
 
-def test_the_documented_example() -> None:
-    found = as_document(trigger_similarity(tp=510, fp=475, fn=173, tn=842))
-    assert found == {"TP": 510, "FP": 475, "FN": 173, "TN": 842, "precision": 0.5178, "recall": 0.7467, "f1": 0.6115}
-    assert call_accuracy(985, 985).schema_accuracy == "100.00%"
-
-
-def test_the_documented_example_from_files(tmp_path: Path) -> None:
+def test_the_documented_example(tmp_path: Path) -> None:
     counts = {("tool_calls", "tool_calls"): 510, ("stop", "tool_calls"): 475, ("tool_calls", "stop"): 173}
     ends = [pair for pair, count in counts.items() for _ in range(count)] + [("stop", "stop")] * 842
     files = [own_file(tmp_path / f"{name}.jsonl", [pair[side] for pair in ends]) for side, name in enumerate("ab")]
-    (document,) = as_document(compare(read_one(FileRows(files[0])), [read_one(FileRows(files[1]))], QUICK))
+    document = compared_files(*files)
     assert {key: document[key] for key in KEYS} == {
         "total_baseline": 2000,
         "total_vendor": 2000,
         "common_indices": 2000,
         "matched_success": 2000,
         "skipped_failures": 0,
-        "tool_call_trigger_similarity": as_document(trigger_similarity(510, 475, 173, 842)),
-        "tool_call_schema_accuracy": as_document(call_accuracy(985, 985)),
+        "tool_call_trigger_similarity": {
+            "TP": 510,
+            "FP": 475,
+            "FN": 173,
+            "TN": 842,
+            "precision": 0.5178,
+            "recall": 0.7467,
+            "f1": 0.6115,
+        },
+        "tool_call_schema_accuracy": {
+            "count_finish_reason_tool_calls": 985,
+            "count_successful_tool_call": 985,
+            "schema_accuracy": "100.00%",
+        },
     }
     own = document["similarity"]["answered"]
     assert own["f1"]["value"] == pytest.approx(0.6115, abs=5e-5)

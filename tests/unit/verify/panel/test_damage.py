@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from support.cases import for_each
-from support.played_vendors import Change, Row, message_of, rows
+from support.played_vendors import Change, Row, Sides, judged, measured, message_of, rows
 
-from trialbed_verify.panel import GateResult, Measures, Panel, PanelOptions, judge, measure
+from trialbed_verify.panel import GateResult, Panel
 from trialbed_verify.panel._distances import distances
 from trialbed_verify.panel._samples import Block
-from trialbed_verify.vendor_rows import FileRows
 
 pytestmark = pytest.mark.slow(15)
 
-Sides = dict[int, list[Measures]]
 CASES = 400
 
 
@@ -61,15 +58,8 @@ def small_damages(row: Row, random: np.random.Generator) -> None:
     counted()(row, random)
 
 
-def played(seed: int, change: Change, cases: int = CASES, trials: int = 4, flips: float = 0.02) -> Sides:
-    found: Sides = {}
-    for row in rows(cases, trials, seed, flips=flips, change=change):
-        found.setdefault(row["data_index"], []).append(measure(row, FileRows(Path("rows.jsonl")), 0))
-    return found
-
-
-def judged(baseline: Sides, vendor: Sides) -> Panel:
-    return judge([(baseline[case], vendor[case]) for case in baseline], PanelOptions(permutations=499))
+def played(seed: int, change: Change, cases: int = CASES, flips: float = 0.02) -> Sides:
+    return measured(rows(cases, 4, seed, flips=flips, change=change))
 
 
 def at(panel: Panel, gate: str) -> GateResult:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.played_vendors import WORDS, Change, Row, message_of, rows
+from support.played_vendors import WORDS, Change, Row, Sides, judged, measured, message_of, rows
 
-from trialbed_verify.panel import Measures, Panel, PanelOptions, judge, measure
+from trialbed_verify.panel import measure
 from trialbed_verify.vendor_rows import FileRows
 
 pytestmark = pytest.mark.slow(15)
@@ -23,19 +23,9 @@ CASES = 400
 FEW = 120
 """Enough to call an impostor different."""
 
-Sides = dict[int, list[Measures]]
-
 
 def played(seed: int, trials: int = 4, cases: int = CASES, **options: Any) -> Sides:
-    found: Sides = {}
-    for row in rows(cases, trials, seed, **options):
-        found.setdefault(row["data_index"], []).append(measure(row, FileRows(Path("rows.jsonl")), 0))
-    return found
-
-
-def judged(baseline: Sides, vendor: Sides, **options: Any) -> Panel:
-    sides = [(baseline[case], vendor[case]) for case in baseline]
-    return judge(sides, PanelOptions(**{"permutations": 499, **options}))
+    return measured(rows(cases, trials, seed, **options))
 
 
 @pytest.fixture(scope="module")

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 from support.cases import for_each
-from support.played_vendors import rows
+from support.played_vendors import Row, Sides, judged, measured, rows
 
-from trialbed_verify.panel import Measures, PanelOptions, judge, measure
-from trialbed_verify.vendor_rows import FileRows
+
+def timed(seed: int, factor: float) -> Iterator[Row]:
+    """Answers that take this many times as long as usual; each case has its own usual time, and each answer varies."""
+    random = np.random.default_rng(seed)
+    for row in rows(400, 3, seed, flips=0.0):
+        usual = 200.0 + 50 * row["data_index"]
+        yield {**row, "duration_ms": factor * usual * float(random.lognormal(0, 0.3))}
 
 
 @cache
-def side(seed: int, factor: float, *, cases: int = 400) -> dict[int, list[Measures]]:
-    """Answers that take this many times as long as usual; each case has its own usual time, and each answer varies."""
-    random = np.random.default_rng(seed)
-    found: dict[int, list[Measures]] = {}
-    for row in rows(cases, 3, seed, flips=0.0):
-        usual = 200.0 + 50 * row["data_index"]
-        timed = {**row, "duration_ms": factor * usual * float(random.lognormal(0, 0.3))}
-        found.setdefault(row["data_index"], []).append(measure(timed, FileRows(Path("rows")), 0))
-    return found
+def side(seed: int, factor: float) -> Sides:
+    return measured(timed(seed, factor))
 
 
 @for_each(
@@ -36,12 +34,11 @@ def side(seed: int, factor: float, *, cases: int = 400) -> dict[int, list[Measur
 )
 def test_more_than_twice_as_long_is_another_service(factor: float, finding: str, says: str) -> None:
     usual, loaded = side(1, 1.0), side(2, factor)
-    pairs = [(own, loaded[case]) for case, own in usual.items()]
-    panel = judge(pairs, PanelOptions(times=True, permutations=199))
+    panel = judged(usual, loaded, times=True, permutations=199)
     (time,) = [result for result in panel.gates if result.gate.name == "time"]
     assert time.finding == finding, panel.reason
     assert ("time" in panel.different) == (finding == "different")
     assert says in panel.reason
     assert "times as long" in panel.reason
     # Two vendors are in two places.
-    assert "time" not in {result.gate.name for result in judge(pairs, PanelOptions(permutations=9)).gates}
+    assert "time" not in {result.gate.name for result in judged(usual, loaded, permutations=9).gates}
