@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
-from support.odd_vendor import RIGHT, Odd, Row, answered, kinds
+from support.odd_vendor import RIGHT, Odd, Row, answered, as_set, kinds
 from support.odd_vendor.arguments import ARGUMENTS
 from support.odd_vendor.calls import CALLS
 from support.odd_vendor.demands import DEMANDS
@@ -50,8 +50,8 @@ def test_what_is_odd_is_told(group: str, odd: Odd, answers: dict[str, dict[str, 
     row = answers[group][odd.name]
     assert (row["outcome"], (row["problem"] or {}).get("kind")) == (odd.outcome, odd.problem)
     assert row["status"] == ("success" if odd.problem is None else "failed")
-    assert set(odd.found) <= kinds(row)
-    assert not set(odd.absent) & kinds(row)
+    assert as_set(odd.found) <= kinds(row)
+    assert not as_set(odd.absent) & kinds(row)
     if odd.name.startswith(RIGHT):
         assert kinds(row) == set()
     if odd.calls is not None:

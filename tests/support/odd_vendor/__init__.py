@@ -40,8 +40,8 @@ class Odd:
         answer: the bytes on the connection, which is closed after them.
         outcome: of the case.
         problem: the kind of its failure.
-        found: kinds of findings that it has.
-        absent: kinds that it does not have; a right answer has none at all.
+        found: the kind of a finding that it has, or several.
+        absent: the same of findings that it does not have; a right answer has none at all.
         calls: for each call, whether it is valid, and the reasons.
         request: further fields of the request.
         also: what else holds of its row.
@@ -51,8 +51,8 @@ class Odd:
     answer: bytes
     outcome: str = "stop"
     problem: str | None = None
-    found: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()
+    found: str | tuple[str, ...] = ()
+    absent: str | tuple[str, ...] = ()
     calls: tuple[tuple[bool | None, tuple[str, ...]], ...] | None = None
     request: dict[str, Any] = field(default_factory=dict)
     also: Callable[[Row], bool] | None = None
@@ -122,6 +122,36 @@ def streamed(name: str, answer: bytes, outcome: str = "stop", problem: str | Non
     """A behaviour of a request that asks for a stream with usage."""
     asked = {"stream": True, "stream_options": {"include_usage": True}, **expected.pop("request", {})}
     return Odd(name, answer, outcome, problem, request=asked, **expected)
+
+
+def unfit(*reasons: str) -> tuple[tuple[bool, tuple[str, ...]]]:
+    """The verdict on one call that does not fit."""
+    return ((False, reasons),)
+
+
+def called(name: str, *calls: Any, **expected: Any) -> Odd:
+    """A behaviour of an answer that is not streamed, and has these calls."""
+    return Odd(name, calling(*calls), "tool_calls", **expected)
+
+
+def pieced(name: str, *found: dict[str, Any], **expected: Any) -> Odd:
+    """A behaviour of an answer that is streamed, and has these pieces of calls."""
+    return streamed(name, pieces(*found), "tool_calls", **expected)
+
+
+def broken(name: str, answer: bytes, problem: str, **expected: Any) -> Odd:
+    """A behaviour that breaks the protocol."""
+    return Odd(name, answer, "protocol_error", problem, **expected)
+
+
+def broken_stream(name: str, answer: bytes, problem: str, **expected: Any) -> Odd:
+    """A behaviour that breaks the protocol where a stream is asked for."""
+    return streamed(name, answer, "protocol_error", problem, **expected)
+
+
+def as_set(kinds: str | tuple[str, ...]) -> set[str]:
+    """One kind, or several, as a set."""
+    return {kinds} if isinstance(kinds, str) else set(kinds)
 
 
 def kinds(row: Row) -> set[str]:

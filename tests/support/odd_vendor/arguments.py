@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.odd_vendor import TEXT, Odd, body, call, calling
+from support.odd_vendor import TEXT, Odd, body, call, called, calling
 from support.odd_vendor.calls import VALID, offering
 from support.odd_vendor.messages import said
 
@@ -17,82 +17,56 @@ BROKEN = ((False, ("invalid_json",)),)
 OTHER_TYPE = ((False, ("wrong_type",)),)
 
 ARGUMENTS = [
-    Odd(
+    called(
         "name and arguments beside function",
-        calling({"id": "1", "type": "function", "name": "lookup", "arguments": "{}"}),
-        "tool_calls",
+        {"id": "1", "type": "function", "name": "lookup", "arguments": "{}"},
         found=("call_function_missing", "unknown_tool"),
     ),
-    Odd("a list in the list", calling([call()]), "tool_calls", found=("call_not_object",)),
-    Odd("null in the list", calling(None), "tool_calls", found=("call_not_object",)),
-    Odd("arguments null as text", calling(call("null")), "tool_calls", calls=OTHER_TYPE),
-    Odd("arguments true", calling(call("true")), "tool_calls", calls=OTHER_TYPE),
-    Odd(
-        "null where any type fits",
-        calling(call("null", "free")),
-        "tool_calls",
-        found=("arguments_not_object",),
-        request=offering(FREE),
-    ),
-    Odd("BOM in the arguments", calling(call('\ufeff{"city": "Oslo"}')), "tool_calls", calls=BROKEN),
-    Odd("NUL in the arguments", calling(call('{"city": "Oslo"}\x00')), "tool_calls", calls=BROKEN),
-    Odd("a line end within a text", calling(call('{"city": "Os\nlo"}')), "tool_calls", calls=BROKEN),
-    Odd("a comment", calling(call('{"city": "Oslo"} // x')), "tool_calls", calls=BROKEN),
-    Odd("undefined", calling(call("undefined")), "tool_calls", calls=BROKEN),
-    Odd("Python's None", calling(call('{"city": None}')), "tool_calls", calls=BROKEN),
-    Odd("leading zero", calling(call('{"n": 007}', "num")), "tool_calls", calls=BROKEN, request=offering(INT)),
-    Odd("hexadecimal", calling(call('{"n": 0x7}', "num")), "tool_calls", calls=BROKEN, request=offering(INT)),
-    Odd("1.0 as an integer", calling(call('{"n": 1.0}', "num")), "tool_calls", calls=VALID, request=offering(INT)),
-    Odd("1e400", calling(call('{"n": 1e400}', "num")), "tool_calls", request=offering(INT)),
-    Odd(
-        "true as an integer", calling(call('{"n": true}', "num")), "tool_calls", calls=OTHER_TYPE, request=offering(INT)
-    ),
-    Odd("a number as text", calling(call('{"n": "7"}', "num")), "tool_calls", calls=OTHER_TYPE, request=offering(INT)),
-    Odd("a lone surrogate escaped", calling(call('{"city": "\\ud83d"}')), "tool_calls", calls=VALID),
-    Odd("a lone surrogate", calling(call('{"city": "\ud83d"}')), "tool_calls", found=("lone_surrogate",)),
-    Odd("U+FFFD", calling(call('{"city": "Troms\ufffd"}')), "tool_calls", found=("replacement_characters",)),
-    Odd("a name with a lone surrogate", calling(call(name="look\ud83d")), "tool_calls", found=("unknown_tool",)),
-    Odd("a name that is a number", calling(call(name=7)), "tool_calls", found=("call_function_missing",)),
-    Odd("a name of 70,000 letters", calling(call(name="x" * 70000)), "tool_calls", found=("unknown_tool",)),
-    Odd(
-        "a name with its arguments",
-        calling(call(name='lookup({"city": "Oslo"})')),
-        "tool_calls",
-        found=("unknown_tool",),
-    ),
-    Odd(
-        "a name with tokens",
-        calling(call(name="lookup<|channel|>commentary")),
-        "tool_calls",
-        found=("unknown_tool", "leaked_tokens"),
-    ),
-    Odd("a tool without parameters, {}", calling(call("{}", "now")), "tool_calls", calls=VALID, request=offering(NONE)),
-    Odd(
-        "a tool without parameters, empty", calling(call("", "now")), "tool_calls", calls=BROKEN, request=offering(NONE)
-    ),
-    Odd("no tools were offered", calling(call()), "tool_calls", found=("unknown_tool",), request={"tools": None}),
-    Odd("a type null", calling(call(type=None)), "tool_calls", found=("call_type_missing",), calls=VALID),
-    Odd("a custom tool", calling(SHELL), "tool_calls", request=CUSTOM, calls=VALID),
-    Odd(
+    called("a list in the list", [call()], found="call_not_object"),
+    called("null in the list", None, found="call_not_object"),
+    called("arguments null as text", call("null"), calls=OTHER_TYPE),
+    called("arguments true", call("true"), calls=OTHER_TYPE),
+    called("null where any type fits", call("null", "free"), found="arguments_not_object", request=offering(FREE)),
+    called("BOM in the arguments", call('\ufeff{"city": "Oslo"}'), calls=BROKEN),
+    called("NUL in the arguments", call('{"city": "Oslo"}\x00'), calls=BROKEN),
+    called("a line end within a text", call('{"city": "Os\nlo"}'), calls=BROKEN),
+    called("a comment", call('{"city": "Oslo"} // x'), calls=BROKEN),
+    called("undefined", call("undefined"), calls=BROKEN),
+    called("Python's None", call('{"city": None}'), calls=BROKEN),
+    called("leading zero", call('{"n": 007}', "num"), calls=BROKEN, request=offering(INT)),
+    called("hexadecimal", call('{"n": 0x7}', "num"), calls=BROKEN, request=offering(INT)),
+    called("1.0 as an integer", call('{"n": 1.0}', "num"), calls=VALID, request=offering(INT)),
+    called("1e400", call('{"n": 1e400}', "num"), request=offering(INT)),
+    called("true as an integer", call('{"n": true}', "num"), calls=OTHER_TYPE, request=offering(INT)),
+    called("a number as text", call('{"n": "7"}', "num"), calls=OTHER_TYPE, request=offering(INT)),
+    called("a lone surrogate escaped", call('{"city": "\\ud83d"}'), calls=VALID),
+    called("a lone surrogate", call('{"city": "\ud83d"}'), found="lone_surrogate"),
+    called("U+FFFD", call('{"city": "Troms\ufffd"}'), found="replacement_characters"),
+    called("a name with a lone surrogate", call(name="look\ud83d"), found="unknown_tool"),
+    called("a name that is a number", call(name=7), found="call_function_missing"),
+    called("a name of 70,000 letters", call(name="x" * 70000), found="unknown_tool"),
+    called("a name with its arguments", call(name='lookup({"city": "Oslo"})'), found="unknown_tool"),
+    called("a name with tokens", call(name="lookup<|channel|>commentary"), found=("unknown_tool", "leaked_tokens")),
+    called("a tool without parameters, {}", call("{}", "now"), calls=VALID, request=offering(NONE)),
+    called("a tool without parameters, empty", call("", "now"), calls=BROKEN, request=offering(NONE)),
+    called("no tools were offered", call(), found="unknown_tool", request={"tools": None}),
+    called("a type null", call(type=None), found="call_type_missing", calls=VALID),
+    called("a custom tool", SHELL, request=CUSTOM, calls=VALID),
+    called(
         "a custom tool that is not offered",
-        calling({**SHELL, "custom": {"name": "other", "input": "x"}}),
-        "tool_calls",
-        found=("unknown_tool",),
+        {**SHELL, "custom": {"name": "other", "input": "x"}},
+        found="unknown_tool",
         request=CUSTOM,
     ),
-    Odd(
-        "a custom tool without input",
-        calling({**SHELL, "custom": {"name": "shell"}}),
-        "tool_calls",
-        found=("arguments_missing",),
-        request=CUSTOM,
+    called(
+        "a custom tool without input", {**SHELL, "custom": {"name": "shell"}}, found="arguments_missing", request=CUSTOM
     ),
     Odd(
         "finish function_call with tool_calls",
         calling(call(), reason="function_call"),
         "tool_calls",
         calls=VALID,
-        found=("calls_with_other_finish",),
+        found="calls_with_other_finish",
     ),
     Odd(
         "finish tool_call",
@@ -100,8 +74,8 @@ ARGUMENTS = [
         "other",
         found=("finish_reason_unknown", "calls_with_other_finish"),
     ),
-    Odd("finish tool_use", calling(call(), reason="tool_use"), "other", found=("finish_reason_unknown",)),
-    Odd("the same call twice", calling(call(), call(id="call_2")), "tool_calls", calls=VALID * 2),
+    Odd("finish tool_use", calling(call(), reason="tool_use"), "other", found="finish_reason_unknown"),
+    called("the same call twice", call(), call(id="call_2"), calls=VALID * 2),
     Odd(
         "empty content with calls",
         body({"role": "assistant", "content": "", "tool_calls": [call()]}, "tool_calls"),
@@ -129,13 +103,6 @@ ARGUMENTS = [
         ),
         found=("leaked_tool_call", "empty_answer"),
     ),
-    Odd(
-        "half of a character as a number", calling(call('{"city": "\\ud83d"}')), "tool_calls", found=("lone_surrogate",)
-    ),
-    Odd(
-        "both halves of a character",
-        calling(call('{"city": "\\ud83d\\ude00"}')),
-        "tool_calls",
-        absent=("lone_surrogate",),
-    ),
+    called("half of a character as a number", call('{"city": "\\ud83d"}'), found="lone_surrogate"),
+    called("both halves of a character", call('{"city": "\\ud83d\\ude00"}'), absent="lone_surrogate"),
 ]

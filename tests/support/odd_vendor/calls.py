@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.odd_vendor import RIGHT, TEXT, USAGE, Odd, body, call, calling
+from support.odd_vendor import RIGHT, TEXT, USAGE, Odd, body, call, called, calling, unfit
 
 VALID = ((True, ()),)
 NAN = '{"city": "Oslo", "n": NaN}'
@@ -21,13 +21,8 @@ def offering(function: dict[str, object]) -> dict[str, object]:
 
 
 CALLS = [
-    Odd(f"{RIGHT}: a call", calling(call()), "tool_calls", calls=VALID),
-    Odd(
-        f"{RIGHT}: two calls",
-        calling(call(), call(id="call_2")),
-        "tool_calls",
-        calls=VALID * 2,
-    ),
+    called(f"{RIGHT}: a call", call(), calls=VALID),
+    called(f"{RIGHT}: two calls", call(), call(id="call_2"), calls=VALID * 2),
     Odd(
         f"{RIGHT}: a call beside a text",
         body({"role": "assistant", "content": TEXT, "tool_calls": [call()]}, "tool_calls"),
@@ -37,142 +32,78 @@ CALLS = [
     Odd(f"{RIGHT}: a forced call that ends with stop", calling(call(), reason="stop"), calls=VALID, request=FORCED),
     Odd(f"{RIGHT}: a function_call that was asked for", body(FUNCTION, "function_call"), "tool_calls", request=OLD),
     # The arguments.
-    Odd("arguments as an object", calling(call({"city": "Oslo"})), "tool_calls", found=("arguments_not_text",)),
-    Odd("arguments as a list", calling(call(["Oslo"])), "tool_calls", found=("arguments_not_text",)),
-    Odd(
-        "arguments missing",
-        calling(call(...)),
-        "tool_calls",
-        found=("arguments_missing",),
-        calls=((False, ("wrong_type",)),),
+    called("arguments as an object", call({"city": "Oslo"}), found="arguments_not_text"),
+    called("arguments as a list", call(["Oslo"]), found="arguments_not_text"),
+    called("arguments missing", call(...), found="arguments_missing", calls=unfit("wrong_type")),
+    called("arguments null", call(None), found="arguments_missing"),
+    called("arguments empty", call(""), calls=unfit("invalid_json"), found="invalid_json"),
+    called("arguments blank", call(" \n"), calls=unfit("invalid_json")),
+    called("arguments cut", call('{"city": "Os'), calls=unfit("invalid_json")),
+    called(
+        "arguments with a text behind them", call('{"city": "Oslo"} I hope this helps'), calls=unfit("invalid_json")
     ),
-    Odd("arguments null", calling(call(None)), "tool_calls", found=("arguments_missing",)),
-    Odd(
-        "arguments empty", calling(call("")), "tool_calls", calls=((False, ("invalid_json",)),), found=("invalid_json",)
-    ),
-    Odd("arguments blank", calling(call(" \n")), "tool_calls", calls=((False, ("invalid_json",)),)),
-    Odd("arguments cut", calling(call('{"city": "Os')), "tool_calls", calls=((False, ("invalid_json",)),)),
-    Odd(
-        "arguments with a text behind them",
-        calling(call('{"city": "Oslo"} I hope this helps')),
-        "tool_calls",
-        calls=((False, ("invalid_json",)),),
-    ),
-    Odd("arguments in a fence", calling(call('```json\n{"city": "Oslo"}\n```')), "tool_calls", found=("invalid_json",)),
-    Odd("arguments in single quotes", calling(call("{'city': 'Oslo'}")), "tool_calls", found=("invalid_json",)),
-    Odd("arguments with a comma too many", calling(call('{"city": "Oslo",}')), "tool_calls", found=("invalid_json",)),
-    Odd(
+    called("arguments in a fence", call('```json\n{"city": "Oslo"}\n```'), found="invalid_json"),
+    called("arguments in single quotes", call("{'city': 'Oslo'}"), found="invalid_json"),
+    called("arguments with a comma too many", call('{"city": "Oslo",}'), found="invalid_json"),
+    called(
         "arguments encoded twice",
-        calling(call('"{\\"city\\": \\"Oslo\\"}"')),
-        "tool_calls",
-        found=("arguments_encoded_twice",),
-        calls=((False, ("wrong_type",)),),
+        call('"{\\"city\\": \\"Oslo\\"}"'),
+        found="arguments_encoded_twice",
+        calls=unfit("wrong_type"),
     ),
-    Odd(
-        "arguments with a key twice",
-        calling(call('{"city": "Oslo", "city": "Rome"}')),
-        "tool_calls",
-        found=("duplicate_keys",),
-        calls=VALID,
-    ),
-    Odd("arguments with NaN", calling(call(NAN)), "tool_calls", calls=((False, ("invalid_json",)),)),
-    Odd(
+    called("arguments with a key twice", call('{"city": "Oslo", "city": "Rome"}'), found="duplicate_keys", calls=VALID),
+    called("arguments with NaN", call(NAN), calls=unfit("invalid_json")),
+    called(
         "NaN where a number belongs",
-        calling(call('{"n": Infinity}', "count")),
-        "tool_calls",
-        calls=((False, ("invalid_json",)),),
+        call('{"n": Infinity}', "count"),
+        calls=unfit("invalid_json"),
         request=offering(NUMBER),
     ),
-    Odd("arguments of the wrong type", calling(call('{"city": 7}')), "tool_calls", found=("wrong_type",)),
-    Odd("arguments without a required one", calling(call("{}")), "tool_calls", found=("missing_required",)),
-    Odd("arguments as a JSON list", calling(call("[1]")), "tool_calls", calls=((False, ("wrong_type",)),)),
-    Odd(
+    called("arguments of the wrong type", call('{"city": 7}'), found="wrong_type"),
+    called("arguments without a required one", call("{}"), found="missing_required"),
+    called("arguments as a JSON list", call("[1]"), calls=unfit("wrong_type")),
+    called(
         "an integer beyond 64 bits",
-        calling(call('{"n": 123456789012345678901234567890}', "count")),
-        "tool_calls",
+        call('{"n": 123456789012345678901234567890}', "count"),
         calls=VALID,
         request=offering(NUMBER),
     ),
-    Odd(
-        "nested a thousand deep",
-        calling(call("[" * 1000 + "]" * 1000)),
-        "tool_calls",
-        calls=((False, ("invalid_json",)),),
-    ),
-    Odd(
+    called("nested a thousand deep", call("[" * 1000 + "]" * 1000), calls=unfit("invalid_json")),
+    called(
         "a text on which a pattern runs for ever",
-        calling(call('{"a": "' + "a" * 34 + '!"}', "slow")),
-        "tool_calls",
-        calls=((False, ("constraint",)),),
+        call('{"a": "' + "a" * 34 + '!"}', "slow"),
+        calls=unfit("constraint"),
         request=offering(SLOW),
     ),
-    Odd(
-        "a schema that is itself",
-        calling(call("{}", "self")),
-        "tool_calls",
-        calls=((None, ("unusable_schema",)),),
-        request=offering(SELF),
+    called(
+        "a schema that is itself", call("{}", "self"), calls=((None, ("unusable_schema",)),), request=offering(SELF)
     ),
-    Odd(
-        "patterns of ECMA 262",
-        calling(call('{"a": "Ærø", "b": "x"}', "word")),
-        "tool_calls",
-        calls=VALID,
-        request=offering(WORD),
-    ),
-    Odd(
-        "a reference in data",
-        calling(call('{"a": {"$ref": "#/absent"}}', "data")),
-        "tool_calls",
-        calls=VALID,
-        request=offering(DATA),
-    ),
+    called("patterns of ECMA 262", call('{"a": "Ærø", "b": "x"}', "word"), calls=VALID, request=offering(WORD)),
+    called("a reference in data", call('{"a": {"$ref": "#/absent"}}', "data"), calls=VALID, request=offering(DATA)),
     # The name, the id and the type.
-    Odd("an unknown tool", calling(call(name="other")), "tool_calls", found=("unknown_tool",)),
-    Odd(
-        "a name with a prefix",
-        calling(call(name="functions.lookup")),
-        "tool_calls",
-        found=("unknown_tool", "name_nearly_offered"),
-    ),
-    Odd(
-        "a name in capitals", calling(call(name="Lookup")), "tool_calls", found=("unknown_tool", "name_nearly_offered")
-    ),
-    Odd(
-        "a name with a space",
-        calling(call(name="lookup ")),
-        "tool_calls",
-        found=("unknown_tool", "name_nearly_offered"),
-    ),
-    Odd("a name that is empty", calling(call(name="")), "tool_calls", found=("call_function_missing",)),
-    Odd("a name that is null", calling(call(name=None)), "tool_calls", found=("call_function_missing",)),
-    Odd(
-        "a call without a function",
-        calling({"id": "1", "type": "function"}),
-        "tool_calls",
-        found=("call_function_missing",),
-    ),
-    Odd("a call that is a string", calling("lookup"), "tool_calls", found=("call_not_object",)),
-    Odd("an id that is missing", calling(call(id=...)), "tool_calls", found=("call_id_missing",), calls=VALID),
-    Odd("an id that is null", calling(call(id=None)), "tool_calls", found=("call_id_missing",)),
-    Odd("an id that is empty", calling(call(id="")), "tool_calls", found=("call_id_missing",)),
-    Odd("an id that is a number", calling(call(id=7)), "tool_calls", found=("call_id_not_text",)),
-    Odd("two calls with one id", calling(call(), call()), "tool_calls", found=("call_id_duplicate",), calls=VALID * 2),
-    Odd("a type that is missing", calling(call(type=...)), "tool_calls", found=("call_type_missing",), calls=VALID),
-    Odd("a type that is another", calling(call(type="tool")), "tool_calls", found=("call_type_wrong",)),
-    Odd(
-        "control tokens in the arguments",
-        calling(call('{"city": "Oslo<|im_end|>"}')),
-        "tool_calls",
-        found=("leaked_tokens",),
-    ),
+    called("an unknown tool", call(name="other"), found="unknown_tool"),
+    called("a name with a prefix", call(name="functions.lookup"), found=("unknown_tool", "name_nearly_offered")),
+    called("a name in capitals", call(name="Lookup"), found=("unknown_tool", "name_nearly_offered")),
+    called("a name with a space", call(name="lookup "), found=("unknown_tool", "name_nearly_offered")),
+    called("a name that is empty", call(name=""), found="call_function_missing"),
+    called("a name that is null", call(name=None), found="call_function_missing"),
+    called("a call without a function", {"id": "1", "type": "function"}, found="call_function_missing"),
+    called("a call that is a string", "lookup", found="call_not_object"),
+    called("an id that is missing", call(id=...), found="call_id_missing", calls=VALID),
+    called("an id that is null", call(id=None), found="call_id_missing"),
+    called("an id that is empty", call(id=""), found="call_id_missing"),
+    called("an id that is a number", call(id=7), found="call_id_not_text"),
+    called("two calls with one id", call(), call(), found="call_id_duplicate", calls=VALID * 2),
+    called("a type that is missing", call(type=...), found="call_type_missing", calls=VALID),
+    called("a type that is another", call(type="tool"), found="call_type_wrong"),
+    called("control tokens in the arguments", call('{"city": "Oslo<|im_end|>"}'), found="leaked_tokens"),
     # How they are sent.
     Odd(
         "a legacy function_call",
         body(FUNCTION, "function_call"),
         "tool_calls",
-        found=("legacy_function_call",),
-        absent=("empty_answer",),
+        found="legacy_function_call",
+        absent="empty_answer",
         calls=VALID,
         also=lambda row: row["finish_reason"] == "function_call",
     ),
@@ -180,39 +111,31 @@ CALLS = [
         "tool_calls as an object",
         body({"role": "assistant", "content": None, "tool_calls": call()}, "tool_calls"),
         "tool_calls",
-        found=("tool_calls_not_list",),
+        found="tool_calls_not_list",
         calls=(),
     ),
     Odd(
         "tool_calls as a string",
         body({"role": "assistant", "content": TEXT, "tool_calls": "lookup"}, "stop"),
-        found=("tool_calls_not_list",),
+        found="tool_calls_not_list",
     ),
-    Odd(
-        "the finish reason without calls", body(reason="tool_calls"), "tool_calls", found=("tool_calls_without_calls",)
-    ),
-    Odd("an empty list of calls", calling(), "tool_calls", found=("tool_calls_without_calls",)),
-    Odd("calls with stop", calling(call(), reason="stop"), found=("calls_with_other_finish",), calls=VALID),
-    Odd("calls with length", calling(call(), reason="length"), "other", absent=("calls_with_other_finish",)),
+    Odd("the finish reason without calls", body(reason="tool_calls"), "tool_calls", found="tool_calls_without_calls"),
+    called("an empty list of calls", found="tool_calls_without_calls"),
+    Odd("calls with stop", calling(call(), reason="stop"), found="calls_with_other_finish", calls=VALID),
+    Odd("calls with length", calling(call(), reason="length"), "other", absent="calls_with_other_finish"),
     Odd(
         "a call without content",
         body({"role": "assistant", "tool_calls": [call()]}, "tool_calls"),
         "tool_calls",
-        found=("content_missing",),
+        found="content_missing",
         calls=VALID,
     ),
-    Odd(
-        "fifty calls",
-        calling(*(call(id=f"call_{n}") for n in range(50))),
-        "tool_calls",
-        calls=VALID * 50,
-        absent=("call_id_duplicate",),
-    ),
-    Odd(
+    called("fifty calls", *(call(id=f"call_{n}") for n in range(50)), calls=VALID * 50, absent="call_id_duplicate"),
+    called(
         "two calls where one is asked for",
-        calling(call(), call(id="2")),
-        "tool_calls",
-        found=("parallel_calls",),
+        call(),
+        call(id="2"),
+        found="parallel_calls",
         request={"parallel_tool_calls": False},
     ),
     Odd(

@@ -2,91 +2,73 @@
 
 from __future__ import annotations
 
-from support.odd_vendor import COUNTED, DONE, SAID, call, chunk, pieces, stream, streamed, without_gaps
+from support.odd_vendor import (
+    COUNTED,
+    DONE,
+    SAID,
+    broken_stream,
+    call,
+    chunk,
+    pieced,
+    pieces,
+    stream,
+    streamed,
+    without_gaps,
+)
 from support.odd_vendor.streams import VALID, first, more
 
 BROKEN = ((False, ("invalid_json",)),)
 
 STREAMED_CALLS = [
-    streamed(
-        "index as text", pieces({**call(), "index": "0"}), "tool_calls", found=("call_index_missing",), calls=VALID
-    ),
-    streamed("index begins with 1", pieces(first(index=1)), "tool_calls", found=("call_index_wrong",), calls=VALID),
-    streamed(
-        "index gap",
-        pieces(first(), first(index=2, id="call_2")),
-        "tool_calls",
-        found=("call_index_wrong",),
-        calls=VALID * 2,
-    ),
-    streamed(
+    pieced("index as text", {**call(), "index": "0"}, found="call_index_missing", calls=VALID),
+    pieced("index begins with 1", first(index=1), found="call_index_wrong", calls=VALID),
+    pieced("index gap", first(), first(index=2, id="call_2"), found="call_index_wrong", calls=VALID * 2),
+    pieced(
         "index always 0",
-        pieces(first('{"city": "Oslo"}'), first('{"city": "Rome"}', id="call_2")),
-        "tool_calls",
-        found=("call_index_wrong",),
+        first('{"city": "Oslo"}'),
+        first('{"city": "Rome"}', id="call_2"),
+        found="call_index_wrong",
         calls=VALID * 2,
     ),
-    streamed(
-        "id changes",
-        pieces(first('{"city": '), more('"Oslo"}', id="call_9")),
-        "tool_calls",
-        found=("call_id_changed",),
-        calls=VALID,
-    ),
-    streamed(
+    pieced("id changes", first('{"city": '), more('"Oslo"}', id="call_9"), found="call_id_changed", calls=VALID),
+    pieced(
         "id comes late",
-        pieces(without_gaps({**first('{"city": '), "id": ...}), more('"Oslo"}', id="call_1")),
-        "tool_calls",
+        without_gaps({**first('{"city": '), "id": ...}),
+        more('"Oslo"}', id="call_1"),
         calls=VALID,
-        absent=("call_id_missing",),
+        absent="call_id_missing",
     ),
-    streamed("id a number", pieces(first(id=7)), "tool_calls", found=("call_id_not_text",)),
-    streamed("arguments null first", pieces(first(None), more('{"city": "Oslo"}')), "tool_calls", calls=VALID),
-    streamed(
-        "arguments as object in pieces",
-        pieces(first({}), more('{"city": "Oslo"}')),
-        "tool_calls",
-        found=("arguments_not_text",),
-    ),
-    streamed("{} then the arguments", pieces(first("{}"), more('{"city": "Oslo"}')), "tool_calls", calls=BROKEN),
-    streamed(
-        "arguments so far in each", pieces(first('{"city"'), more('{"city": "Oslo"}')), "tool_calls", calls=BROKEN
-    ),
-    streamed("escape cut", pieces(first('{"city": "\\u00'), more('e6"}')), "tool_calls", calls=VALID),
-    streamed(
+    pieced("id a number", first(id=7), found="call_id_not_text"),
+    pieced("arguments null first", first(None), more('{"city": "Oslo"}'), calls=VALID),
+    pieced("arguments as object in pieces", first({}), more('{"city": "Oslo"}'), found="arguments_not_text"),
+    pieced("{} then the arguments", first("{}"), more('{"city": "Oslo"}'), calls=BROKEN),
+    pieced("arguments so far in each", first('{"city"'), more('{"city": "Oslo"}'), calls=BROKEN),
+    pieced("escape cut", first('{"city": "\\u00'), more('e6"}'), calls=VALID),
+    pieced(
         "name null later",
-        pieces(first('{"city": '), {"index": 0, "function": {"name": None, "arguments": '"Oslo"}'}}),
-        "tool_calls",
+        first('{"city": '),
+        {"index": 0, "function": {"name": None, "arguments": '"Oslo"}'}},
         calls=VALID,
     ),
-    streamed(
+    pieced(
         "name empty later",
-        pieces(first('{"city": '), {"index": 0, "function": {"name": "", "arguments": '"Oslo"}'}}),
-        "tool_calls",
+        first('{"city": '),
+        {"index": 0, "function": {"name": "", "arguments": '"Oslo"}'}},
         calls=VALID,
     ),
-    streamed(
+    pieced(
         "name after the arguments",
-        pieces(
-            {"index": 0, "id": "1", "type": "function", "function": {"arguments": '{"city": "Oslo"}'}},
-            {"index": 0, "function": {"name": "lookup"}},
-        ),
-        "tool_calls",
+        {"index": 0, "id": "1", "type": "function", "function": {"arguments": '{"city": "Oslo"}'}},
+        {"index": 0, "function": {"name": "lookup"}},
         calls=VALID,
     ),
-    streamed(
+    pieced(
         "no name",
-        pieces({"index": 0, "id": "1", "type": "function", "function": {"arguments": '{"city": "Oslo"}'}}),
-        "tool_calls",
-        found=("call_function_missing",),
+        {"index": 0, "id": "1", "type": "function", "function": {"arguments": '{"city": "Oslo"}'}},
+        found="call_function_missing",
     ),
-    streamed(
-        "unknown tool",
-        pieces({**first(), "function": {"name": "other", "arguments": "{}"}}),
-        "tool_calls",
-        found=("unknown_tool",),
-    ),
-    streamed("a piece is null", pieces(None, first()), "tool_calls", found=("call_not_object",), calls=VALID),
+    pieced("unknown tool", {**first(), "function": {"name": "other", "arguments": "{}"}}, found="unknown_tool"),
+    pieced("a piece is null", None, first(), found="call_not_object", calls=VALID),
     streamed(
         "null between",
         stream(
@@ -116,7 +98,7 @@ STREAMED_CALLS = [
             DONE,
         ),
         "tool_calls",
-        found=("tokens_after_finish",),
+        found="tokens_after_finish",
         calls=VALID,
     ),
     streamed(
@@ -124,13 +106,10 @@ STREAMED_CALLS = [
         pieces(first('{"city": "Os'), reason="length"),
         "other",
         calls=BROKEN,
-        absent=("calls_with_other_finish",),
+        absent="calls_with_other_finish",
     ),
-    streamed(
-        "cut in the middle",
-        stream(chunk({"role": "assistant", "tool_calls": [first('{"city": "O')]})),
-        "protocol_error",
-        "cut_stream",
+    broken_stream(
+        "cut in the middle", stream(chunk({"role": "assistant", "tool_calls": [first('{"city": "O')]})), "cut_stream"
     ),
     streamed(
         "both forms",
@@ -143,27 +122,26 @@ STREAMED_CALLS = [
             DONE,
         ),
         "tool_calls",
-        found=("legacy_function_call",),
+        found="legacy_function_call",
     ),
-    streamed(
+    pieced(
         "function a string",
-        pieces({"index": 0, "id": "1", "type": "function", "function": "lookup"}),
-        "tool_calls",
-        found=("call_function_missing",),
+        {"index": 0, "id": "1", "type": "function", "function": "lookup"},
+        found="call_function_missing",
     ),
-    streamed(
+    pieced(
         "arguments that never come",
-        pieces({"index": 0, "id": "call_1", "type": "function", "function": {"name": "lookup"}}),
-        "tool_calls",
-        found=("arguments_missing",),
+        {"index": 0, "id": "call_1", "type": "function", "function": {"name": "lookup"}},
+        found="arguments_missing",
         calls=BROKEN,
     ),
-    streamed("arguments that are null", pieces(first(None)), "tool_calls", found=("arguments_missing",), calls=BROKEN),
-    streamed("arguments that are empty", pieces(first("")), "tool_calls", absent=("arguments_missing",), calls=BROKEN),
-    streamed(
+    pieced("arguments that are null", first(None), found="arguments_missing", calls=BROKEN),
+    pieced("arguments that are empty", first(""), absent="arguments_missing", calls=BROKEN),
+    pieced(
         "name and id in every piece",
-        pieces(first('{"city": '), first('"Oslo"}'), first("")),
-        "tool_calls",
+        first('{"city": '),
+        first('"Oslo"}'),
+        first(""),
         absent=("call_index_wrong", "call_id_changed"),
         calls=VALID,
     ),

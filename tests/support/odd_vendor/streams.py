@@ -13,14 +13,17 @@ from support.odd_vendor import (
     SAID,
     TEXT,
     USAGE,
+    broken_stream,
     call,
     chunk,
     content,
     events,
+    pieced,
     pieces,
     reply,
     stream,
     streamed,
+    unfit,
 )
 
 WHOLE = (*SAID, ENDED, COUNTED, DONE)
@@ -50,7 +53,7 @@ def as_events(body: bytes) -> bytes:
 
 STREAMS = [
     streamed(f"{RIGHT}: a stream", stream(*WHOLE), also=lambda row: whole(row) and row["ttft_ms"] is not None),
-    streamed(f"{RIGHT}: a streamed call", pieces(first('{"city'), more('": "Oslo"}')), "tool_calls", calls=VALID),
+    pieced(f"{RIGHT}: a streamed call", first('{"city'), more('": "Oslo"}'), calls=VALID),
     streamed(
         f"{RIGHT}: the reason with the last text",
         stream(SAID[0], chunk({"content": "sunny in Oslo today."}, "stop"), COUNTED, DONE),
@@ -94,16 +97,18 @@ STREAMS = [
         stream(*({**part, "usage": None} for part in (*SAID, ENDED)), COUNTED, DONE),
         also=lambda row: row["total_tokens"] == 39,
     ),
-    streamed(
+    pieced(
         f"{RIGHT}: two calls in turn",
-        pieces(first('{"city": "Oslo"}'), first('{"city": "Rome"}', index=1, id="call_2")),
-        "tool_calls",
+        first('{"city": "Oslo"}'),
+        first('{"city": "Rome"}', index=1, id="call_2"),
         calls=VALID * 2,
     ),
-    streamed(
+    pieced(
         f"{RIGHT}: calls in pieces that alternate",
-        pieces(first('{"city": '), first('{"city": ', index=1, id="call_2"), more('"Oslo"}'), more('"Rome"}', index=1)),
-        "tool_calls",
+        first('{"city": '),
+        first('{"city": ', index=1, id="call_2"),
+        more('"Oslo"}'),
+        more('"Rome"}', index=1),
         calls=VALID * 2,
     ),
     streamed(
@@ -117,46 +122,37 @@ STREAMS = [
         also=lambda row: row["response"]["choices"][0]["message"]["refusal"] == "I cannot help.",
     ),
     # The bytes.
-    streamed("a byte-order mark", as_events(b"\xef\xbb\xbf" + BODY), found=("byte_order_mark",), also=whole),
+    streamed("a byte-order mark", as_events(b"\xef\xbb\xbf" + BODY), found="byte_order_mark", also=whole),
     streamed(
         "a byte-order mark before a call",
         as_events(b"\xef\xbb\xbf" + events(chunk({"tool_calls": [first()]}), chunk({}, "tool_calls"), COUNTED, DONE)),
         "tool_calls",
         calls=VALID,
     ),
-    streamed("bytes after the end", stream(*WHOLE, b"garbage\n\x00\x01"), found=("bytes_after_done",), also=whole),
-    streamed("events after the end", stream(*WHOLE, SAID[0]), found=("events_after_done",), also=whole),
-    streamed("the end twice", stream(*WHOLE, DONE), found=("events_after_done",)),
+    streamed("bytes after the end", stream(*WHOLE, b"garbage\n\x00\x01"), found="bytes_after_done", also=whole),
+    streamed("events after the end", stream(*WHOLE, SAID[0]), found="events_after_done", also=whole),
+    streamed("the end twice", stream(*WHOLE, DONE), found="events_after_done"),
     streamed(
-        "a line that is no field", stream(SAID[0], b"hello\n\n", *WHOLE[1:]), found=("line_without_field",), also=whole
+        "a line that is no field", stream(SAID[0], b"hello\n\n", *WHOLE[1:]), found="line_without_field", also=whole
     ),
     streamed(
-        "the end without a blank line",
-        stream(*WHOLE[:-1], b"data: [DONE]"),
-        found=("last_event_unfinished",),
-        also=whole,
+        "the end without a blank line", stream(*WHOLE[:-1], b"data: [DONE]"), found="last_event_unfinished", also=whole
     ),
-    streamed("no end", stream(*WHOLE[:-1]), "protocol_error", "no_done"),
-    streamed("an end without a reason", stream(*SAID, DONE), "protocol_error", "no_finish_reason"),
-    streamed(
+    broken_stream("no end", stream(*WHOLE[:-1]), "no_done"),
+    broken_stream("an end without a reason", stream(*SAID, DONE), "no_finish_reason"),
+    broken_stream(
         "a stop in the middle",
         stream(*SAID),
-        "protocol_error",
         "cut_stream",
         also=lambda row: row["response"]["partial"]["choices"][0]["message"]["content"] == TEXT,
     ),
-    streamed("a stop in the middle of an event", as_events(BODY[:-260]), "protocol_error", "cut_stream"),
-    streamed("no events", as_events(b""), "protocol_error", "empty_stream"),
-    streamed("comments only", as_events(b": ping\n\n: ping\n\n"), "protocol_error", "empty_stream"),
-    streamed(
-        "an event that is not JSON",
-        stream(SAID[0], b'data: {"choices": [\n\n', ENDED, DONE),
-        "protocol_error",
-        "malformed_event",
+    broken_stream("a stop in the middle of an event", as_events(BODY[:-260]), "cut_stream"),
+    broken_stream("no events", as_events(b""), "empty_stream"),
+    broken_stream("comments only", as_events(b": ping\n\n: ping\n\n"), "empty_stream"),
+    broken_stream(
+        "an event that is not JSON", stream(SAID[0], b'data: {"choices": [\n\n', ENDED, DONE), "malformed_event"
     ),
-    streamed(
-        "an event that is a number", stream(SAID[0], b"data: 7\n\n", ENDED, DONE), "protocol_error", "malformed_event"
-    ),
+    broken_stream("an event that is a number", stream(SAID[0], b"data: 7\n\n", ENDED, DONE), "malformed_event"),
     streamed(
         "a character cut by chunks",
         as_events(BODY.replace(b"sunny", "søñ☀".encode())),
@@ -165,31 +161,23 @@ STREAMS = [
     streamed(
         "one line of a megabyte",
         stream(chunk({"role": "assistant", "content": "sunny day. " * 95_000}), *WHOLE[1:]),
-        found=("completion_tokens_too_few",),
+        found="completion_tokens_too_few",
     ),
-    streamed("a stream without its type", reply(body=BODY, kind=""), "protocol_error", "wrong_content_type"),
-    streamed(
-        "a stream that calls itself text", reply(body=BODY, kind="text/plain"), "protocol_error", "wrong_content_type"
-    ),
-    streamed(
-        "a whole body instead", reply(body=json.dumps({"choices": []}).encode()), "protocol_error", "wrong_content_type"
-    ),
+    broken_stream("a stream without its type", reply(body=BODY, kind=""), "wrong_content_type"),
+    broken_stream("a stream that calls itself text", reply(body=BODY, kind="text/plain"), "wrong_content_type"),
+    broken_stream("a whole body instead", reply(body=json.dumps({"choices": []}).encode()), "wrong_content_type"),
     # Errors.
-    streamed("an error in the middle", stream(*SAID, ERROR, DONE), "protocol_error", "error_event"),
-    streamed(
+    broken_stream("an error in the middle", stream(*SAID, ERROR, DONE), "error_event"),
+    broken_stream(
         "an error beside choices",
         stream(*SAID, {**chunk({}, "error"), **ERROR}, DONE),
-        "protocol_error",
         "error_event",
-        found=("error_event",),
+        found="error_event",
     ),
-    streamed(
-        "the finish reason error", stream(*SAID, chunk({}, "error"), COUNTED, DONE), "protocol_error", "error_event"
-    ),
-    streamed(
+    broken_stream("the finish reason error", stream(*SAID, chunk({}, "error"), COUNTED, DONE), "error_event"),
+    broken_stream(
         "an event called error",
         stream(*SAID, b'event: error\ndata: {"message": "overloaded"}\n\n', DONE),
-        "protocol_error",
         "error_event",
     ),
     # The chunks.
@@ -201,35 +189,27 @@ STREAMS = [
     streamed(
         "reasoning_details alone",
         stream(DETAILS, ENDED, COUNTED, DONE),
-        found=("empty_answer",),
+        found="empty_answer",
         also=lambda row: row["ttft_ms"] is not None,
     ),
     streamed(
-        "text after the reason",
-        stream(SAID[0], ENDED, SAID[1], COUNTED, DONE),
-        found=("tokens_after_finish",),
-        also=whole,
+        "text after the reason", stream(SAID[0], ENDED, SAID[1], COUNTED, DONE), found="tokens_after_finish", also=whole
     ),
     streamed(
-        "two reasons",
-        stream(*SAID, ENDED, chunk({}, "length"), COUNTED, DONE),
-        "other",
-        found=("finish_reason_changed",),
+        "two reasons", stream(*SAID, ENDED, chunk({}, "length"), COUNTED, DONE), "other", found="finish_reason_changed"
     ),
     streamed(
-        "an id that changes",
-        stream(SAID[0], {**SAID[1], "id": "chatcmpl-2"}, ENDED, COUNTED, DONE),
-        found=("id_changed",),
+        "an id that changes", stream(SAID[0], {**SAID[1], "id": "chatcmpl-2"}, ENDED, COUNTED, DONE), found="id_changed"
     ),
     streamed(
         "a model that changes",
         stream(SAID[0], {**SAID[1], "model": "other"}, ENDED, COUNTED, DONE),
-        found=("model_changed",),
+        found="model_changed",
     ),
     streamed(
         "an object that is another",
         stream(*({**part, "object": "chat.completion"} for part in WHOLE[:-1]), DONE),
-        found=("object_wrong",),
+        found="object_wrong",
     ),
     streamed(
         "a choice without an index",
@@ -239,33 +219,32 @@ STREAMS = [
             COUNTED,
             DONE,
         ),
-        found=("choice_index_missing",),
+        found="choice_index_missing",
         also=whole,
     ),
     streamed(
         "a text in parts",
         stream(chunk({"role": "assistant", "content": [{"type": "text", "text": TEXT}]}), ENDED, COUNTED, DONE),
-        found=("content_not_text",),
+        found="content_not_text",
         also=whole,
     ),
-    streamed(
+    broken_stream(
         "deltas that are null",
         stream({**ENDED, "choices": [{"index": 0, "delta": None, "finish_reason": "stop"}]}, DONE),
-        "protocol_error",
         "null_message",
     ),
     streamed(
         "chunks without choices",
         stream(SAID[0], {**chunk(), "choices": None}, *WHOLE[1:]),
-        found=("choices_not_list",),
+        found="choices_not_list",
         also=whole,
     ),
     streamed(
         "no text at all",
         stream(chunk({"role": "assistant", "content": ""}), ENDED, COUNTED, DONE),
-        found=("empty_answer",),
+        found="empty_answer",
     ),
-    streamed("no usage", stream(*SAID, ENDED, DONE), found=("usage_missing",)),
+    streamed("no usage", stream(*SAID, ENDED, DONE), found="usage_missing"),
     streamed(
         "usage of another place",
         stream(*SAID, {**ENDED, "x_groq": {"usage": USAGE}}, DONE),
@@ -281,52 +260,35 @@ STREAMS = [
             COUNTED,
             DONE,
         ),
-        found=("wrong_number_of_choices",),
+        found="wrong_number_of_choices",
         also=whole,
     ),
-    streamed(
-        "another model", stream(*({**part, "model": "other"} for part in WHOLE[:-1]), DONE), found=("other_model",)
-    ),
+    streamed("another model", stream(*({**part, "model": "other"} for part in WHOLE[:-1]), DONE), found="other_model"),
     # Calls.
-    streamed("arguments as an object", pieces(first({"city": "Oslo"})), "tool_calls", found=("arguments_not_text",)),
-    streamed("a call without an id", pieces(first(id=None)), "tool_calls", found=("call_id_missing",), calls=VALID),
-    streamed("two calls with one id", pieces(first(), first(index=1)), "tool_calls", found=("call_id_duplicate",)),
-    streamed(
-        "calls without an index",
-        pieces(call(), call(id="call_2")),
-        "tool_calls",
-        found=("call_index_missing",),
-        calls=VALID * 2,
-    ),
-    streamed("calls in the wrong order", pieces(first(index=1, id="call_2"), first()), "tool_calls", calls=VALID * 2),
-    streamed(
+    pieced("arguments as an object", first({"city": "Oslo"}), found="arguments_not_text"),
+    pieced("a call without an id", first(id=None), found="call_id_missing", calls=VALID),
+    pieced("two calls with one id", first(), first(index=1), found="call_id_duplicate"),
+    pieced("calls without an index", call(), call(id="call_2"), found="call_index_missing", calls=VALID * 2),
+    pieced("calls in the wrong order", first(index=1, id="call_2"), first(), calls=VALID * 2),
+    pieced(
         "a call without a type",
-        pieces({"index": 0, "id": "1", "function": {"name": "lookup", "arguments": '{"city": "Oslo"}'}}),
-        "tool_calls",
-        found=("call_type_missing",),
+        {"index": 0, "id": "1", "function": {"name": "lookup", "arguments": '{"city": "Oslo"}'}},
+        found="call_type_missing",
         calls=VALID,
     ),
-    streamed(
+    pieced(
         "the name again in each piece",
-        pieces(first('{"city": '), {"index": 0, "function": {"name": "lookup", "arguments": '"Oslo"}'}}),
-        "tool_calls",
+        first('{"city": '),
+        {"index": 0, "function": {"name": "lookup", "arguments": '"Oslo"}'}},
         calls=VALID,
     ),
-    streamed(
+    pieced(
         "the name in two pieces",
-        pieces(
-            {"index": 0, "id": "1", "type": "function", "function": {"name": "look", "arguments": ""}},
-            {"index": 0, "function": {"name": "up", "arguments": '{"city": "Oslo"}'}},
-        ),
-        "tool_calls",
+        {"index": 0, "id": "1", "type": "function", "function": {"name": "look", "arguments": ""}},
+        {"index": 0, "function": {"name": "up", "arguments": '{"city": "Oslo"}'}},
         calls=VALID,
     ),
-    streamed(
-        "the id again in each piece",
-        pieces(first('{"city": '), more('"Oslo"}', id="call_1")),
-        "tool_calls",
-        calls=VALID,
-    ),
+    pieced("the id again in each piece", first('{"city": '), more('"Oslo"}', id="call_1"), calls=VALID),
     streamed(
         "a legacy function_call",
         stream(
@@ -337,7 +299,7 @@ STREAMS = [
             DONE,
         ),
         "tool_calls",
-        found=("legacy_function_call",),
+        found="legacy_function_call",
         calls=VALID,
     ),
     streamed(
@@ -346,17 +308,15 @@ STREAMS = [
         "tool_calls",
         found=("tool_calls_not_list", "tool_calls_without_calls"),
     ),
-    streamed("calls with stop", pieces(first(), reason="stop"), found=("calls_with_other_finish",), calls=VALID),
+    streamed("calls with stop", pieces(first(), reason="stop"), found="calls_with_other_finish", calls=VALID),
     streamed(
         "the reason without calls",
         stream(*SAID, chunk({}, "tool_calls"), COUNTED, DONE),
         "tool_calls",
-        found=("tool_calls_without_calls",),
+        found="tool_calls_without_calls",
     ),
-    streamed(
-        "arguments that are cut", pieces(first('{"city": "Os')), "tool_calls", calls=((False, ("invalid_json",)),)
-    ),
-    streamed("a call that has no arguments", pieces(first("")), "tool_calls", calls=((False, ("invalid_json",)),)),
+    pieced("arguments that are cut", first('{"city": "Os'), calls=unfit("invalid_json")),
+    pieced("a call that has no arguments", first(""), calls=unfit("invalid_json")),
     streamed(
         "a leaked call",
         stream(
@@ -366,6 +326,6 @@ STREAMS = [
             COUNTED,
             DONE,
         ),
-        found=("leaked_tool_call",),
+        found="leaked_tool_call",
     ),
 ]
