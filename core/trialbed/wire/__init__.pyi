@@ -26,6 +26,7 @@ from ._readings import Outcome as Outcome
 from ._readings import Problem as Problem
 from ._readings import Reading as Reading
 from ._readings import failed as failed
+from ._recorded import read_response as read_response
 from ._recorded import read_served as read_served
 from ._recorded import recorded_answer as recorded_answer
 from ._recorded import recorded_error as recorded_error

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from trialbed.records import ModelCall
 from trialbed.wire._exchange import ModelRequest
 from trialbed.wire._json import parse_json
 from trialbed.wire._readings import Reading
-from trialbed.wire.dialects import CHAT, Dialect, dialect
+from trialbed.wire.dialects import CHAT, dialect
 
 SHORT = 100_000
 """Characters of a body that is read once for all that look at its trial."""
@@ -39,37 +39,39 @@ def _read_short_request(body: str, spoken: str) -> ModelRequest | None:
 
 def recorded_answer(call: ModelCall) -> Reading:
     """The answer of a call, as far as the log keeps it."""
-    read = _read_short_answer if len(call.response) <= SHORT else _read_answer
+    read = _read_short_answer if len(call.response) <= SHORT else _read_recorded
     return read(call.response, call.dialect or CHAT, call.stream and call.status == 200)
 
 
-def _read_answer(text: str, spoken: str, stream: bool) -> Reading:
-    body = text.encode(errors="replace")
-    if not stream:
-        return dialect(spoken).read_body(body)
-    reader = dialect(spoken).open_stream(())
-    reader.feed(body)
-    return reader.end()
+def _read_recorded(text: str, spoken: str, stream: bool) -> Reading:
+    return read_response(spoken, text.encode(errors="replace"), stream=stream)
 
 
 @lru_cache(maxsize=64)
 def _read_short_answer(text: str, spoken: str, stream: bool) -> Reading:
-    return _read_answer(text, spoken, stream)
+    return _read_recorded(text, spoken, stream)
 
 
-def read_served(spoken: str, body: bytes, request: ModelRequest, *, stream: bool) -> Reading:
-    """Read an answer to a request as it was served; ``spoken``: the name of their dialect."""
-    if not stream or body.lstrip().startswith(b"{"):
+def read_response(spoken: str, body: bytes, names: Collection[str] = (), *, stream: bool) -> Reading:
+    """Read the body of a response with a status of success, as far as it came.
+
+    Args:
+        spoken: the name of its dialect.
+        names: of the tools on offer.
+        stream: whether it is one of events, and not a document.
+    """
+    if not stream:
         return dialect(spoken).read_body(body)
-    reader = dialect(spoken).open_stream(request.names)
+    reader = dialect(spoken).open_stream(names)
     reader.feed(body)
     return reader.end()
 
 
+def read_served(spoken: str, body: bytes, request: ModelRequest, *, stream: bool) -> Reading:
+    """Read an answer to a request as it was served; some endpoints answer a request for a stream with a document."""
+    return read_response(spoken, body, request.names, stream=stream and not body.lstrip().startswith(b"{"))
+
+
 def recorded_error(call: ModelCall) -> str:
     """Return the words of the error with which a call was answered."""
-    return _spoken(call).read_error(call.response)
-
-
-def _spoken(call: ModelCall) -> Dialect:
-    return dialect(call.dialect or CHAT)
+    return dialect(call.dialect or CHAT).read_error(call.response)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from trialbed.records import Cause, SentCall, Usage
-from trialbed.wire import Call, Reading, text_calls
+from trialbed.wire import Call, Reading, read_response, text_calls
 from trialbed.wire.dialects import Dialect
 from trialbed_server.gateway.causes import cause_of_problem
 
@@ -39,7 +39,7 @@ def observe(
         offered: the names of the tools that the request offers.
         described: of the trial's tools, which a prompt may describe instead; the model may call them in its text.
     """
-    reading = _read(dialect, body, offered) if stream else dialect.read_body(body)
+    reading = read_response(dialect.NAME, body, offered, stream=stream)
     answer = reading.answer
     written = text_calls("\n".join(answer.texts), {*offered, *described})
     return Observation(
@@ -51,12 +51,6 @@ def observe(
         cause=_cause(reading, body),
         document=reading.response,
     )
-
-
-def _read(dialect: Dialect, body: bytes, offered: Collection[str]) -> Reading:
-    reader = dialect.open_stream(offered)
-    reader.feed(body)
-    return reader.end()
 
 
 def _among(call: Call, others: Iterable[Call]) -> bool:

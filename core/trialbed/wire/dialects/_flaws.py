@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from trialbed.wire._events import event_bytes
-from trialbed.wire._exchange import Document, ModelRequest
+from trialbed.wire._exchange import Document
 
 DocumentsChange = Callable[[list[Document]], list[Document]]
 """The changed events of a stream; an answer that is not streamed is a list of one."""
@@ -50,27 +50,16 @@ class Flaws:
         change = self.of_events.get(flaw)
         return parts if change is None else change(parts)
 
+    def write_document(self, document: Document, flaw: str) -> tuple[bytes, ...]:
+        """Return the body of an answer that is not streamed."""
+        return (json.dumps(self.change([document], flaw)[0]).encode(),)
+
+    def write_typed(self, events: Iterable[Document], flaw: str) -> tuple[bytes, ...]:
+        """Return the body of a stream whose events say their type."""
+        written = self.change(list(events), flaw)
+        return self.break_events(tuple(event_bytes(event, event["type"]) for event in written), flaw)
+
 
 def end_with(event: bytes) -> EventsChange:
     """Return the change that ends a stream with this event, in the middle."""
     return lambda parts: (*parts[: len(parts) // 2], event)
-
-
-def write_typed(
-    flaws: Flaws,
-    flaw: str,
-    request: ModelRequest,
-    *,
-    document: Callable[[], Document],
-    events: Callable[[], list[Document]],
-) -> tuple[bytes, ...]:
-    """Return the body of a response in a dialect whose events say their type.
-
-    Args:
-        document: writes the answer to a request that does not stream.
-        events: writes those of a stream.
-    """
-    if not request.stream:
-        return (json.dumps(flaws.change([document()], flaw)[0]).encode(),)
-    written = flaws.change(events(), flaw)
-    return flaws.break_events(tuple(event_bytes(event, event["type"]) for event in written), flaw)

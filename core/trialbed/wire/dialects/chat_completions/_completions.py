@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
 from trialbed.wire.dialects._values import PIECE, pieces
@@ -47,8 +45,7 @@ def write_answer(
     """
     raw = is_raw(request.document)
     if not request.stream:
-        documents = OWN_FLAWS.change([write_document(answer, raw=raw, choices=request.generation.choices)], flaw)
-        return (json.dumps(documents[0]).encode(),)
+        return OWN_FLAWS.write_document(write_document(answer, raw=raw, choices=request.generation.choices), flaw)
     chunks = write_chunks(answer, raw=raw, piece=piece, with_usage=request.wants_usage)
     parts = [event_bytes(chunk) for chunk in OWN_FLAWS.change(repeat_choices(chunks, request.generation.choices), flaw)]
     return OWN_FLAWS.break_events((*parts[:-1], parts[-1] + DONE_EVENT), flaw)

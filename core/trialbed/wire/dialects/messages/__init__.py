@@ -14,12 +14,11 @@ from trialbed.wire.dialects.messages._requests import (
     write_request,
 )
 from trialbed.wire.dialects.messages._settings import write_settings
-from trialbed.wire.dialects.messages._streams import MessagesStreamReader, open_stream, read_stream
+from trialbed.wire.dialects.messages._streams import open_stream
 from trialbed.wire.dialects.messages._writing import (
     open_writer,
     write_answer,
     write_document,
-    write_events,
     write_message,
 )
 
@@ -29,19 +28,16 @@ __all__ = [
     "NAME",
     "PATH",
     "MessagesRequest",
-    "MessagesStreamReader",
     "open_stream",
     "open_writer",
     "read_answer",
     "read_body",
     "read_error",
     "read_request",
-    "read_stream",
     "reply_formats",
     "write_answer",
     "write_document",
     "write_error",
-    "write_events",
     "write_message",
     "write_request",
     "write_settings",

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelAnswer, TextKind
-from trialbed.wire._readings import Problem, Reading
+from trialbed.wire._readings import Problem
 from trialbed.wire.dialects._streamed import TypedStream
 from trialbed.wire.dialects._values import mapping_of, text_of
 from trialbed.wire.dialects.messages._answers import canonical_reason, problem_of, read_answer
@@ -135,10 +135,3 @@ def open_stream(names: Collection[str]) -> MessagesStreamReader:
     """Return a reader; ``names`` of the tools on offer need no help here: a call's name comes whole."""
     del names
     return MessagesStreamReader()
-
-
-def read_stream(body: bytes) -> Reading:
-    """Read a stream that has ended."""
-    reader = MessagesStreamReader()
-    reader.feed(body)
-    return reader.end()

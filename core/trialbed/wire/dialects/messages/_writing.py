@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
-from trialbed.wire.dialects._flaws import write_typed
 from trialbed.wire.dialects._values import PIECE
 from trialbed.wire.dialects.messages._blocks import write_blocks
 from trialbed.wire.dialects.messages._events import MessagesWriter, write_end, write_head, write_usage
@@ -21,22 +20,10 @@ def write_message(answer: ModelAnswer) -> Document:
 def write_answer(
     answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = PIECE
 ) -> tuple[bytes, ...]:
-    """Return the body of the response to a request: a message, or the events of one.
-
-    Args:
-        flaw: one of ``FLAWS``, or empty.
-        piece: characters of text or arguments in one event; None sends each block in one.
-
-    Raises:
-        LookupError: there is no such flaw.
-    """
-    return write_typed(
-        OWN_FLAWS,
-        flaw,
-        request,
-        document=lambda: write_document(answer),
-        events=lambda: write_events(answer, piece=piece),
-    )
+    """Return the body of the response to a request: a message, or the events of one."""
+    if not request.stream:
+        return OWN_FLAWS.write_document(write_document(answer), flaw)
+    return OWN_FLAWS.write_typed(MessagesWriter(answer).rest(answer, piece), flaw)
 
 
 def write_document(answer: ModelAnswer) -> Document:
@@ -46,11 +33,6 @@ def write_document(answer: ModelAnswer) -> Document:
     if answer.usage is not None:
         document["usage"] = write_usage(answer)
     return document
-
-
-def write_events(answer: ModelAnswer, *, piece: int | None = PIECE) -> list[Document]:
-    """Return the events of a stream, in the order in which the vendor sends them."""
-    return list(MessagesWriter(answer).rest(answer, piece))
 
 
 def open_writer(head: ModelAnswer, request: ModelRequest) -> MessagesWriter:

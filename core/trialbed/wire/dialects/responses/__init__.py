@@ -15,12 +15,11 @@ from trialbed.wire.dialects.responses._requests import (
     write_request,
 )
 from trialbed.wire.dialects.responses._settings import write_settings
-from trialbed.wire.dialects.responses._streams import ResponsesStreamReader, open_stream, read_stream
+from trialbed.wire.dialects.responses._streams import open_stream
 from trialbed.wire.dialects.responses._writing import (
     open_writer,
     write_answer,
     write_document,
-    write_events,
     write_message,
 )
 
@@ -32,7 +31,6 @@ __all__ = [
     "PATH",
     "KeptResponses",
     "ResponsesRequest",
-    "ResponsesStreamReader",
     "is_kept",
     "not_found",
     "open_stream",
@@ -41,12 +39,10 @@ __all__ = [
     "read_body",
     "read_error",
     "read_request",
-    "read_stream",
     "reply_formats",
     "write_answer",
     "write_document",
     "write_error",
-    "write_events",
     "write_message",
     "write_request",
     "write_settings",

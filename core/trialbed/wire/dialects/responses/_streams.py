@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from trialbed.wire._exchange import Document, ModelAnswer, TextKind
-from trialbed.wire._readings import Problem, Reading
+from trialbed.wire._readings import Problem
 from trialbed.wire.dialects._streamed import TypedStream
 from trialbed.wire.dialects._values import list_of, mapping_of, text_of
 from trialbed.wire.dialects.responses._answers import problem_of, read_answer
@@ -116,10 +116,3 @@ def open_stream(names: Collection[str]) -> ResponsesStreamReader:
     """Return a reader; ``names`` of the tools on offer need no help here: a call's name comes whole."""
     del names
     return ResponsesStreamReader()
-
-
-def read_stream(body: bytes) -> Reading:
-    """Read a stream that has ended."""
-    reader = ResponsesStreamReader()
-    reader.feed(body)
-    return reader.end()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
-from trialbed.wire.dialects._flaws import write_typed
 from trialbed.wire.dialects._values import PIECE
 from trialbed.wire.dialects.responses._documents import is_cut, item_identity, write_whole
 from trialbed.wire.dialects.responses._events import ResponsesWriter
@@ -19,33 +18,16 @@ def write_message(answer: ModelAnswer) -> Document:
 def write_answer(
     answer: ModelAnswer, request: ModelRequest, flaw: str = "", *, piece: int | None = PIECE
 ) -> tuple[bytes, ...]:
-    """Return the body of the response to a request: a document, or its events.
-
-    Args:
-        flaw: one of ``FLAWS``, or empty.
-        piece: characters of text or arguments in one event; None sends each text in one.
-
-    Raises:
-        LookupError: there is no such flaw.
-    """
-    return write_typed(
-        OWN_FLAWS,
-        flaw,
-        request,
-        document=lambda: write_document(answer, request),
-        events=lambda: write_events(answer, request, piece=piece),
-    )
+    """Return the body of the response to a request: a document, or its events."""
+    if not request.stream:
+        return OWN_FLAWS.write_document(write_document(answer, request), flaw)
+    return OWN_FLAWS.write_typed(ResponsesWriter(answer, request).rest(answer, piece), flaw)
 
 
 def write_document(answer: ModelAnswer, request: ModelRequest) -> Document:
     """Return the response, which repeats the settings of its request."""
     status = "incomplete" if is_cut(answer) else "completed"
     return write_whole(answer, request, write_items(answer, item_identity(answer), status))
-
-
-def write_events(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = PIECE) -> list[Document]:
-    """Return the events of a stream, in the order in which the vendor sends them."""
-    return list(ResponsesWriter(answer, request).rest(answer, piece))
 
 
 def open_writer(head: ModelAnswer, request: ModelRequest) -> ResponsesWriter:

@@ -12,8 +12,8 @@ from support.cases import for_each
 from support.dialects import ANSWERS, answer_to, odd_events, said
 from support.examples import examples
 
-from trialbed.wire import ModelAnswer, usage_counts
-from trialbed.wire.dialects import CHAT, dialect, messages, responses
+from trialbed.wire import ModelAnswer, Reading, read_response, usage_counts
+from trialbed.wire.dialects import CHAT, dialect
 
 ITEMS = ["created", "output_item.added", "output_item.done", "output_text.delta", "completed", "incomplete", "failed"]
 ITEMS += ["function_call_arguments.delta", "reasoning_summary_text.delta", "refusal.delta"]
@@ -24,21 +24,19 @@ class Spoken(NamedTuple):
     """A dialect in tests.
 
     Attributes:
-        own: its module.
         request: of its dialect.
         kinds: of its events.
         objects: whether arguments are objects, which keep no odd spelling.
     """
 
-    own: Any
     request: dict[str, Any]
     kinds: list[str]
     objects: bool = False
 
 
 DIALECTS = {
-    "messages": Spoken(messages, {"model": "m", "max_tokens": 9, "messages": []}, BLOCKS, objects=True),
-    "responses": Spoken(responses, {"model": "m", "input": []}, ["error", *(f"response.{kind}" for kind in ITEMS)]),
+    "messages": Spoken({"model": "m", "max_tokens": 9, "messages": []}, BLOCKS, objects=True),
+    "responses": Spoken({"model": "m", "input": []}, ["error", *(f"response.{kind}" for kind in ITEMS)]),
 }
 
 
@@ -48,13 +46,17 @@ def written(name: str, answer: ModelAnswer, flaw: str = "", *, stream: bool, pie
     return b"".join(dialect(name).write_answer(answer, request, flaw, piece=piece))
 
 
+def read_stream(name: str, body: bytes) -> Reading:
+    return read_response(name, body, stream=True)
+
+
 @for_each("name", DIALECTS)
 @given(ANSWERS, st.sampled_from([1, 8, None]))
 @settings(max_examples=examples(0.5))
 def test_what_is_written_is_read_again(name: str, answer: ModelAnswer, piece: int | None) -> None:
     spoken = DIALECTS[name]
-    streamed = spoken.own.read_stream(written(name, answer, stream=True, piece=piece))
-    whole = spoken.own.read_body(written(name, answer, stream=False))
+    streamed = read_stream(name, written(name, answer, stream=True, piece=piece))
+    whole = dialect(name).read_body(written(name, answer, stream=False))
     for reading, loosely in ((streamed, False), (whole, spoken.objects)):
         assert (reading.problem, reading.notes) == (None, ())
         assert said(reading.answer, loosely=loosely) == said(answer, loosely=loosely)
@@ -103,13 +105,13 @@ def test_an_answer_that_ends_as_another_is_not_written(name: str) -> None:
 @given(ANSWERS, st.data())
 @settings(max_examples=examples(0.3))
 def test_a_stream_may_be_cut_anywhere(name: str, answer: ModelAnswer, data: st.DataObject) -> None:
-    read_stream, body = DIALECTS[name].own.read_stream, written(name, answer, stream=True)
+    body = written(name, answer, stream=True)
     place = data.draw(st.integers(0, len(body)))
     reader = dialect(name).open_stream(())
     reader.feed(body[:place])
     reader.feed(body[place:])
-    assert reader.end() == read_stream(body)
-    assert (read_stream(body[:place]).problem is None) == (place >= len(body.rstrip()))
+    assert reader.end() == read_stream(name, body)
+    assert (read_stream(name, body[:place]).problem is None) == (place >= len(body.rstrip()))
 
 
 @for_each(("name", "kinds"), [(CHAT, ["chunk"]), *((name, spoken.kinds) for name, spoken in DIALECTS.items())])
@@ -140,6 +142,6 @@ def test_every_flaw_breaks_a_stream_or_a_document(name: str) -> None:
 @for_each("name", DIALECTS)
 def test_strays_after_the_end_are_those_of_chat_completions(name: str) -> None:
     body = written(name, answer_to("find"), stream=True)
-    assert DIALECTS[name].own.read_stream(body + b"junk\n").notes == ("bytes_after_done",)
-    assert DIALECTS[name].own.read_stream(b"junk\n" + body).notes == ("line_without_field",)
-    assert DIALECTS[name].own.read_stream(body + b"data: [DONE]\n\n").notes == ()
+    assert read_stream(name, body + b"junk\n").notes == ("bytes_after_done",)
+    assert read_stream(name, b"junk\n" + body).notes == ("line_without_field",)
+    assert read_stream(name, body + b"data: [DONE]\n\n").notes == ()

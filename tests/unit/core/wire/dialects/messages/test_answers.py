@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
-from trialbed.wire import Call, ModelAnswer, usage_counts
+from trialbed.wire import Call, ModelAnswer, Reading, read_response, usage_counts
 from trialbed.wire.dialects import messages
+
+
+def read_stream(body: bytes) -> Reading:
+    return read_response("messages", body, stream=True)
 
 
 def event(kind: str, **fields: Any) -> bytes:
@@ -41,7 +45,7 @@ ERROR = event("error", error={"type": "overloaded_error", "message": "no"})
     ],
 )
 def test_a_stream_is_an_answer_or_has_a_problem(chunks: list[bytes], kind: str | None) -> None:
-    reading = messages.read_stream(b"".join(chunks))
+    reading = read_stream(b"".join(chunks))
     assert (reading.problem.kind if reading.problem else None) == kind
 
 
@@ -57,7 +61,7 @@ def test_the_first_token_is_the_first_text() -> None:
 def test_deltas_without_index_or_start_are_noted() -> None:
     lost = event("content_block_delta", index=4, delta={"type": "text_delta", "text": "hi"})
     stray = event("content_block_delta", delta={"type": "text_delta", "text": " there"})
-    reading = messages.read_stream(b"".join([START, BLOCK, stray, lost, END, STOP]))
+    reading = read_stream(b"".join([START, BLOCK, stray, lost, END, STOP]))
     assert reading.answer.text == " therehi"
     assert reading.notes == ("call_index_missing", "call_index_wrong")
 
@@ -88,8 +92,8 @@ def test_cached_tokens_are_among_those_of_the_prompt() -> None:
 def test_zeros_stand_for_a_usage_that_is_not_known() -> None:
     begun = {"id": "msg_1", "content": [], "usage": {"input_tokens": 0, "output_tokens": 0}}
     start = event("message_start", message=begun)
-    assert messages.read_stream(start).answer.usage is None
-    assert messages.read_stream(b"".join([start, BLOCK, DELTA, END, STOP])).answer.usage == usage_counts(0, 2)
+    assert read_stream(start).answer.usage is None
+    assert read_stream(b"".join([start, BLOCK, DELTA, END, STOP])).answer.usage == usage_counts(0, 2)
 
 
 def test_arguments_that_do_not_parse_stay_as_they_are() -> None:

@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from trialbed.wire import ModelAnswer, usage_counts
+from trialbed.wire import ModelAnswer, Reading, read_response, usage_counts
 from trialbed.wire.dialects import responses
 
 READ = responses.read_request({"model": "m", "input": []})
 STREAMED = responses.read_request({"model": "m", "input": [], "stream": True})
+
+
+def read_stream(body: bytes) -> Reading:
+    return read_response("responses", body, stream=True)
 
 
 def event(kind: str, **fields: Any) -> bytes:
@@ -46,7 +50,7 @@ FAILED = event("response.failed", response={"status": "failed", "error": {"code"
     ],
 )
 def test_a_stream_is_an_answer_or_has_a_problem(chunks: list[bytes], kind: str | None, text: str) -> None:
-    reading = responses.read_stream(b"".join(chunks))
+    reading = read_stream(b"".join(chunks))
     assert (reading.problem.kind if reading.problem else None) == kind
     assert reading.answer.text == text
 
@@ -95,4 +99,4 @@ def test_a_refusal_has_a_part_of_its_own() -> None:
     assert responses.read_answer(responses.write_document(answer, READ)).refusal == "I cannot."
     body = b"".join(responses.write_answer(answer, STREAMED))
     assert b"response.refusal.delta" in body
-    assert responses.read_stream(body).answer.refusal == "I cannot."
+    assert read_stream(body).answer.refusal == "I cannot."
