@@ -9,6 +9,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from trialbed.errors import ModelFailed
 from trialbed.records import ModelEndpoint, Usage
+from trialbed.wire import TRANSIENT
 from trialbed.wire.redaction import redaction_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ MOST_TOKENS = 10**9
 
 ATTEMPTS = 4
 TIMEOUT = 120.0
-BUSY = {408, 409, 425, 429, 500, 502, 503, 504}
 
 
 class _EndpointBusy(Exception):
@@ -116,7 +116,7 @@ class EndpointEmbedder:
             response = self._client.post(url, json={"model": self._endpoint.model, "input": texts})
         except httpx.TransportError as error:
             raise _EndpointBusy(f"{type(error).__name__}: {error}") from error
-        if response.status_code in BUSY:
+        if response.status_code in TRANSIENT:
             raise _EndpointBusy(f"status {response.status_code}")
         if response.is_error:
             told = redaction_of((self._endpoint.api_key,) if self._endpoint.api_key else ()).text(response.text)

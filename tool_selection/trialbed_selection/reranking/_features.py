@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed_selection.reranking._query import QueryWords, grams
 from trialbed_selection.reranking._terms import term_groups
-from trialbed_selection.retrieval import best
+from trialbed_selection.retrieval import RANK_K, TOOL_SHARE, best
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,12 +20,6 @@ MOST = 200
 
 DEPTH = 150
 """Apis of each ranking that can become candidates."""
-
-K = 10
-"""The constant of reciprocal ranks, as the selector ``hybrid`` has it."""
-
-TOOL_SHARE = 0.6
-"""The weight of its tool's score beside an Api's own, as the selector ``bm25`` has it."""
 
 LIKELY_TOOLS = 10
 """Tools whose categories the query is likely to be about."""
@@ -156,7 +150,7 @@ def _reciprocal_ranks(rows: Array) -> Array:
     total = np.zeros(rows.shape[1], dtype=np.float32)
     for row in rows:
         order = _best(row, DEPTH)
-        total[order] += (1 / (K + 1 + np.arange(len(order)))).astype(np.float32)
+        total[order] += (1 / (RANK_K + 1 + np.arange(len(order)))).astype(np.float32)
     return total
 
 

@@ -18,16 +18,10 @@ from trialbed_selection.reranking._terms import (
     term_places,
     weight_shares,
 )
-from trialbed_selection.retrieval import ApiWords, Words, tool_words
+from trialbed_selection.retrieval import API_B, API_K1, TOOL_B, TOOL_K1, ApiWords, Words, tool_documents, tool_places
 
 if TYPE_CHECKING:
     import numpy as np
-
-K1, B = 4.0, 0.75
-"""BM25's parameters for Apis, whose words count up to four times; those of the selector ``bm25``."""
-
-TOOL_K1, TOOL_B = 3.0, 0.75
-"""BM25's parameters for tools, whose counts are logarithms."""
 
 GRAM_K1, GRAM_B = 1.2, 0.5
 """BM25's parameters for parts of names, which are short."""
@@ -72,14 +66,15 @@ class RerankIndex:
 
         words = Words()
         read = [ApiWords.of(api, words) for api in apis]
-        tools: dict[tuple[str, str], int] = {}
-        tool_of = [tools.setdefault((api.category, api.tool_name), len(tools)) for api in apis]
+        tool_of = tool_places(apis)
         categories: Vocabulary = {}
-        category_of = [categories.setdefault(category, len(categories)) for category, _ in tools]
+        of_tool = {place: api.category for place, api in zip(tool_of, apis, strict=True)}
+        category_of = [categories.setdefault(category, len(categories)) for category in of_tool.values()]
         vocabulary: Vocabulary = {}
         gram_vocabulary: Vocabulary = {}
-        documents = term_places((one.all() for one in read), vocabulary)
-        of_tools = term_places(_tool_documents(apis, tool_of, read, words), vocabulary)
+        weighted = [one.all() for one in read]
+        documents = term_places(weighted, vocabulary)
+        of_tools = term_places(tool_documents(apis, tool_of, weighted, words), vocabulary)
         of_names = term_places((grams([*one.tool, *one.name]) for one in read), gram_vocabulary)
         own, names, tool_names = (
             term_places(part, vocabulary)
@@ -90,8 +85,8 @@ class RerankIndex:
         return cls(
             vocabulary=vocabulary,
             gram_vocabulary=gram_vocabulary,
-            apis=TermWeights(bm25_weights(documents, terms, k1=K1, b=B)),
-            own=TermWeights(bm25_weights(own, terms, k1=K1, b=B)),
+            apis=TermWeights(bm25_weights(documents, terms, k1=API_K1, b=API_B)),
+            own=TermWeights(bm25_weights(own, terms, k1=API_K1, b=API_B)),
             tools=TermWeights(bm25_weights(of_tools, terms, k1=TOOL_K1, b=TOOL_B)),
             names=TermWeights(weight_shares(names, rarity)),
             tool_names=TermWeights(weight_shares(tool_names, rarity)),
@@ -125,14 +120,3 @@ class RerankIndex:
             tool_of, category_of = places["tool_of"], places["category_of"]
         weights = {name: TermWeights(load_npz(folder / f"{name}.npz").tocsr()) for name in WEIGHTS}
         return cls(vocabulary, gram_vocabulary, tool_of=tool_of, category_of=category_of, **weights)
-
-
-def _tool_documents(
-    apis: Sequence[Api], tool_of: Sequence[int], read: Sequence[ApiWords], words: Words
-) -> list[list[str]]:
-    documents: list[list[list[str]]] = [[] for _ in range(max(tool_of, default=-1) + 1)]
-    descriptions = [""] * len(documents)
-    for api, place, one in zip(apis, tool_of, read, strict=True):
-        documents[place].append(one.all())
-        descriptions[place] = descriptions[place] or api.tool_description
-    return [tool_words(parts, words(text)) for parts, text in zip(documents, descriptions, strict=True)]

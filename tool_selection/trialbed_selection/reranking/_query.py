@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from trialbed_selection.retrieval import Words
-
-SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+from trialbed_selection.retrieval import MAX_SENTENCES, SENTENCE_END, Words
 
 MAX_CHARACTERS = 20_000
 """Characters of a query that are read; a published one has fewer than 1,000."""
-
-MAX_SENTENCES = 16
-"""Sentences that are scored on their own; the last of them has the rest."""
 
 GRAM = 4
 """Letters of a part of a word."""

@@ -52,7 +52,7 @@ class ApiWords(NamedTuple):
         return [*NAME * self.name, *DESCRIPTION * self.description, *DETAIL * self.parameters, *DETAIL * self.response]
 
 
-def tool_words(of_apis: Sequence[Sequence[str]], description: Sequence[str]) -> list[str]:
+def _tool_words(of_apis: Sequence[Sequence[str]], description: Sequence[str]) -> list[str]:
     """The words of a tool: those of its Apis and its description, damped, as a tool of many Apis repeats itself.
 
     A word that occurs n times counts ⌈log₂(n + 1)⌉ times.
@@ -60,6 +60,24 @@ def tool_words(of_apis: Sequence[Sequence[str]], description: Sequence[str]) -> 
     counts = Counter(word for api in of_apis for word in api)
     counts.update(DESCRIPTION * list(description))
     return [word for word, count in counts.items() for _ in range(count.bit_length())]
+
+
+def tool_places(apis: Sequence[Api]) -> list[int]:
+    """The place of each Api's tool, in the order in which tools come."""
+    tools: dict[tuple[str, str], int] = {}
+    return [tools.setdefault((api.category, api.tool_name), len(tools)) for api in apis]
+
+
+def tool_documents(
+    apis: Sequence[Api], tool_of: Sequence[int], of_apis: Sequence[Sequence[str]], words: Words
+) -> list[list[str]]:
+    """The words of each tool, of which the first description that there is counts."""
+    documents: list[list[Sequence[str]]] = [[] for _ in range(max(tool_of, default=-1) + 1)]
+    descriptions = [""] * len(documents)
+    for api, place, document in zip(apis, tool_of, of_apis, strict=True):
+        documents[place].append(document)
+        descriptions[place] = descriptions[place] or api.tool_description
+    return [_tool_words(parts, words(text)) for parts, text in zip(documents, descriptions, strict=True)]
 
 
 def sentence(api: Api) -> str:

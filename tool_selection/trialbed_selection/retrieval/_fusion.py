@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-K = 10
+RANK_K = 10
 """The constant of Reciprocal Rank Fusion (Cormack, Clarke and Buettcher 2009), who used 60.
 
 A small one trusts what one ranking puts first more than what both put in the middle.
@@ -27,7 +27,7 @@ def fuse(rankings: Sequence[tuple[np.ndarray[Any, Any], float]]) -> np.ndarray[A
     for scores, weight in rankings:
         order = np.argsort(-scores, kind="stable")
         order = order[np.isfinite(scores[order])]
-        total[order] += weight / (K + np.arange(1, len(order) + 1))
+        total[order] += weight / (RANK_K + np.arange(1, len(order) + 1))
     total[total == 0] = -np.inf
     return total
 

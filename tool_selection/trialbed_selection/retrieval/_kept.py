@@ -35,7 +35,7 @@ class CatalogIndex:
 
     def __init__(self, apis: Sequence[Api], folder: Path | None = None) -> None:
         self._catalog = ApiCatalog.of(apis)
-        self.refs = tuple(sorted(self._catalog.refs, key=_identity))
+        self.refs = tuple(sorted(self._catalog.refs, key=identity))
         self.digest = self._catalog.digest
         self._folder = folder
 
@@ -72,5 +72,6 @@ class CatalogIndex:
         return made
 
 
-def _identity(ref: ApiRef) -> tuple[str, str, str]:
+def identity(ref: ApiRef) -> tuple[str, str, str]:
+    """Return the triple by which Apis are ordered."""
     return ref.category, ref.tool_name, ref.api_name

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trialbed.records import Api
-from trialbed_selection.retrieval._documents import ApiWords, tool_words
+from trialbed_selection.retrieval._documents import ApiWords, tool_documents, tool_places
 from trialbed_selection.retrieval._words import Words
 
 if TYPE_CHECKING:
     import numpy as np
     from bm25s import BM25  # type: ignore[import-untyped]  # bm25s ships no type information
 
-K1, B = 4.0, 0.75
+API_K1, API_B = 4.0, 0.75
 """BM25's parameters for Apis. k1 is in units of words that are counted up to four times."""
 
 TOOL_K1, TOOL_B = 3.0, 0.75
@@ -45,16 +45,11 @@ class LexicalIndex:
         import numpy as np
 
         words = Words()
-        tools: dict[tuple[str, str], int] = {}
-        tool_of = [tools.setdefault((api.category, api.tool_name), len(tools)) for api in apis]
+        tool_of = tool_places(apis)
         documents = [ApiWords.of(api, words).all() for api in apis]
-        of_tools: list[list[Sequence[str]]] = [[] for _ in tools]
-        descriptions: list[str] = [""] * len(tools)
-        for api, place, document in zip(apis, tool_of, documents, strict=True):
-            of_tools[place].append(document)
-            descriptions[place] = descriptions[place] or api.tool_description
-        about = [tool_words(parts, words(text)) for parts, text in zip(of_tools, descriptions, strict=True)]
-        return cls(_ranking(documents, K1, B), _ranking(about, TOOL_K1, TOOL_B), np.array(tool_of, dtype=np.int32))
+        about = tool_documents(apis, tool_of, documents, words)
+        of_apis, of_tools = _ranking(documents, API_K1, API_B), _ranking(about, TOOL_K1, TOOL_B)
+        return cls(of_apis, of_tools, np.array(tool_of, dtype=np.int32))
 
     def scores(self, text: str) -> np.ndarray[Any, Any]:
         """Score each Api's relevance to a text; minus infinity if neither it nor its tool shares a word with it."""

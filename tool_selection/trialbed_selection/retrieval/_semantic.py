@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trialbed.records import Api
-from trialbed_selection.retrieval._documents import sentence
+from trialbed_selection.retrieval._documents import sentence, tool_places
+from trialbed_selection.retrieval._words import MAX_SENTENCES, SENTENCE_END
 
 if TYPE_CHECKING:
     import numpy as np
 
     from trialbed_selection.embedders import Embedder
 
-SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
-
 BEST_SENTENCE = 0.5
 """The weight of the sentence of a query that is most like an Api beside the whole: queries ask for several things."""
 
 TOOL_SHARE = 0.5
 """The weight of the likeness to an Api's tool."""
-
-MAX_SENTENCES = 16
-"""Sentences of a query that are embedded on their own."""
 
 KEPT_QUERIES = 256
 """Queries whose embeddings are kept: the last ones, for other numbers of tools."""
@@ -52,10 +47,8 @@ class SemanticIndex:
         """Embed these Apis."""
         import numpy as np
 
-        tools: dict[tuple[str, str], int] = {}
-        tool_of = [tools.setdefault((api.category, api.tool_name), len(tools)) for api in apis]
         vectors = embedder.embed([sentence(api) for api in apis]) if apis else np.zeros((0, 1), dtype=np.float32)
-        return cls(vectors, np.array(tool_of, dtype=np.int32), embedder)
+        return cls(vectors, np.array(tool_places(apis), dtype=np.int32), embedder)
 
     def scores(self, text: str) -> np.ndarray[Any, Any]:
         """Score each Api's likeness to a text."""

@@ -11,6 +11,11 @@ from trialbed.texts import normalize
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 """A word, also within ``camelCase`` and ``snake_case``."""
 
+SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+
+MAX_SENTENCES = 16
+"""Sentences of a query that are ranked by on their own."""
+
 UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]{3,}"
 )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from trialbed.contracts import ToolSelector
 from trialbed.records import Api, ApiRef, Query
+from trialbed_selection.retrieval import WORD, identity
 
 if TYPE_CHECKING:
     from bm25s import BM25  # type: ignore[import-untyped]  # bm25s ships no type information
-
-WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
-"""A word, also within ``camelCase`` and ``snake_case``."""
 
 
 class KeywordSelector(ToolSelector):
@@ -31,7 +28,7 @@ class KeywordSelector(ToolSelector):
         """Index the dataset's Apis."""
         from bm25s import BM25
 
-        ordered = sorted(apis, key=lambda api: _identity(api.ref))
+        ordered = sorted(apis, key=lambda api: identity(api.ref))
         self._refs = tuple(api.ref for api in ordered)
         corpus = [_words(_text(api)) for api in ordered]
         self._index = None
@@ -47,10 +44,6 @@ class KeywordSelector(ToolSelector):
         scores = self._index.get_scores(words).tolist()
         ranked = sorted(range(len(self._refs)), key=lambda place: -scores[place])
         return [self._refs[place] for place in ranked if scores[place] > 0][:max_tools]
-
-
-def _identity(ref: ApiRef) -> tuple[str, str, str]:
-    return ref.category, ref.tool_name, ref.api_name
 
 
 def _text(api: Api) -> str:
