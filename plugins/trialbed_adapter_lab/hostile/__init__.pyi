@@ -3,12 +3,11 @@ from ._attacks import Attack as Attack
 from ._cheats import CHEATS as CHEATS
 from ._cheats import Cheat as Cheat
 from ._cheats import CheatResult as CheatResult
-from ._probes import PROBES as PROBES
-from ._probes import ReachResult as ReachResult
+from ._reach import PROBES as PROBES
+from ._reach import ReachResult as ReachResult
 from ._reach import run_probes as run_probes
-from ._scoring import install_cheating_adapter as install_cheating_adapter
+from ._runs import install_hostile_adapter as install_hostile_adapter
 from ._scoring import run_cheats as run_cheats
 from ._suite import AttackResult as AttackResult
 from ._suite import HostileReport as HostileReport
-from ._suite import install_hostile_adapter as install_hostile_adapter
 from ._suite import run_attacks as run_attacks

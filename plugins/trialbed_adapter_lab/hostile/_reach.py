@@ -1,25 +1,47 @@
-"""Run an agent that snoops, and see how far it got."""
+"""Run an agent that tries to get at things that are none of its business, and see how far it gets."""
 
 from __future__ import annotations
 
 import json
 import secrets
 import socket
-import subprocess
-import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from trialbed.errors import NothingMeasured, TrialbedError
 from trialbed.files import temporary_folder
-from trialbed.store import StoredTrial, open_store
-from trialbed_adapter_lab.hostile._probes import ALWAYS, PROBES, ReachResult
-from trialbed_adapter_lab.hostile._suite import API, hostile_environment, install_hostile_adapter
+from trialbed.store import StoredTrial
+from trialbed_adapter_lab.hostile._runs import API, hostile_run
 from trialbed_adapter_lab.hostile.agents import FILES, PORT, REFUSED, SECRET
 
-ENTRY_POINTS = "[trialbed.frameworks]\nsnooping = trialbed_adapter_lab.hostile.agents:Snooping\n"
+ALWAYS = ("secrets in the environment", "tokens of other trials")
+"""Things that are kept from agents without a sandbox, too."""
+
+PROBES = (
+    *ALWAYS,
+    "gold of the dataset",
+    "the store",
+    "the keys of the project",
+    "secrets of the engine",
+    "another port",
+)
+"""Every attempt."""
 
 KEYS = ("OPENAI_API_KEY", "API_KEY2", "MYSQL_PWD", "ACME_TOKEN")
 """Variables with secrets."""
+
+
+@dataclass(frozen=True)
+class ReachResult:
+    """The result of an attempt to get at something.
+
+    Attributes:
+        got: as the agent says; empty where it was kept out.
+        held: whether it was kept out, or is not meant to be without a sandbox.
+    """
+
+    probe: str
+    got: str
+    held: bool
 
 
 def run_probes(sandbox: str = "none", *, options: Sequence[str] = ()) -> tuple[ReachResult, ...]:
@@ -33,22 +55,14 @@ def run_probes(sandbox: str = "none", *, options: Sequence[str] = ()) -> tuple[R
     """
     mark = secrets.token_hex(6)
     with temporary_folder() as folder, socket.create_server(("127.0.0.1", 0)) as listener:
-        install_hostile_adapter(folder / "site", entry_points=ENTRY_POINTS)
         queries = [{"query_id": name, "text": name, "apis": [API]} for name in PROBES]
         (folder / "probes.json").write_text(json.dumps({"name": "probes", "queries": queries}))
         (folder / ".env").write_text(f"OPENAI_API_KEY=sk-KEY-{mark}\n")
-        command = [sys.executable, "-P", "-m", "trialbed", "run", "-f", "snooping", "--dataset", "probes.json"]
-        command += ["--model", "scripted:none", "--sandbox", sandbox, "--store", "reach.db", *options]
-        environment = hostile_environment(folder / "site") | dict.fromkeys(KEYS, f"sk-KEY-{mark}")
-        environment |= {FILES: str(folder), PORT: str(listener.getsockname()[1]), SECRET: mark}
-        done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False)
-        try:
-            with open_store(str(folder / "reach.db")) as reader:
-                trials = {trial.key.query_id: trial for trial in reader.run("latest").trials()}
-        except TrialbedError as error:
-            raise NothingMeasured(
-                f"the run of the snooping agent ended with exit code {done.returncode}: {error}"
-            ) from error
+        command = ["-f", "snooping", "--dataset", "probes.json", "--model", "scripted:none"]
+        variables = dict.fromkeys(KEYS, f"sk-KEY-{mark}")
+        variables |= {FILES: str(folder), PORT: str(listener.getsockname()[1]), SECRET: mark}
+        with hostile_run(folder, [*command, "--sandbox", sandbox, *options], variables) as run:
+            trials = {trial.key.query_id: trial for trial in run.trials()}
         return tuple(_result(name, trials.get(name), sandbox) for name in PROBES)
 
 

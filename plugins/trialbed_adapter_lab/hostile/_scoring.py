@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
-from trialbed.errors import NothingMeasured, TrialbedError
 from trialbed.files import temporary_folder
-from trialbed.store import StoredRun, StoredTrial, open_store
+from trialbed.store import StoredRun, StoredTrial
 from trialbed_adapter_lab.hostile._cheats import CHEATS, ENDPOINT, EVERY_TOOL, REPEAT, Cheat, CheatResult
-from trialbed_adapter_lab.hostile._suite import hostile_environment, install_hostile_adapter
+from trialbed_adapter_lab.hostile._runs import hostile_run
 from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, say, serve
 
 HONEST = "reference"
 """The framework whose scores are right, whatever the model."""
 
 SCORES = ("sopr_score", "api_f1", "claimed_vs_observed")
-ENTRY_POINTS = """[trialbed.frameworks]
-cheating = trialbed_adapter_lab.hostile.agents:Cheating
-[trialbed.datasets]
-cheats = trialbed_adapter_lab.hostile._tasks:CheatTasksDriver
-"""
 
 
 def run_cheats(
@@ -42,27 +33,13 @@ def run_cheats(
     for model in dict.fromkeys(cheat.model for cheat in cheats):
         own = [cheat for cheat in cheats if cheat.model == model]
         with temporary_folder() as folder, _model_options(model) as chosen:
-            install_cheating_adapter(folder / "site")
             frameworks = dict.fromkeys((HONEST, framework, "cheating"))
-            command = [sys.executable, "-P", "-m", "trialbed", "run", "--dataset", "cheats", *chosen]
+            command = ["--dataset", "cheats", *chosen, "--sandbox", sandbox, "--max-steps", "6", *options]
             command += [part for name in frameworks for part in ("-f", name)]
             command += [part for cheat in own for part in ("--query-id", cheat.name)]
-            command += ["--sandbox", sandbox, "--store", "cheats.db", "--max-steps", "6", *options]
-            environment = hostile_environment(folder / "site")
-            done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False)
-            try:
-                with open_store(str(folder / "cheats.db")) as reader:
-                    found += _results(reader.run("latest"), own, refusable=sandbox != "none")
-            except TrialbedError as error:
-                raise NothingMeasured(
-                    f"the run beside cheating agents ended with exit code {done.returncode}: {error}"
-                ) from error
+            with hostile_run(folder, command) as run:
+                found += _results(run, own, refusable=sandbox != "none")
     return tuple(found)
-
-
-def install_cheating_adapter(folder: Path) -> None:
-    """Make a folder, for ``PYTHONPATH``, in which the cheating adapter and its dataset ``cheats`` are installed."""
-    install_hostile_adapter(folder, entry_points=ENTRY_POINTS)
 
 
 @contextmanager

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from trialbed.errors import NothingMeasured
 from trialbed.files import temporary_folder
+from trialbed.store import StoredTrial
 from trialbed_adapter_lab.hostile._attacks import ATTACKS, Attack
 from trialbed_adapter_lab.hostile._cheats import CheatResult
-from trialbed_adapter_lab.hostile._probes import ReachResult
+from trialbed_adapter_lab.hostile._reach import ReachResult
+from trialbed_adapter_lab.hostile._runs import API, hostile_run
 
-API = {"category": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
 TIMEOUT = 10
 """Seconds that a trial may take."""
-MEMORY = "300M"
-"""Memory that a trial may use."""
-METADATA = "Metadata-Version: 2.1\nName: trialbed-hostile\nVersion: 1.0\n"
-ENTRY_POINTS = "[trialbed.frameworks]\nhostile = trialbed_adapter_lab.hostile.agents:Hostile\n"
 
 
 @dataclass(frozen=True)
@@ -89,36 +81,15 @@ def run_attacks(
         NothingMeasured: the run did not get to its end.
     """
     with temporary_folder() as folder:
-        install_hostile_adapter(folder / "site")
         (folder / "attacks.json").write_text(json.dumps({"name": "attacks", "queries": _queries(attacks)}))
-        command = [sys.executable, "-P", "-m", "trialbed", "run", "-f", framework, "-f", "hostile"]
-        command += ["--dataset", "attacks.json", "--timeout", str(timeout), "--concurrency", "2", "--json"]
-        command += ["--sandbox", sandbox, *options]
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=hostile_environment(folder / "site"),
-            stdout=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
-    try:
-        innocent, hostile = map(_failures, json.loads(done.stdout))
-    except ValueError:
-        raise NothingMeasured(
-            f"the run beside hostile agents ended with exit code {done.returncode} and without results"
-        ) from None
+        command = ["-f", framework, "-f", "hostile", "--dataset", "attacks.json", "--timeout", str(timeout)]
+        command += ["--concurrency", "2", "--sandbox", sandbox, *options]
+        with hostile_run(folder, command) as run:
+            trials = run.trials()
+    hostile = _failures(trial for trial in trials if trial.key.framework == "hostile")
+    innocent = _failures(trial for trial in trials if trial.key.framework != "hostile")
     results = (_result(attack, innocent, hostile, refusable=sandbox != "none") for attack in attacks)
     return HostileReport(framework, sandbox, tuple(results))
-
-
-def install_hostile_adapter(folder: Path, metadata: str = METADATA, entry_points: str = ENTRY_POINTS) -> None:
-    """Make a folder, for ``PYTHONPATH``, in which hostile adapters are installed."""
-    name = metadata.partition("Name: ")[2].partition("\n")[0].replace("-", "_")
-    about = folder / f"{name}.dist-info"
-    about.mkdir(parents=True, exist_ok=True)
-    (about / "METADATA").write_text(metadata)
-    (about / "entry_points.txt").write_text(entry_points)
 
 
 def _queries(attacks: Sequence[Attack]) -> list[dict[str, Any]]:
@@ -133,21 +104,14 @@ def _after(attack: Attack) -> str:
     return f"after {attack.name}"
 
 
-def hostile_environment(site: Path) -> dict[str, str]:
-    """Return this process's environment without settings of runs, with the hostile adapter and its limits."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("TRIALBED_")}
-    path = os.pathsep.join(filter(None, (str(site), kept.get("PYTHONPATH"))))
-    return kept | {"PYTHONPATH": path, "HOSTILE_ASKS": "1", "TRIALBED_MEMORY_LIMIT": MEMORY}
-
-
-def _failures(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return the failure of each query of one framework, as its kind and message."""
-    failures = {entry["query_id"]: entry.get("error") for entry in document["results"]}
-    return {query: f"{error['kind']}: {error['message']}" if error else "" for query, error in failures.items()}
+def _failures(trials: Iterable[StoredTrial]) -> dict[int | str, str]:
+    """Return the failure of each query, as its kind and message; empty where it was answered."""
+    failures = {trial.key.query_id: trial.failure for trial in trials}
+    return {query: f"{failure.kind}: {failure.message}" if failure else "" for query, failure in failures.items()}
 
 
 def _result(
-    attack: Attack, innocent: Mapping[str, str], hostile: Mapping[str, str], *, refusable: bool
+    attack: Attack, innocent: Mapping[int | str, str], hostile: Mapping[int | str, str], *, refusable: bool
 ) -> AttackResult:
     absent = "no trial"
     own, following = (hostile.get(query, absent) for query in (attack.name, _after(attack)))

@@ -8,4 +8,5 @@ from ._snooping import FILES as FILES
 from ._snooping import PORT as PORT
 from ._snooping import REFUSED as REFUSED
 from ._snooping import SECRET as SECRET
+from ._snooping import STORE as STORE
 from ._snooping import Snooping as Snooping

@@ -15,6 +15,9 @@ from trialbed_adapter_lab.hostile.agents._cheating import Cheating
 FILES, PORT, SECRET = "HOSTILE_FILES", "HOSTILE_PORT", "HOSTILE_MARK"
 """Variables: a folder with the store and the keys, a port where something listens, and the end of every secret."""
 
+STORE = "harm.db"
+"""The store of the run, in that folder."""
+
 REFUSED = "refused: "
 """Begins the answer where the agent was kept out."""
 
@@ -38,7 +41,7 @@ class Snooping(Cheating):
         return str(CheatTasksDriver().open(None, Path()).queries()[0].gold_calls)
 
     def the_store(self) -> str:
-        return (Path(os.environ[FILES]) / "reach.db").read_bytes()[:20].hex()
+        return (Path(os.environ[FILES]) / STORE).read_bytes()[:20].hex()
 
     def the_keys_of_the_project(self) -> str:
         return (Path(os.environ[FILES]) / ".env").read_text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from support.cases import for_each
 
 from trialbed_adapter_lab.hostile import Attack, HostileReport
-from trialbed_adapter_lab.hostile._suite import _failures, _result
+from trialbed_adapter_lab.hostile._suite import _result
 
 CRASH = Attack("exit", "crash", "code 3", refused=("agent",))
 INNOCENT = {"exit": "", "after exit": ""}
@@ -36,8 +36,3 @@ def test_an_attack_is_held_if_it_costs_its_own_trial_alone(innocent, hostile, re
 def test_a_trial_that_is_not_there_is_no_success() -> None:
     result = _result(Attack("print"), {"print": "", "after print": ""}, {"print": ""}, refusable=False)
     assert (result.held, result.next) == (False, "no trial")
-
-
-def test_failures_are_read_from_a_document() -> None:
-    entries = [{"query_id": 1, "error": {"kind": "crash", "message": "gone"}}, {"query_id": 2}]
-    assert _failures({"results": entries}) == {1: "crash: gone", 2: ""}
