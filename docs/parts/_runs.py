@@ -16,8 +16,8 @@ from trialbed import errors
 from trialbed.drivers import GROUPS
 from trialbed.records import FailureKind
 from trialbed.report import document_schema
-from trialbed_adapter_lab.checks import THEMES, checks_of
-from trialbed_adapter_lab.conformance import TriedDefect, tried_defects
+from trialbed_adapter_lab.checks import THEMES
+from trialbed_adapter_lab.conformance import TriedDefect, checks_of, tried_defects
 from trialbed_scripted import POLICIES
 
 ROOT = Path(__file__).parents[2]

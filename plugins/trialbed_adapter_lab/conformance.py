@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
+from types import ModuleType
 from typing import Any, Literal, NamedTuple, get_args
 
 from trialbed.records import CONTROLLED, Record
@@ -157,6 +158,12 @@ def may(*, reason: str, hint: str) -> Callable[[Procedure], Check]:
 def _check(level: Level, reason: str, hint: str, binds: Bound, run: Procedure) -> Check:
     summary, _, _ = (run.__doc__ or run.__name__).strip().partition("\n")
     return Check(run.__name__, level, summary, reason, hint, run, binds)
+
+
+def checks_of(theme: ModuleType) -> tuple[Check, ...]:
+    """Return the checks of a theme, single ones and tables, in the order in which its module defines them."""
+    items = [item if isinstance(item, tuple) else (item,) for item in vars(theme).values()]
+    return tuple(check for item in items for check in item if isinstance(check, Check))
 
 
 class Tried(NamedTuple):

@@ -1,7 +1,5 @@
 """The checks, by theme."""
 
-from types import ModuleType
-
 from trialbed_adapter_lab.checks import (
     arguments,
     calls,
@@ -18,7 +16,7 @@ from trialbed_adapter_lab.checks import (
     schemas,
     sizes,
 )
-from trialbed_adapter_lab.conformance import Check
+from trialbed_adapter_lab.conformance import Check, checks_of
 
 THEMES = (
     calls,
@@ -36,12 +34,6 @@ THEMES = (
     hygiene,
     invariants,
 )
-
-
-def checks_of(theme: ModuleType) -> tuple[Check, ...]:
-    """Return the checks of a theme, single ones and tables, in the order in which its module defines them."""
-    items = [item if isinstance(item, tuple) else (item,) for item in vars(theme).values()]
-    return tuple(check for item in items for check in item if isinstance(check, Check))
 
 
 _LAST = "only_the_rig_is_talked_to"
@@ -80,4 +72,4 @@ _QUICK = frozenset(
 QUICK: tuple[Check, ...] = tuple(check for check in CHECKS if check.name in _QUICK)
 """Those that need little time and find most defects: ``--quick``."""
 
-__all__ = ["CHECKS", "QUICK", "THEMES", "checks_of"]
+__all__ = ["CHECKS", "QUICK", "THEMES"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from trialbed.errors import DataError, UsageError
 from trialbed.own_thread import OwnLoop, StuckCode, do_alone
 from trialbed.tracebacks import own_line
+from trialbed_adapter_lab.conformance import expect
 from trialbed_adapter_lab.differences import shorten, show
 from trialbed_adapter_lab.errors import CheckFailed
 
@@ -88,3 +91,29 @@ def expect_kind(what: str, value: Any, kind: type) -> None:
     if not isinstance(value, kind):
         shown = show(value) if not isinstance(value, type) else repr(value)
         raise CheckFailed(f"expected {what} to be a {kind.__name__}; seen: {type(value).__name__}: {shown}")
+
+
+def expect_json(what: str, value: Any) -> None:
+    """Fail unless a value can be written as JSON.
+
+    Raises:
+        CheckFailed: it cannot.
+    """
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise CheckFailed(f"expected {what} to be JSON; seen: {error}") from error
+
+
+async def expect_usage_error(subject: PluginSubject, what: str, function: Callable[..., Any], *arguments: Any) -> None:
+    """Fail unless a function of the plugin raises a UsageError, or a DataError, with a text.
+
+    Raises:
+        CheckFailed: it does not.
+    """
+    try:
+        found = await subject.call("a UsageError", function, *arguments, allowed=(UsageError, DataError))
+    except (UsageError, DataError) as error:
+        expect(bool(str(error).strip()), "a text that says what there is", "none")
+    else:
+        expect(False, f"a UsageError for {what}", repr(found))

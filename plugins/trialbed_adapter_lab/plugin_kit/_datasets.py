@@ -10,12 +10,12 @@ from typing import Any, cast
 
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import list_drivers
-from trialbed.errors import DataError, UsageError
+from trialbed.errors import UsageError
 from trialbed.records import Api, Query
 from trialbed.settings import data_dir
 from trialbed_adapter_lab.conformance import expect, may, must
 from trialbed_adapter_lab.errors import NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind, expect_usage_error
 
 UNKNOWN = "no-such-test-set"
 SHOWN = 3
@@ -122,13 +122,7 @@ async def unknown_test_sets_are_refused(subject: PluginSubject) -> None:
     """A test set that does not exist is a UsageError, or a DataError, with a text."""
     driver = _driver(subject)
     with tempfile.TemporaryDirectory() as folder:
-        call = subject.call("a UsageError", driver.open, UNKNOWN, Path(folder), allowed=(UsageError, DataError))
-        try:
-            found = await call
-        except (UsageError, DataError) as error:
-            expect(bool(str(error).strip()), "a text that says what there is", "none")
-        else:
-            expect(False, f"a UsageError for the test set {UNKNOWN!r}", found)
+        await expect_usage_error(subject, f"the test set {UNKNOWN!r}", driver.open, UNKNOWN, Path(folder))
 
 
 @must(reason="Nobody has imported anything at first.", hint="Return an empty list where the folder is empty or absent.")
@@ -168,16 +162,3 @@ async def queries_can_be_checked(subject: PluginSubject) -> None:
         and query.final_state is None
     ]
     expect(not bare, "queries that say what solves them", bare[:SHOWN])
-
-
-CHECKS = (
-    queries_and_apis_are_records,
-    identities_are_unique,
-    gold_calls_can_be_made,
-    it_is_the_same_when_opened_again,
-    its_lists_are_its_own,
-    unknown_test_sets_are_refused,
-    an_empty_folder_is_taken,
-    its_simulator_is_installed,
-    queries_can_be_checked,
-)

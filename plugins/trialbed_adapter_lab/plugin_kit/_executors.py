@@ -330,18 +330,3 @@ def _living(processes: set[psutil.Process]) -> list[psutil.Process]:
         with suppress(psutil.NoSuchProcess):
             found += [process] if process.status() != psutil.STATUS_ZOMBIE else []
     return found
-
-
-CHECKS = (
-    frameworks_are_described,
-    answers_come_with_their_circumstances,
-    a_trial_that_breaks_costs_itself_alone,
-    a_trial_that_hangs_is_ended,
-    trials_run_side_by_side,
-    nothing_stays_behind,
-    unknown_options_are_refused,
-    nodes_have_names_and_room,
-    trials_run_on_accepted_nodes,
-    refused_nodes_run_no_further_trials,
-    a_lost_node_costs_a_trial_nothing,
-)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,8 +10,8 @@ from trialbed.errors import JudgeError, ModelFailed
 from trialbed.scoring import ScoreContext
 from trialbed_adapter_lab.conformance import expect, may, must
 from trialbed_adapter_lab.differences import show
-from trialbed_adapter_lab.errors import CheckFailed, NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
+from trialbed_adapter_lab.errors import NotTried
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_json, expect_kind
 from trialbed_adapter_lab.plugin_kit._samples import ENDPOINT, model_that_says, sample_trials
 
 CLOSE = 1e-9
@@ -133,10 +132,7 @@ async def what_it_depends_on_is_json(subject: PluginSubject) -> None:
     """`about` is JSON, and the same for two instances."""
     first, second = dict(_make(subject).about), dict(_make(subject).about)
     expect(first == second, f"the same about of two instances, {show(first)}", second)
-    try:
-        json.dumps(first, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise CheckFailed(f"expected about to be JSON; seen: {error}") from error
+    expect_json("about", first)
 
 
 @may(reason="The user got nothing.", hint="Return Unsolved where answer.final_answer is empty.")
@@ -160,16 +156,3 @@ async def preferences_are_preferences(subject: PluginSubject) -> None:
     except JudgeError:
         return
     expect_kind("the preference", found, Preference)
-
-
-CHECKS = (
-    every_answer_gets_a_verdict_or_a_judge_error,
-    verdicts_follow_from_their_votes,
-    verdicts_have_a_reason,
-    equal_answers_get_equal_verdicts,
-    there_are_as_many_votes_as_asked_for,
-    unreadable_replies_are_judge_errors,
-    what_it_depends_on_is_json,
-    preferences_are_preferences,
-    an_empty_answer_is_not_solved,
-)

@@ -6,20 +6,9 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping
 
-from trialbed_adapter_lab.conformance import Check, CheckFinding, ConformanceReport, try_out
+from trialbed_adapter_lab.conformance import Check, CheckFinding, ConformanceReport, checks_of, try_out
 from trialbed_adapter_lab.plugin_kit import _datasets, _executors, _judges, _models, _scorers, _selectors, _simulators
 from trialbed_adapter_lab.plugin_kit._check import PluginSubject
-
-PLUGIN_CHECKS: Mapping[str, tuple[Check, ...]] = {
-    "plugins": _scorers.CHECKS,
-    "judges": _judges.CHECKS,
-    "selectors": _selectors.CHECKS,
-    "datasets": _datasets.CHECKS,
-    "simulators": _simulators.CHECKS,
-    "models": _models.CHECKS,
-    "executors": _executors.CHECKS,
-}
-"""Kind of driver -> its checks; ``plugins`` are those with hooks, such as scorers."""
 
 KINDS: Mapping[str, str] = {
     "scorer": "plugins",
@@ -30,7 +19,15 @@ KINDS: Mapping[str, str] = {
     "model": "models",
     "executor": "executors",
 }
-"""The word for one plugin -> its kind."""
+"""The word for one plugin -> its kind; ``plugins`` are those with hooks, such as scorers."""
+
+THEMES = (_scorers, _judges, _selectors, _datasets, _simulators, _models, _executors)
+
+PLUGIN_CHECKS: Mapping[str, tuple[Check, ...]] = {
+    kind: tuple(sorted(checks_of(theme), key=lambda check: check.level == "may"))
+    for kind, theme in zip(KINDS.values(), THEMES, strict=True)
+}
+"""Kind of driver -> its checks, those last that are only reported."""
 
 FITS = "fits_its_contract"
 """The check that all others need: it can be loaded, has every method of its contract, with its parameters."""

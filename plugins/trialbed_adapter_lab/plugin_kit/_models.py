@@ -16,14 +16,14 @@ from trialbed.contracts import (
     ReplyMissing,
     TrialModel,
 )
-from trialbed.errors import TrialbedError, UsageError
+from trialbed.errors import TrialbedError
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed.wire.dialects import CHAT, dialect
 from trialbed_adapter_lab.conformance import expect, may, must
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind, expect_usage_error
 from trialbed_adapter_lab.plugin_kit._samples import sample_queries
 
 MOST = 20
@@ -83,14 +83,7 @@ async def every_name_is_described(subject: PluginSubject) -> None:
 )
 async def unknown_names_are_refused(subject: PluginSubject) -> None:
     """A name that it does not know is a UsageError."""
-    try:
-        found = await subject.call(
-            "a UsageError", _make(subject).describe, UNKNOWN, RunSettings(), allowed=(UsageError,)
-        )
-    except UsageError as error:
-        expect(bool(str(error).strip()), "a text that says what there is", "none")
-    else:
-        expect(False, f"a UsageError for {UNKNOWN!r}", repr(found))
+    await expect_usage_error(subject, repr(UNKNOWN), _make(subject).describe, UNKNOWN, RunSettings())
 
 
 @must(reason="The gateway would not know whom to ask.", hint="Give base_url in open, or a TrialModel in begin.")
@@ -178,13 +171,3 @@ async def it_is_as_deterministic_as_it_says(subject: PluginSubject) -> None:
         for reply in (first.reply, again.reply)
     ]
     expect(texts[0] == texts[1], f"{show(texts[0])} again", show(texts[1]))
-
-
-CHECKS = (
-    its_contract_is_stated,
-    every_name_is_described,
-    a_model_that_opens_answers_somewhere,
-    answers_are_replies,
-    it_is_as_deterministic_as_it_says,
-    unknown_names_are_refused,
-)

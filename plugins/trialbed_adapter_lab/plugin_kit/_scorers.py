@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,8 +14,8 @@ from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
 from trialbed_adapter_lab.conformance import expect, may, must
 from trialbed_adapter_lab.differences import show
-from trialbed_adapter_lab.errors import CheckFailed, NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
+from trialbed_adapter_lab.errors import NotTried
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_json, expect_kind
 from trialbed_adapter_lab.plugin_kit._samples import sample_trials
 
 
@@ -130,12 +129,7 @@ async def details_are_json(subject: PluginSubject) -> None:
     """The detail of a score is JSON."""
     for label, scores in await _each(subject):
         for score in scores:
-            try:
-                json.dumps(score.detail, allow_nan=False)
-            except (TypeError, ValueError) as error:
-                raise CheckFailed(
-                    f"expected the detail of {score.name} to be JSON for {label}; seen: {error}"
-                ) from error
+            expect_json(f"the detail of {score.name} for {label}", score.detail)
 
 
 @may(reason="A misspelt --fail-under is found before a run only then.", hint="Implement describe_scores.")
@@ -163,19 +157,4 @@ async def figures_over_trials_are_json(subject: PluginSubject) -> None:
     given = await subject.call("figures over no trials", lambda: hook(run=None, results=[]))
     for figures in given:
         expect_kind("the figures", figures, dict)
-        try:
-            json.dumps(figures, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise CheckFailed(f"expected the figures to be JSON; seen: {error}") from error
-
-
-CHECKS = (
-    every_trial_is_scored,
-    values_are_what_they_say,
-    equal_trials_score_equally,
-    names_are_its_own,
-    trials_stay_as_they_are,
-    details_are_json,
-    figures_over_trials_are_json,
-    scores_are_described,
-)
+        expect_json("the figures", figures)

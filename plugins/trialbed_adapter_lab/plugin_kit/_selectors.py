@@ -130,14 +130,3 @@ async def the_best_come_first(subject: PluginSubject) -> None:
             f"{show([ref.title for ref in many[: len(few)]])} of two",
             [ref.title for ref in few],
         )
-
-
-CHECKS = (
-    no_more_than_asked_for,
-    only_known_apis,
-    equal_queries_get_equal_choices,
-    nothing_and_strange_texts_are_taken,
-    queries_stay_as_they_are,
-    gold_is_not_read,
-    the_best_come_first,
-)

@@ -14,7 +14,7 @@ from trialbed.records import Api, Json
 from trialbed_adapter_lab.conformance import expect, must
 from trialbed_adapter_lab.differences import show
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
-from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_kind
+from trialbed_adapter_lab.plugin_kit._check import PluginSubject, expect_json, expect_kind
 from trialbed_adapter_lab.plugin_kit._samples import STRANGE, model_that_says, sample_queries
 
 WRONG: tuple[dict[str, Json], ...] = (
@@ -114,10 +114,7 @@ async def answers_are_json(subject: PluginSubject) -> None:
     simulator = _make(subject)
     for api, arguments in _calls():
         found = await _answer(subject, simulator, api, arguments)
-        try:
-            json.dumps(None if found is None else found.response, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise CheckFailed(f"expected JSON of {api.ref.title}; seen: {error}") from error
+        expect_json(f"the answer of {api.ref.title}", None if found is None else found.response)
 
 
 @must(reason="The trial keeps them.", hint="Copy what you change.")
@@ -167,10 +164,7 @@ async def what_marks_its_answers_is_constant(subject: PluginSubject) -> None:
     api = next(_calls())[0]
     marks = [(one.label, one.revision(api), one.revision(None), dict(one.settings())) for one in (first, second)]
     expect(marks[0] == marks[1], f"{show(marks[0])} of another instance too", show(marks[1]))
-    try:
-        json.dumps(marks[0][3], allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise CheckFailed(f"expected settings to be JSON; seen: {error}") from error
+    expect_json("settings", marks[0][3])
 
 
 @must(
@@ -194,20 +188,4 @@ async def worlds_share_nothing(subject: PluginSubject) -> None:
             continue
     unchanged = await subject.call("the other world's state", other.state)
     expect(unchanged == begins, "the other trial's world as it began", unchanged)
-    try:
-        json.dumps([begins, await subject.call("the world's state", world.state)], allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise CheckFailed(f"expected the state to be JSON; seen: {error}") from error
-
-
-CHECKS = (
-    fitting_calls_are_answered,
-    wrong_calls_end,
-    equal_calls_are_answered_equally,
-    answers_are_json,
-    arguments_stay_as_they_are,
-    calls_side_by_side_are_answered_alike,
-    a_call_that_is_cancelled_costs_no_other,
-    what_marks_its_answers_is_constant,
-    worlds_share_nothing,
-)
+    expect_json("the state", [begins, await subject.call("the world's state", world.state)])

@@ -7,8 +7,9 @@ from collections import Counter
 from typing import get_args
 
 from trialbed_adapter_lab import CHECKS, LEVELS, Level
-from trialbed_adapter_lab.checks import THEMES, checks_of
+from trialbed_adapter_lab.checks import THEMES
 from trialbed_adapter_lab.checks.invariants import EVERYWHERE
+from trialbed_adapter_lab.conformance import checks_of
 
 
 def test_there_are_enough_and_each_has_its_own_name():
