@@ -1,4 +1,4 @@
-"""The agent: ``pydantic_ai.Agent`` on the trial's client."""
+"""The controlled profile: Pydantic AI's loop, and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent: ``google.adk.Agent`` on the trial's client."""
+"""The controlled profile: ADK's loop, and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent: ``langchain.agents.create_agent`` on the trial's client."""
+"""The controlled profile: LangGraph's loop, and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 

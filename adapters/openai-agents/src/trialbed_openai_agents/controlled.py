@@ -1,4 +1,4 @@
-"""The agent: ``agents.Agent`` on the trial's client."""
+"""The controlled profile: the SDK's loop with Trialbed's own schemas, ids and limits."""
 
 from __future__ import annotations
 

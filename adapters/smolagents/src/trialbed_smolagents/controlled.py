@@ -1,19 +1,20 @@
-"""The agent: smolagents' ``ToolCallingAgent`` on the trial's model."""
+"""The controlled profile: smolagents' loop, and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from smolagents import AgentGenerationError, LogLevel, ToolCallingAgent
+from smolagents import AgentGenerationError, ChatMessage, LogLevel, MessageRole, Model, TokenUsage, ToolCallingAgent
 from smolagents import Tool as SmolTool
 from smolagents.agents import ToolOutput
+from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
 
-from trialbed import Answer, BaseAgent, Tool
-from trialbed_controlled import ControlledChat
+from trialbed import Answer, BaseAgent, Limits, ModelEndpoint, ModelFailed, Tool
+from trialbed_controlled import BlockingTrialClient, ControlledChat
 from trialbed_smolagents._reading import action_steps, claimed_usage
-from trialbed_smolagents.controlled._model import UNKNOWN, SealedModel
 
 
 class ControlledAgent(BaseAgent):
@@ -87,3 +88,65 @@ def _read_calls(
     """The calls that smolagents reports, in the model's order; those of one turn end in any."""
     for output in sorted(outputs, key=lambda output: tuple(map(int, output.id.split("_")[1:]))):
         yield names.get(output.tool_call.name, ""), output.tool_call.arguments, str(output.output)
+
+
+FINAL = "final_answer"
+"""The tool that ends a run of smolagents; a message without calls is a call of it."""
+
+
+class SealedModel(Model):
+    """A model that is asked the trial's requests, whatever smolagents would ask.
+
+    Attributes:
+        names: name of a tool -> the one that smolagents has for it, which has to be an identifier.
+        failure: the error that ended the run, which smolagents wraps in an error of its own.
+    """
+
+    def __init__(self, chat: ControlledChat, endpoint: ModelEndpoint, limits: Limits, names: dict[str, str]) -> None:
+        super().__init__(model_id=endpoint.model)
+        self.names = names
+        self.failure: ModelFailed | None = None
+        self._chat = chat
+        self._client = BlockingTrialClient(endpoint, limits)
+
+    def generate(self, *_: Any, **__: Any) -> ChatMessage:
+        """Ask the model; past the last turn, answer nothing.
+
+        Raises:
+            ModelFailed: there is no completion.
+        """
+        if self._chat.is_over:
+            return ChatMessage(role=MessageRole.ASSISTANT, content=self._message(self._chat.last_word()).get("content"))
+        try:
+            completion = self._client.ask(self._chat)
+        except ModelFailed as failure:
+            self.failure = failure
+            raise
+        message, usage = self._message(completion), completion["usage"]
+        calls = [self._call(**call) for call in message.get("tool_calls", ())]
+        end = ChatMessageToolCallFunction(name=FINAL, arguments={"answer": message["content"] or ""})
+        return ChatMessage(
+            role=MessageRole.ASSISTANT,
+            content=message["content"],
+            tool_calls=calls or [ChatMessageToolCall(function=end, id=FINAL, type="function")],
+            token_usage=usage and TokenUsage(usage["prompt_tokens"], usage["completion_tokens"]),
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def _call(self, id: str, function: dict[str, str], **_: Any) -> ChatMessageToolCall:  # noqa: A002 - the wire's word
+        name = self.names.get(function["name"], UNKNOWN)
+        arguments = json.loads(function["arguments"])
+        return ChatMessageToolCall(
+            function=ChatMessageToolCallFunction(name=name, arguments=arguments), id=id, type="function"
+        )
+
+    def _message(self, completion: dict[str, Any]) -> dict[str, Any]:
+        message: dict[str, Any] = completion["choices"][0]["message"]
+        return message
+
+
+UNKNOWN = "unknown_tool"
+"""The tool of smolagents for the calls of tools that are not offered."""

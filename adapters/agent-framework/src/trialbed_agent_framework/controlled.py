@@ -1,4 +1,4 @@
-"""The agent: ``agent_framework.Agent`` on the trial's client."""
+"""The controlled profile: the framework's loop, and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 

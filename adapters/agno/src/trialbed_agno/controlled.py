@@ -1,7 +1,8 @@
-"""The agent: ``agno.agent.Agent`` on the trial's client."""
+"""The controlled profile: Agno's loop, and the requests that are the same for all frameworks."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +14,9 @@ from agno.models.openai.like import OpenAILike
 from agno.run.agent import RunOutput
 from agno.run.base import RunStatus
 from agno.tools.function import Function
+from agno.utils.log import configure_agno_logging
 
 from trialbed import Answer, Deviation, Usage
-from trialbed_agno.controlled._logs import silence_agno
 from trialbed_controlled import ControlledChat, ControlledProfile
 
 
@@ -108,3 +109,19 @@ def _usage(turns: Sequence[Message]) -> Usage | None:
     for metrics in (turn.metrics for turn in turns):
         total += Usage(prompt_tokens=metrics.input_tokens, completion_tokens=metrics.output_tokens)
     return total if total.prompt_tokens or total.completion_tokens else None
+
+
+_SILENT = logging.getLogger("trialbed_agno.silent")
+
+
+def silence_agno() -> None:
+    """Keep Agno off the console.
+
+    It writes every failed request and every unknown tool there, with a traceback; all of that is in the trial's
+    record. The logger is replaced, since Agno resets its level in every run.
+    """
+    if not _SILENT.handlers:
+        _SILENT.addHandler(logging.NullHandler())
+        _SILENT.propagate = False
+        _SILENT.setLevel(logging.CRITICAL + 1)
+    configure_agno_logging(custom_default_logger=_SILENT)
