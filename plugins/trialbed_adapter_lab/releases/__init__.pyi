@@ -9,7 +9,6 @@ from ._kit import kit_digest as kit_digest
 from ._measure import Progress as Progress
 from ._measure import ReleaseMeasurement as ReleaseMeasurement
 from ._measure import measure_releases as measure_releases
-from ._measure import releases_to_measure as releases_to_measure
 from ._records import KnownReleases as KnownReleases
 from ._records import MeasuredRelease as MeasuredRelease
 from ._records import SentRequests as SentRequests

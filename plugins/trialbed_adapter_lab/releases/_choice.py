@@ -18,25 +18,6 @@ from trialbed.errors import UsageError
 from trialbed_adapter_lab.releases._index import PublishedRelease, published_releases
 from trialbed_adapter_lab.releases._records import KnownReleases
 
-MINOR = "minor"
-"""The newest of each minor release alone is measured."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The releases within the range.
-
-    Attributes:
-        chosen: to measure, the oldest first.
-        left: released too, and not chosen, since not every one is to be measured.
-        prereleases, yanked: not measured unless they are asked for.
-    """
-
-    chosen: tuple[PublishedRelease, ...]
-    left: tuple[PublishedRelease, ...] = ()
-    prereleases: tuple[PublishedRelease, ...] = ()
-    yanked: tuple[PublishedRelease, ...] = ()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
@@ -44,18 +25,13 @@ class Wanted:
 
     Attributes:
         first, last: versions between which they are; empty for all that the adapter allows.
-        every: a number: each so manieth, counted back from the newest; ``minor``: the newest of each minor release.
         most: at most so many, the oldest and the newest among them; 0 for all.
-        prereleases, yanked: whether such are wanted too.
         newer: the first was measured before, and is there to be compared with newer ones, of which there may be none.
     """
 
     first: str = ""
     last: str = ""
-    every: str = ""
     most: int = 0
-    prereleases: bool = False
-    yanked: bool = False
     newer: bool = False
 
     def includes(self, release: str) -> bool:
@@ -64,8 +40,10 @@ class Wanted:
         return not ((self.first and version < Version(self.first)) or (self.last and version > Version(self.last)))
 
 
-def choose(published: Sequence[PublishedRelease], allowed: SpecifierSet, wanted: Wanted) -> Choice:
-    """Return the releases to measure; the oldest and the newest of the range are always among them.
+def choose(published: Sequence[PublishedRelease], allowed: SpecifierSet, wanted: Wanted) -> list[PublishedRelease]:
+    """Return the releases to measure, the oldest first; the oldest and the newest of the range are always among them.
+
+    Pre-releases and withdrawn ones are not.
 
     Raises:
         UsageError: none is in the range.
@@ -74,28 +52,15 @@ def choose(published: Sequence[PublishedRelease], allowed: SpecifierSet, wanted:
         one for one in published if allowed.contains(one.version, prereleases=True) and wanted.includes(one.version)
     ]
     # That which newer ones are compared with is usable whatever has become of it, such as withdrawn.
-    open_to_choice = [one for one in within if not (wanted.newer and one.version == wanted.first)]
-    early = tuple(one for one in open_to_choice if one.is_prerelease and not wanted.prereleases)
-    yanked = tuple(one for one in open_to_choice if one.yanked and not wanted.yanked and one not in early)
-    usable = [one for one in within if one not in early and one not in yanked]
+    usable = [
+        one for one in within if not (one.is_prerelease or one.yanked) or (wanted.newer and one.version == wanted.first)
+    ]
     if not usable and not wanted.newer:
         raise UsageError(
             f"no release is between {wanted.first or 'the oldest'} and {wanted.last or 'the newest'} that the adapter "
             f"allows ({allowed or 'any'}); the index has {len(published)} releases"
         )
-    chosen = _spread(_thin(usable, wanted.every), wanted.most)
-    return Choice(tuple(chosen), tuple(one for one in usable if one not in chosen), early, yanked)
-
-
-def _thin(usable: list[PublishedRelease], every: str) -> list[PublishedRelease]:
-    if not usable:
-        return []
-    if every == MINOR:
-        newest = {Version(one.version).release[:2]: one for one in usable}
-        kept = [one for one in usable if one in newest.values()]
-    else:
-        kept = usable[:: -int(every or 1)][::-1]
-    return kept if usable[0] in kept else [usable[0], *kept]
+    return _spread(usable, wanted.most)
 
 
 def _spread(usable: list[PublishedRelease], most: int) -> list[PublishedRelease]:

@@ -25,7 +25,6 @@ from trialbed.environments import (
 from trialbed.errors import EnvironmentFailed, TrialbedError
 from trialbed.records import PIN
 from trialbed_adapter_lab.fidelity import FidelityOptions, OnStep, Part, measure
-from trialbed_adapter_lab.releases._choice import Choice
 from trialbed_adapter_lab.releases._folder import ReleaseFolder
 from trialbed_adapter_lab.releases._index import PublishedRelease
 from trialbed_adapter_lab.releases._records import MeasuredRelease
@@ -42,7 +41,6 @@ class ReleaseMeasurement:
     Attributes:
         profiles: those that are measured, as far as its adapter has them.
         parts: of ``bench fidelity``; none of them has times.
-        keep_environments: whether an environment stays that was built for the measurement.
         adapter: the requirement that installs the adapter; empty for the usual one.
     """
 
@@ -51,7 +49,6 @@ class ReleaseMeasurement:
     parts: tuple[Part, ...]
     kit: str
     store: EnvironmentStore
-    keep_environments: bool = False
     adapter: str = ""
 
     @property
@@ -70,8 +67,7 @@ async def measure_release(
     """
     asked = f"{how.framework}{PIN}{published.version}"
     request = how.store.with_last_choices(BuildRequest(FrameworkSpec.parse(asked), how.adapter))
-    stays = how.keep_environments or how.store.find(request) is not None
-    store = how.store if stays else how.temporary
+    store = how.store if how.store.find(request) is not None else how.temporary
     _remove(how.temporary)  # one that was killed has left its own
     try:
         installed = (await provide(store, [request], steps))[request.framework.text]
@@ -139,18 +135,6 @@ class Progress:
     line: Callable[[str], None]
     step: Callable[[str], None]
     building: Callable[[], AbstractContextManager[BuildSteps]]
-
-
-def releases_to_measure(
-    choice: Choice, folder: ReleaseFolder, kit: str, *, any_kit: bool = False
-) -> list[PublishedRelease]:
-    """Return the chosen releases that are still to be measured.
-
-    Args:
-        any_kit: one that another kit measured is not measured again.
-    """
-    known = None if any_kit else kit
-    return [one for one in choice.chosen if folder.find(one.version, known) is None]
 
 
 async def measure_releases(

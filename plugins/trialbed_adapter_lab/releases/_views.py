@@ -19,29 +19,24 @@ LONGEST = 90
 """Characters of a value in a table of the terminal; a page has all that is kept."""
 
 
-def write_table(report: ReleasesReport, stream: TextIO, releases: Sequence[str] = ()) -> None:
-    """Write a report for a terminal.
-
-    Args:
-        releases: those whose changes are shown; empty for all.
-    """
-    views.print_tables(report_tables(report, releases, longest=LONGEST), stream)
+def write_table(report: ReleasesReport, stream: TextIO) -> None:
+    """Write a report for a terminal."""
+    views.print_tables(_report_tables(report, LONGEST), stream)
 
 
-def markdown(report: ReleasesReport, releases: Sequence[str] = (), level: int = 2) -> str:
+def markdown(report: ReleasesReport, level: int = 2) -> str:
     """Return the report as a part of a page.
 
     Args:
         level: of its headings.
     """
-    return views.markdown(report_tables(report, releases), level=level)
+    return views.markdown(_report_tables(report, 1000), level=level)
 
 
-def report_tables(report: ReleasesReport, releases: Sequence[str] = (), longest: int = 1000) -> list[Table]:
+def _report_tables(report: ReleasesReport, longest: int) -> list[Table]:
     """Return the releases, and a table of changes for each that has any."""
     changes = changes_of(report)
-    shown = [change for change in changes if not releases or change.release in releases]
-    return [_overview(report, changes), *_tables(report, shown, longest)]
+    return [_overview(report, changes), *_tables(report, changes, longest)]
 
 
 def sentence(report: ReleasesReport, changes: Sequence[ReleaseChange]) -> str:

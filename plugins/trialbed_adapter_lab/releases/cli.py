@@ -35,23 +35,10 @@ Examples:
   bench releases langgraph --most 8 --yes
   bench releases langgraph --most 8 --narrow --yes
   bench releases langgraph --from 1.1.0 --to 1.1.9 --yes
-  bench releases crewai --every minor --part errors --yes -o crewai.json
+  bench releases crewai --most 4 --part errors --yes -o crewai.json
   bench releases langgraph --newer --fail-if-changed --yes
   bench releases langgraph --kept --format markdown
 """
-
-
-class Every(click.ParamType[str]):
-    """A number from 1 on, or ``minor``."""
-
-    name = "N|minor"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text as it was given."""
-        text = str(value)
-        if text and text != "minor" and not (text.isascii() and text.isdecimal() and int(text)):
-            self.fail(f"{text!r} is neither a number from 1 on nor 'minor'.", param, ctx)
-        return text
 
 
 class ReleaseVersion(click.ParamType[str]):
@@ -76,12 +63,6 @@ class ReleaseVersion(click.ParamType[str]):
 )
 @option("--to", "last", envvar=None, type=ReleaseVersion(), help="Newest release. [default: that the adapter allows]")
 @option(
-    "--every",
-    envvar=None,
-    type=Every(),
-    help="Measure each Nth release, counted back from the newest, or the newest of each minor release.",
-)
-@option(
     "--most",
     type=click.IntRange(min=1),
     envvar=None,
@@ -93,8 +74,6 @@ class ReleaseVersion(click.ParamType[str]):
     envvar=None,
     help="Then measure those between two that differ, until each change is exact.",
 )
-@option("--pre", is_flag=True, envvar=None, help="Measure pre-releases too.")
-@option("--yanked", is_flag=True, envvar=None, help="Measure releases too that were withdrawn.")
 @option(
     "--newer",
     is_flag=True,
@@ -102,14 +81,12 @@ class ReleaseVersion(click.ParamType[str]):
     help="Measure and show only those newer than the newest that --newer has shown, or else was measured, beside it.",
 )
 @option("--kept", is_flag=True, envvar=None, help="Measure nothing; show the releases of the folder.")
-@option("--any-kit", is_flag=True, envvar=None, help="Do not measure again where another state of the kit did.")
 @setting_option("profiles")
 @part_option(PARTS, "Measure only this part of bench fidelity; repeatable. [default: all of these]")
 @option("--adapter", envvar=None, default="", metavar="REQUIREMENT", help="Installs the adapter, if it is elsewhere.")
 @option(
     "--folder", type=FOLDER, default=Path("releases"), envvar=None, help="Where releases are kept, with their locks."
 )
-@option("--keep-environments", is_flag=True, help="Keep the environments that are built.")
 @option(
     "--fail-if-changed",
     is_flag=True,
@@ -183,14 +160,7 @@ def _report(folder: ReleaseFolder, given: dict[str, Any]) -> tuple[ReleasesRepor
 def _read_choice(folder: ReleaseFolder, given: dict[str, Any]) -> Wanted:
     from trialbed_adapter_lab.releases import Wanted
 
-    wanted = Wanted(
-        first=given["first"] or "",
-        last=given["last"] or "",
-        every=given["every"] or "",
-        most=given["most"] or 0,
-        prereleases=given["pre"],
-        yanked=given["yanked"],
-    )
+    wanted = Wanted(first=given["first"] or "", last=given["last"] or "", most=given["most"] or 0)
     return folder.only_newer(wanted) if given["newer"] else wanted
 
 
@@ -208,7 +178,6 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
         kit_digest,
         measure_releases,
         release_between,
-        releases_to_measure,
         report_on,
     )
 
@@ -219,16 +188,15 @@ async def _measure(folder: ReleaseFolder, wanted: Wanted, given: dict[str, Any])
         parts=parts,
         kit=kit_digest(framework, parts, given["adapter"]),
         store=environment_store(given["env_dir"]),
-        keep_environments=given["keep_environments"],
         adapter=given["adapter"],
     )
     make_folder(how.store.folder, "--env-dir", shared=True)
     with cancel_on_terminate(), show_steps() as on_step:
         known = await _ask_index(how, folder)
-        choice = choose(known.published, SpecifierSet(known.allowed), wanted)
-        releases = releases_to_measure(choice, folder, how.kit, any_kit=given["any_kit"])
-        before = len(choice.chosen) - len(releases)
-        click.echo(f"{framework}: {len(choice.chosen)} releases chosen, {before} measured before", err=True)
+        chosen = choose(known.published, SpecifierSet(known.allowed), wanted)
+        releases = [one for one in chosen if folder.find(one.version, how.kit) is None]
+        before = len(chosen) - len(releases)
+        click.echo(f"{framework}: {len(chosen)} releases chosen, {before} measured before", err=True)
         if releases:
             _ask_consent(how, [one.version for one in releases], yes=given["yes"], narrow=given["narrow"])
         progress = Progress(line=lambda text: click.echo(text, err=True), step=on_step, building=build_progress)

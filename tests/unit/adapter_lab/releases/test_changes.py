@@ -30,10 +30,8 @@ from trialbed_adapter_lab.releases import (
     Wanted,
     changes_of,
     release_between,
-    releases_to_measure,
     report_on,
 )
-from trialbed_adapter_lab.releases._choice import Choice
 from trialbed_adapter_lab.releases._views import markdown, write_table
 from trialbed_adapter_lab.report_files import read_report, report_text
 
@@ -192,19 +190,11 @@ def test_a_release_that_cannot_be_installed_is_a_row_with_the_reason(tmp_path: P
     assert "| 1.1 |" in page
 
 
-def test_a_kit_measures_each_release_once(tmp_path: Path) -> None:
+def test_a_failure_does_not_replace_what_was_measured(tmp_path: Path) -> None:
     folder = ReleaseFolder(tmp_path, "acme")
-    for one in (measured("1.0"), failed("1.1"), measured("1.2", kit="k0")):
+    for one in (measured("1.0"), failed("1.0"), measured("1.2", kit="k0")):
         folder.keep(one, "")
-    choice = Choice(tuple(PublishedRelease(version=version) for version in ("1.0", "1.1", "1.2", "1.3")))
-
-    def still(**options: bool) -> list[str]:
-        return [one.version for one in releases_to_measure(choice, folder, "k1", **options)]
-
-    assert still() == ["1.1", "1.2", "1.3"]
-    assert still(any_kit=True) == ["1.1", "1.3"]
-    folder.keep(failed("1.0"), "")
-    assert still() == ["1.1", "1.2", "1.3"], "a failure does not replace what was measured"
+    assert [one.failure for one in folder] == ["", ""]
     assert "another digest of the kit" in markdown(report_on(folder))
 
 

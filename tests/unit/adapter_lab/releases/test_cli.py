@@ -44,7 +44,7 @@ def test_a_framework_is_named_alone(framework: str, advice: str) -> None:
 
 @for_each(
     "option, value",
-    [("--every", "0"), ("--every", "patch"), ("--from", "newest"), ("--most", "0"), ("--part", "load")],
+    [("--from", "newest"), ("--most", "0"), ("--part", "load")],
 )
 def test_a_value_that_means_nothing_is_refused(option: str, value: str) -> None:
     with pytest.raises(click.BadParameter, match=value):
@@ -84,7 +84,7 @@ def test_consent_covers_the_releases_that_narrow_adds(kept: tuple[str, ...], ver
         folder, built = Path(name), _without_building(patch)
         for version in kept:
             ReleaseFolder(folder, "langgraph").keep(measured(version, content=version), "")
-        options = ("langgraph", "--most", "2", "--narrow", "--any-kit", "--folder", folder, "--env-dir", folder)
+        options = ("langgraph", "--most", "2", "--narrow", "--folder", folder, "--env-dir", folder)
         patch.setattr("sys.stdin", io.StringIO())
         with pytest.raises(UsageError, match=f"langgraph {versions} and releases between two that differ: each needs"):
             run(*options)
@@ -95,12 +95,22 @@ def test_consent_covers_the_releases_that_narrow_adds(kept: tuple[str, ...], ver
         assert len(asked) == 1, "once for all"
 
 
+@for_each("kit, built", [("another", ["1.0.0", "1.0.1", "1.0.2"]), ("", ["1.0.1", "1.0.2"])])
+def test_a_release_is_measured_again_only_by_another_state_of_the_kit(kit: str, built: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
+        ReleaseFolder(Path(name), "langgraph").keep(measured("1.0.0"), "")
+        found = _without_building(patch)
+        patch.setattr(releases, "kit_digest", lambda *_: kit or measured("1.0.0").kit)
+        run("langgraph", "--yes", "--folder", name, "--env-dir", name)
+    assert found == built
+
+
 def test_a_watch_that_was_stopped_leaves_all_that_is_new_to_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ReleaseFolder(tmp_path, "langgraph").keep(measured("1.0.0", content="1.0.0"), "")
     places = ("--folder", tmp_path, "--env-dir", tmp_path / "environments")
-    watch = ("langgraph", "--newer", "--fail-if-changed", "--any-kit", "--yes", *places)
+    watch = ("langgraph", "--newer", "--fail-if-changed", "--yes", *places)
     built = _without_building(monkeypatch, stop_after="1.0.1")
     with pytest.raises(click.Abort):
         run(*watch)
@@ -142,6 +152,7 @@ def _without_building(patch: pytest.MonkeyPatch, stop_after: str = "") -> list[s
         return found
 
     patch.setattr(releases, "known_releases", known)
+    patch.setattr(releases, "kit_digest", lambda *_: measured("1.0.0").kit)
     patch.setattr(releases, "measure_releases", measure)
     return built
 
