@@ -21,7 +21,7 @@ LONGEST = 90
 
 def write_table(report: ReleasesReport, stream: TextIO) -> None:
     """Write a report for a terminal."""
-    views.print_tables(_report_tables(report, LONGEST), stream)
+    views.print_tables(report_tables(report, LONGEST), stream)
 
 
 def markdown(report: ReleasesReport, level: int = 2) -> str:
@@ -30,10 +30,10 @@ def markdown(report: ReleasesReport, level: int = 2) -> str:
     Args:
         level: of its headings.
     """
-    return views.markdown(_report_tables(report, 1000), level=level)
+    return views.markdown(report_tables(report), level=level)
 
 
-def _report_tables(report: ReleasesReport, longest: int) -> list[Table]:
+def report_tables(report: ReleasesReport, longest: int = 1000) -> list[Table]:
     """Return the releases, and a table of changes for each that has any."""
     changes = changes_of(report)
     return [_overview(report, changes), *_tables(report, changes, longest)]
