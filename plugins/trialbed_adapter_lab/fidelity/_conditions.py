@@ -24,7 +24,7 @@ class Conditions(Record):
         many: the tool counts of the part ``many``.
         rounds: rounds of the part ``load``, each a level of ``concurrencies``.
         times: whether times were measured.
-        model_names: the names under which frameworks knew the model; empty in figures of versions before it.
+        model_name: the name under which frameworks knew the model.
     """
 
     measured_at: datetime
@@ -42,7 +42,7 @@ class Conditions(Record):
     many: tuple[int, ...]
     rounds: int
     concurrencies: tuple[int, ...]
-    model_names: tuple[str, ...] = ()
+    model_name: str
     times: bool = True
 
 

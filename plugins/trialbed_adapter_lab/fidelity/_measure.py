@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,7 +50,6 @@ async def measure(
 
     Raises:
         NothingMeasured: the server does not start.
-        DriverError: the executor cannot be used.
     """
     began, load = datetime.now(UTC), load_average()
     measurement = _Measurement(options, on_step)
@@ -66,7 +65,7 @@ async def measure(
             many=options.many,
             rounds=options.rounds,
             concurrencies=options.concurrencies,
-            model_names=options.model_names,
+            model_name=options.model_name,
             times=options.times,
             **surroundings(),
         )
@@ -82,79 +81,56 @@ async def measure(
     return report()
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """A framework, and the name under which it knows the model.
-
-    Attributes:
-        column: the heading of its figures.
-    """
-
-    label: str
-    model_name: str
-    column: str
-
-
-def _subjects(options: FidelityOptions) -> list[_Subject]:
-    several = len(options.model_names) > 1
-    return [
-        _Subject(label, name, f"{label} ({name})" if several else label)
-        for label in options.labels
-        for name in options.model_names
-    ]
-
-
 class _Measurement:
     """One measurement.
 
     Attributes:
-        found: column -> the figures so far.
+        found: label of a framework -> the figures so far.
     """
 
     def __init__(self, options: FidelityOptions, on_step: OnStep) -> None:
         self._options = options
         self._on_step = on_step
-        self._reference: dict[tuple[str, str], Observed] = {}
-        self._subjects = _subjects(options)
-        self.found = {subject.column: FrameworkFidelity(framework=subject.column) for subject in self._subjects}
+        self._reference: dict[str, Observed] = {}
+        self.found = {label: FrameworkFidelity(framework=label) for label in options.labels}
 
     async def run(self) -> None:
         """Measure all parts, the load last, when no worker is left to disturb it."""
-        async with open_worker_harness(self._options.environments, self._options.executor) as (harness, workers):
+        options = self._options
+        async with open_worker_harness(options.environments, options.model_name) as (harness, workers):
             async with workers:
-                for subject in self._subjects:
-                    one = replace(harness, framework=subject.label, model_name=subject.model_name, oracle=Oracle())
-                    await self._framework(one, workers, subject)
-            if "load" in self._options.measured_parts:
-                await self._load(replace(harness, model_name=self._options.model_names[0]))
+                for label in options.labels:
+                    await self._framework(replace(harness, framework=label, oracle=Oracle()), workers)
+            if "load" in options.measured_parts:
+                await self._load(harness)
 
-    async def _framework(self, harness: WorkerHarness, workers: Executor, subject: _Subject) -> None:
-        column = subject.column
-        self._on_step(f"{column}: loading")
+    async def _framework(self, harness: WorkerHarness, workers: Executor) -> None:
+        label = harness.framework
+        self._on_step(f"{label}: loading")
         try:
-            info = await workers.describe(subject.label)
+            info = await workers.describe(label)
         except TrialbedError as error:
-            self._missing(column, "", str(error))
+            self._missing(label, "", str(error))
             return
-        self._note(column, **_about(info))
+        self._note(label, **_about(info))
         for part, work in self._parts(harness).items():
             if part in self._options.parts:
-                self._on_step(f"{column}: {part}")
+                self._on_step(f"{label}: {part}")
                 harness.oracle.about = f"the part {part}"
                 try:
-                    self._note(column, **{part: await work()})
+                    self._note(label, **{part: await work()})
                 except NotMeasured as reason:
-                    self._missing(column, part, str(reason))
-        self._note(column, invariants=invariant_findings(harness.oracle))
+                    self._missing(label, part, str(reason))
+        self._note(label, invariants=invariant_findings(harness.oracle))
 
     def interrupt(self) -> None:
         """Note the parts that were not measured."""
-        for column, found in self.found.items():
+        for label, found in self.found.items():
             known = {one.part for one in found.missing}
             parts: Sequence[Part | str] = self._options.measured_parts if found.version is not None else [""]
             for part in parts:
                 if not known & {part, ""} and (not part or getattr(found, part) is None):
-                    self._missing(column, part, INTERRUPTED)
+                    self._missing(label, part, INTERRUPTED)
 
     def _parts(self, harness: WorkerHarness) -> dict[Part, Callable[[], Awaitable[Any]]]:
         options = self._options
@@ -168,22 +144,19 @@ class _Measurement:
 
     async def _prompt(self, harness: WorkerHarness) -> Any:
         async def reference(spoken: str) -> Observed:
-            known = (harness.model_name, spoken)
-            if known not in self._reference:
+            if spoken not in self._reference:
                 label = REFERENCE if spoken == CHAT else f"{REFERENCE}-{spoken}"
                 plain = replace(harness, framework=label, oracle=Oracle())
-                self._reference[known] = await run_prompt_trial(plain, self._options.tools)
-            return self._reference[known]
+                self._reference[spoken] = await run_prompt_trial(plain, self._options.tools)
+            return self._reference[spoken]
 
         return await measure_prompt(harness, reference, self._options.tools)
 
     async def _load(self, harness: WorkerHarness) -> None:
         options = self._options
-        columns = {subject.label: subject.column for subject in reversed(self._subjects)}
-        usable = [label for label, column in columns.items() if self.found[column].version is not None]
         measured = await measure_load(
             harness,
-            [label for label in options.labels if label in usable],
+            [label for label in options.labels if self.found[label].version is not None],
             options.environments,
             tools=options.tools,
             rounds=options.rounds,
@@ -192,16 +165,16 @@ class _Measurement:
         )
         for label, load in measured.items():
             if isinstance(load, NotMeasured):
-                self._missing(columns[label], "load", str(load))
+                self._missing(label, "load", str(load))
             else:
-                self._note(columns[label], load=load)
+                self._note(label, load=load)
 
-    def _note(self, column: str, **found: Any) -> None:
-        self.found[column] = self.found[column].model_copy(update=found)
+    def _note(self, label: str, **found: Any) -> None:
+        self.found[label] = self.found[label].model_copy(update=found)
 
-    def _missing(self, column: str, part: Part | str, reason: str) -> None:
+    def _missing(self, label: str, part: Part | str, reason: str) -> None:
         missing = Missing.model_validate({"part": part, "reason": reason})
-        self._note(column, missing=(*self.found[column].missing, missing))
+        self._note(label, missing=(*self.found[label].missing, missing))
 
 
 def _about(info: FrameworkInfo) -> dict[str, Any]:

@@ -22,8 +22,7 @@ class FidelityOptions:
         parts: which of ``PARTS``.
         tools: tools on offer per trial, where the part does not say otherwise.
         many: tool counts of the part ``many``.
-        model_names: names under which frameworks know the model; each part is measured under each of them, but the load
-            under the first.
+        model_name: the name under which frameworks know the model.
         times: whether to measure times; without, there are none of the part ``many`` and no part ``load``.
         rounds: rounds of the part ``load``, at each of ``concurrencies``.
         environments: label -> its own environment, for those that do not run in this interpreter.
@@ -33,12 +32,11 @@ class FidelityOptions:
     parts: tuple[Part, ...] = PARTS
     tools: int = 20
     many: tuple[int, ...] = (120, 1000)
-    model_names: tuple[str, ...] = (COMMON_NAME,)
+    model_name: str = COMMON_NAME
     times: bool = True
     rounds: int = 5
     concurrencies: tuple[int, ...] = (1, 8, 32)
     environments: Mapping[str, Environment] = field(default_factory=dict)
-    executor: str = "local"
     baseline: bool = True
 
     @property

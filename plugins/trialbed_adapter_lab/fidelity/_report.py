@@ -32,7 +32,7 @@ class FrameworkFidelity(Record):
     """The figures of one framework; a part is None if it was not asked for or is ``missing``.
 
     Attributes:
-        framework: the label asked for; with the name of the model, where several names are compared.
+        framework: the label asked for.
         version: the framework's own, None if it could not be loaded. ``adapter``: distribution and version of its
             adapter. ``python``: of the interpreter it ran in.
         lock_digest: of the environment it ran in, empty if it ran in the environment of Trialbed.
@@ -59,7 +59,7 @@ class FrameworkFidelity(Record):
     @property
     def profile(self) -> str | None:
         """Its profile; None for a framework without profiles."""
-        return framework_profile(self.framework.partition(" ")[0])
+        return framework_profile(self.framework)
 
     def of_parts(self, parts: Sequence[str]) -> FrameworkFidelity:
         """Return the figures of these parts alone."""

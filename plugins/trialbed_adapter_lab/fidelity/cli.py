@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, drivers, frameworks
+from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FILE, json_option, option
@@ -34,7 +34,7 @@ Examples:
   bench fidelity -f langgraph --part schemas --part prompt
   bench fidelity -f langgraph --part load --rounds 9 --concurrency 1 --concurrency 16
   bench fidelity -f langgraph --part many --many 129
-  bench fidelity -f langgraph --part prompt --part behaviour --model-name gpt-4o --model-name my-model
+  bench fidelity -f langgraph --part prompt --part behaviour --model-name my-model
   bench fidelity -f langgraph --output fidelity.json
   bench fidelity --from fidelity.json --format markdown > fidelity.md
   bench fidelity -f langgraph --profile native --profile controlled --part errors
@@ -57,14 +57,7 @@ Examples:
 @option(
     "--many", type=click.IntRange(min=2), multiple=True, default=(120, 1000), help="Tool count of many; repeatable."
 )
-@option(
-    "--model-name",
-    "model_names",
-    multiple=True,
-    default=("gpt-4o",),
-    metavar="NAME",
-    help="Name of the model that frameworks are told; repeat it to compare names. Load is measured with the first.",
-)
+@option("--model-name", default="gpt-4o", metavar="NAME", help="Name of the model that frameworks are told.")
 @option("--times/--no-times", default=True, help="Measure times too; on a busy machine they are too long.")
 @option("--rounds", type=click.IntRange(min=1), default=5, help="Measured rounds of load.")
 @option(
@@ -75,13 +68,6 @@ Examples:
     default=(1, 8, 32),
     envvar=None,
     help="Trials at a time in load; repeatable.",
-)
-@option(
-    "--executor",
-    default="local",
-    metavar="NAME",
-    help="Where workers run; load runs on this machine.",
-    shell_complete=completes(drivers("executors")),
 )
 @format_option(*FORMATS)
 @output_option("Write the figures to this file, as JSON.")

@@ -162,15 +162,14 @@ class WorkerHarness:
 
 @asynccontextmanager
 async def open_worker_harness(
-    environments: Mapping[str, Environment], executor: str
+    environments: Mapping[str, Environment], model_name: str = COMMON_NAME
 ) -> AsyncIterator[tuple[WorkerHarness, Executor]]:
     """Yield a harness with a server and a response cache of its own, and its executor, which the caller enters.
 
     Raises:
         NothingMeasured: the server does not start.
-        DriverError: the executor cannot be used.
     """
-    driver = cast("type[Executor]", load_driver("executors", executor))
+    driver = cast("type[Executor]", load_driver("executors", "local"))
     with temporary_folder() as folder:
         async with erring_endpoint() as erring:
             # No variable has an empty name: the endpoint that errs is sent no key.
@@ -184,7 +183,7 @@ async def open_worker_harness(
             )
             async with server(options) as control:
                 workers = driver(environments=environments)
-                yield WorkerHarness(control, workers), workers
+                yield WorkerHarness(control, workers, model_name=model_name), workers
 
 
 def _request(number: int, call: ModelCall, spec: TrialSpec) -> ObservedRequest:

@@ -30,7 +30,7 @@ async def measure_requests(labels: Sequence[str], environments: Mapping[str, Env
     Raises:
         NothingMeasured: the server does not start.
     """
-    async with open_worker_harness(environments, "local") as (harness, workers), workers:
+    async with open_worker_harness(environments) as (harness, workers), workers:
         return tuple([await _measure(replace(harness, framework=label)) for label in labels])
 
 

@@ -96,7 +96,6 @@ def test_if_nothing_could_be_measured_the_exit_code_says_so(fidelity: Fidelity) 
         (("--part", "nonsense"), "nonsense"),
         (("--from", "no-such-file.json"), "no-such-file.json"),
         (("-f", "no-such-framework"), "no-such-framework"),
-        (("--executor", "no-such-executor", *QUICK), "no-such-executor"),
     ],
 )
 def test_wrong_usage_is_told(fidelity: Fidelity, options: tuple[str, ...], message: str) -> None:

@@ -29,7 +29,7 @@ def test_the_defaults_are_those_of_the_python_api() -> None:
     assert OPTIONS["many"].default == defaults.many
     assert OPTIONS["rounds"].default == defaults.rounds
     assert OPTIONS["concurrencies"].default == defaults.concurrencies
-    assert OPTIONS["executor"].default == defaults.executor
+    assert OPTIONS["model_name"].default == defaults.model_name
 
 
 def test_a_variable_that_is_meant_for_runs_changes_no_measurement() -> None:
@@ -52,7 +52,7 @@ def test_parts_that_a_file_does_not_have_are_told(tmp_path: Path) -> None:
     conditions = {
         "measured_at": "2026-01-02T03:04:00Z", "trialbed": "0", "python": "3", "system": "s", "processor": "p",
         "cores": 1, "memory": 1, "load_before": None, "load_after": None, "seconds": 1.0, "parts": ["prompt"],
-        "tools": 4, "many": [], "rounds": 1, "concurrencies": [1],
+        "tools": 4, "many": [], "model_name": "gpt-4o", "rounds": 1, "concurrencies": [1],
     }  # fmt: skip
     figures.write_text(json.dumps({"conditions": conditions, "frameworks": [{"framework": "reference"}]}))
     with pytest.raises(DataError, match="has no figures of the part load; it has those of prompt"):

@@ -50,6 +50,7 @@ CONDITIONS = Conditions(
     parts=PARTS,
     tools=20,
     many=(120,),
+    model_name="gpt-4o",
     rounds=3,
     concurrencies=(1, 8),
 )
