@@ -1,6 +1,7 @@
 from ._endpoint import FAULTY as FAULTY
 from ._endpoint import FAULTY_ANSWERS as FAULTY_ANSWERS
 from ._endpoint import FINAL_TEXT as FINAL_TEXT
+from ._endpoint import HUGE_NUMBER as HUGE_NUMBER
 from ._endpoint import MARK as MARK
 from ._endpoint import REFUSING as REFUSING
 from ._endpoint import without_message as without_message

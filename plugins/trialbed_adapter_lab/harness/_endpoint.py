@@ -13,7 +13,7 @@ REFUSING = "refuse-"
 """The model ``refuse-429`` is refused with status 429, and ``refuse-429-once/<any>`` at its first request."""
 
 FAULTY = "faulty-"
-"""The first answer of the model ``faulty-<name of an answer>/<any>`` is that one of ``FAULTY_ANSWERS``."""
+"""The first answer of the model ``faulty-<fault>/<any>`` is that one of ``FAULTY_ANSWERS``."""
 
 ONCE = "-once"
 MARK = "/"
@@ -109,34 +109,36 @@ def _overloaded(request: ReceivedRequest) -> Response:
     return Response.document(request.spoken.write_error("the model is overloaded", "server_error"))
 
 
+HUGE_NUMBER = "a number of 5,000 digits"
+
 FAULTY_ANSWERS: dict[str, Callable[[ReceivedRequest], Answer]] = {
-    "list": _call("[1]"),
-    "text": _call('"text"'),
-    "empty-arguments": _call(""),
-    "null": _call("null"),
-    "twice": _call(json.dumps(json.dumps(ARGUMENTS))),
-    "python": _call(str(ARGUMENTS)),
-    "fence": _call(f"```json\n{json.dumps(ARGUMENTS)}\n```"),
-    "comma": _call(json.dumps(ARGUMENTS)[:-1] + ",}"),
-    "near-name": _call(json.dumps(ARGUMENTS), rename=str.lower),
-    "namespace": _call(json.dumps(ARGUMENTS), rename="functions.{}".format),
-    "call-in-text": _call_in_text("<tool_call>\n{}\n</tool_call>"),
-    "call-as-text": _call_in_text("{}"),
-    "thoughts": _call(json.dumps(ARGUMENTS), text="<think>A tool is needed.</think>"),
-    "call-and-text": _call(json.dumps(ARGUMENTS), text="Let me look."),
-    "call-and-stop": _call(json.dumps(ARGUMENTS), "stop"),
-    "odd-finish": _always(say(FINAL_TEXT, finish_reason="eos")),
-    "calls-finish": _always(say(FINAL_TEXT, finish_reason="tool_calls")),
-    "usage-details": _always(say(FINAL_TEXT, usage=DETAILED_USAGE)),
-    "huge-number": _call(f'{{"instrument": {"9" * 5000}, "day": "Wed"}}'),
-    "cut-call": _call('{"instrument": "gau', "length"),
-    "cut-text": _always(say(CUT_TEXT, finish_reason="length")),
-    "cut-nothing": _always(say(None, finish_reason="length")),
-    "empty": _always(say("")),
-    "no-content": _always(say(None)),
-    "refusal": _always(say(None, refusal="I cannot help with that.")),
-    "filtered": _always(say(CUT_TEXT, finish_reason="content_filter")),
-    "no-choices": without_message,
-    "error-body": _overloaded,
+    "arguments cut by the length limit": _call('{"instrument": "gau', "length"),
+    "arguments that are a list": _call("[1]"),
+    "arguments that are a text": _call('"text"'),
+    "arguments that are empty": _call(""),
+    "arguments that are null": _call("null"),
+    "arguments that are encoded twice": _call(json.dumps(json.dumps(ARGUMENTS))),
+    "arguments as Python writes them": _call(str(ARGUMENTS)),
+    "arguments in a fence": _call(f"```json\n{json.dumps(ARGUMENTS)}\n```"),
+    "arguments with a comma too many": _call(json.dumps(ARGUMENTS)[:-1] + ",}"),
+    "a tool's name in another case": _call(json.dumps(ARGUMENTS), rename=str.lower),
+    "a tool's name in a namespace": _call(json.dumps(ARGUMENTS), rename="functions.{}".format),
+    "a call in tags of its text": _call_in_text("<tool_call>\n{}\n</tool_call>"),
+    "a call as its text": _call_in_text("{}"),
+    "thoughts in tags and a call": _call(json.dumps(ARGUMENTS), text="<think>A tool is needed.</think>"),
+    "a text and a call": _call(json.dumps(ARGUMENTS), text="Let me look."),
+    "a call with the finish reason stop": _call(json.dumps(ARGUMENTS), "stop"),
+    "a text with the finish reason eos": _always(say(FINAL_TEXT, finish_reason="eos")),
+    "a text with the finish reason of calls": _always(say(FINAL_TEXT, finish_reason="tool_calls")),
+    "details of its tokens": _always(say(FINAL_TEXT, usage=DETAILED_USAGE)),
+    HUGE_NUMBER: _call(f'{{"instrument": {"9" * 5000}, "day": "Wed"}}'),
+    "an empty text": _always(say("")),
+    "no text and no call": _always(say(None)),
+    "a text cut by the length limit": _always(say(CUT_TEXT, finish_reason="length")),
+    "no text, by the length limit": _always(say(None, finish_reason="length")),
+    "a text cut by the content filter": _always(say(CUT_TEXT, finish_reason="content_filter")),
+    "a refusal": _always(say(None, refusal="I cannot help with that.")),
+    "an answer without choices": without_message,
+    "an error with status 200": _overloaded,
 }
-"""Name -> the answer to a request."""
+"""The fault of an answer -> the answer to a request."""

@@ -12,7 +12,16 @@ from trialbed.engine import new_trial_token
 from trialbed.records import Failure, Limits, ModelCall, Record
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed_adapter_lab.errors import NotMeasured
-from trialbed_adapter_lab.harness import FAULTY, MARK, REFUSING, Observed, WorkerHarness, stations
+from trialbed_adapter_lab.harness import (
+    FAULTY,
+    FAULTY_ANSWERS,
+    HUGE_NUMBER,
+    MARK,
+    REFUSING,
+    Observed,
+    WorkerHarness,
+    stations,
+)
 
 CALLS = 2
 TOOLS = 4
@@ -49,53 +58,24 @@ def _scripted_case(policy: str, title: str, **fields: Any) -> ErrorCase:
     return ErrorCase(title, f"scripted:{policy}", **fields)
 
 
-def _faulty_case(name: str, title: str, **fields: Any) -> ErrorCase:
-    return ErrorCase(title, f"{FAULTY}{name}{MARK}", **fields)
+def _faulty_case(title: str) -> ErrorCase:
+    timeout = PATIENCE if title == HUGE_NUMBER else TIMEOUT
+    return ErrorCase(title, f"{FAULTY}{title}{MARK}", Limits(max_steps=MOST, timeout=timeout))
 
 
 CASES: tuple[ErrorCase, ...] = (
     _scripted_case("bad-json", "arguments that are not JSON"),
-    _faulty_case("cut-call", "arguments cut by the length limit"),
-    _faulty_case("list", "arguments that are a list"),
-    _faulty_case("text", "arguments that are a text"),
-    _faulty_case("empty-arguments", "arguments that are empty"),
-    _faulty_case("null", "arguments that are null"),
-    _faulty_case("twice", "arguments that are encoded twice"),
-    _faulty_case("python", "arguments as Python writes them"),
-    _faulty_case("fence", "arguments in a fence"),
-    _faulty_case("comma", "arguments with a comma too many"),
-    _faulty_case("near-name", "a tool's name in another case"),
-    _faulty_case("namespace", "a tool's name in a namespace"),
-    _faulty_case("call-in-text", "a call in tags of its text"),
-    _faulty_case("call-as-text", "a call as its text"),
-    _faulty_case("thoughts", "thoughts in tags and a call"),
-    _faulty_case("call-and-text", "a text and a call"),
-    _faulty_case("call-and-stop", "a call with the finish reason stop"),
-    _faulty_case("odd-finish", "a text with the finish reason eos"),
-    _faulty_case("calls-finish", "a text with the finish reason of calls"),
-    _faulty_case("usage-details", "details of its tokens"),
-    _faulty_case("huge-number", "a number of 5,000 digits", limits=Limits(max_steps=MOST, timeout=PATIENCE)),
+    *map(_faulty_case, FAULTY_ANSWERS),
     _scripted_case("retry", "arguments against the schema, once"),
     _scripted_case("wrong-args", "arguments against the schema, always"),
     _scripted_case("unknown-tool", "a tool that is not offered"),
     _scripted_case("extra", "a tool that is not needed"),
     _scripted_case("none", "no call at all"),
     _scripted_case("giveup", "gives up after a call"),
-    _faulty_case("empty", "an empty text"),
-    _faulty_case("no-content", "no text and no call"),
-    _faulty_case("cut-text", "a text cut by the length limit"),
-    _faulty_case("cut-nothing", "no text, by the length limit"),
-    _faulty_case("filtered", "a text cut by the content filter"),
-    _faulty_case("refusal", "a refusal"),
-    _faulty_case("no-choices", "an answer without choices"),
-    _faulty_case("error-body", "an error with status 200"),
     ErrorCase("status 429 once", f"{REFUSING}429-once{MARK}"),
     ErrorCase("status 500 once", f"{REFUSING}500-once{MARK}"),
-    ErrorCase("status 429 always", f"{REFUSING}429"),
-    ErrorCase("status 500 always", f"{REFUSING}500"),
-    ErrorCase("status 400", f"{REFUSING}400"),
-    ErrorCase("status 401", f"{REFUSING}401"),
-    ErrorCase("status 403", f"{REFUSING}403"),
+    *(ErrorCase(f"status {status} always", f"{REFUSING}{status}") for status in (429, 500)),
+    *(ErrorCase(f"status {status}", f"{REFUSING}{status}") for status in (400, 401, 403)),
     _scripted_case("loop", "calls without end"),
     _scripted_case("loop", f"status 403 after {FEW} requests", limits=Limits(max_steps=FEW, timeout=TIMEOUT)),
 )

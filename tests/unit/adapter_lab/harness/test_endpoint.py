@@ -31,7 +31,7 @@ def test_only_the_first_answer_is_faulty() -> None:
 
 
 def test_calls_are_of_a_tool_on_offer() -> None:
-    first, _ = answers("faulty-list/x")
+    first, _ = answers("faulty-arguments that are a list/x")
     assert isinstance(first, Turn)
     (call,) = first.calls
     assert call.name == "weather"
