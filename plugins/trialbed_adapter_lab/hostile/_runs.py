@@ -57,7 +57,7 @@ def hostile_run(
     done = subprocess.run(
         [sys.executable, "-P", "-m", "trialbed", "run", "--store", STORE, *arguments],
         cwd=folder,
-        env=kept | own | variables,
+        env={**kept, **own, **variables},
         stdout=subprocess.PIPE,
         text=True,
         check=False,

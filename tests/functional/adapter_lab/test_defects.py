@@ -10,9 +10,9 @@ import os
 import warnings
 
 import pytest
-from support.defects import DEFECTS, Defective
-from support.defects.faults import NeedsTokens
-from support.mutants import MUTANTS
+from support.defects import DEFECTS
+from support.defects.loop import NeedsTokens
+from support.mutants import MUTANTS, Mutant
 from support.mutants._score import hurried
 
 from trialbed_adapter_lab import CHECKS, check_adapter
@@ -50,9 +50,10 @@ def impatient():
 
 
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.__name__)
-def test_a_defect_is_caught(defect: type[Defective]) -> None:
-    report = check_adapter(defect, [BY_NAME[name] for name in defect.caught_by], profile="controlled")
-    outcomes = {name: "finding" if BY_NAME[name].level == "may" else "failed" for name in defect.caught_by}
+def test_a_defect_is_caught(defect: type[Mutant]) -> None:
+    names = DEFECTS[defect]
+    report = check_adapter(defect, [BY_NAME[name] for name in names], profile="controlled")
+    outcomes = {name: "finding" if BY_NAME[name].level == "may" else "failed" for name in names}
     assert {finding.check: finding.outcome for finding in report.findings} == outcomes
 
 
@@ -63,6 +64,9 @@ def test_a_run_that_ends_with_an_error_claims_no_tokens() -> None:
 
 WITNESSES = {
     "mistaken_arguments_go_back": "RaisesOnBadJson",
+    "connection_is_reused": "ConnectsAnewLater",
+    "model_errors_are_not_retried": "RepeatsAfter503",
+    "nothing_else_is_set": "StopsAtObservations",
     "written_calls_are_the_answer": "ReadsBareJson",
     "calls_beside_text_are_made": "EndsWithText",
     "answer_is_the_last_text_alone": "JoinsTexts",
@@ -82,11 +86,11 @@ def test_a_mutant_is_caught(check: str, mutant: str) -> None:
 
 def test_what_a_framework_does_by_itself_is_a_finding_of_its_native_profile() -> None:
     checks = [check for check in CHECKS if check.binds == "controlled" and check.level != "may"]
-    caught = {name for defect in DEFECTS for name in defect.caught_by} | set(WITNESSES) | REPORTING
+    caught = {name for names in DEFECTS.values() for name in names} | set(WITNESSES) | REPORTING
     assert {check.name for check in checks} <= caught
     assert {check.level_for("native") for check in checks} == {check.level_for(None) for check in checks} == {"may"}
 
 
 def test_no_check_cannot_fail() -> None:
-    caught = {name for defect in DEFECTS for name in defect.caught_by}
+    caught = {name for names in DEFECTS.values() for name in names}
     assert set(BY_NAME) - caught - set(WITNESSES) - REPORTING == set()

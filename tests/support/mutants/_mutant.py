@@ -3,33 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from support.defects import Defective
-
 from trialbed import Answer
+from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 Harm = Callable[..., Any]
 
 MUTANTS: list[type[Mutant]] = []
 
 
-class Mutant(Defective):
+class Mutant(ReferenceAgent):
     """The reference loop, whose seams a mutant replaces one of.
 
     Attributes:
         cause: what is wrong, in words.
         memory: what the mutant keeps from one trial to the next.
+        left: what it leaves behind in the process.
     """
 
     cause: ClassVar[str] = ""
     memory: ClassVar[dict[str, Any]] = {}
+    left: ClassVar[list[Any]] = []
 
     @classmethod
     def forget(cls):
-        super().forget()
+        """Let go of what was kept, and of what was left behind."""
         cls.memory.clear()
+        while cls.left:
+            thing = cls.left.pop()
+            if isinstance(thing, int):
+                os.close(thing)
+            elif isinstance(thing, subprocess.Popen):
+                thing.kill()
+                thing.wait()
+            elif isinstance(thing, threading.Event):
+                thing.set()
 
     async def answer(self, query):
         self.query, self.said, self.turn = query, [], 0
@@ -128,12 +141,17 @@ def at(seam: str, cause: str) -> Callable[[Harm], Harm]:
     """Make a function the mutant that does it at a seam: ``cause`` says what is wrong."""
 
     def register(harm: Harm) -> Harm:
-        name = "".join(word.capitalize() for word in harm.__name__.split("_"))
-        fields = {f"on_{seam}": harm, "cause": cause, "memory": {}, "__module__": harm.__module__}
-        MUTANTS.append(type(name, (Mutant,), fields))
+        MUTANTS.append(made_of(harm, seam, cause))
         return harm
 
     return register
+
+
+def made_of(harm: Harm, seam: str, cause: str = "") -> type[Mutant]:
+    """Return the mutant, named like the function, that does it at a seam."""
+    name = "".join(word.capitalize() for word in harm.__name__.split("_"))
+    fields = {f"on_{seam}": harm, "cause": cause, "memory": {}, "__module__": harm.__module__}
+    return type(name, (Mutant,), fields)
 
 
 def walk(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from unittest.mock import patch
 
-from support.defects import Defective
-from support.mutants import MUTANTS
+from support.mutants import MUTANTS, Mutant
 
 from trialbed_adapter_lab import CHECKS, Check, check_adapter
 from trialbed_adapter_lab.harness import Harness
@@ -68,7 +67,7 @@ def in_a_hurry(check: Check) -> Check:
     return replace(check, run=run)
 
 
-def judge(mutant: type[Defective], to_fail: Collection[str] = ()) -> Verdict:
+def judge(mutant: type[Mutant], to_fail: Collection[str] = ()) -> Verdict:
     """Run the whole kit on a mutant.
 
     Args:
