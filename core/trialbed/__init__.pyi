@@ -106,14 +106,10 @@ from .scoring import CheckResult as CheckResult
 from .scoring import ScoreContext as ScoreContext
 from .scoring import Scorer as Scorer
 from .scoring import scorer as scorer
-from .store import RunColumns as RunColumns
 from .store import RunVersion as RunVersion
-from .store import ScoreKind as ScoreKind
 from .store import StoredRun as StoredRun
 from .store import StoredTrial as StoredTrial
 from .store import StoreReader as StoreReader
-from .store import TrialColumns as TrialColumns
-from .store import TrialPlace as TrialPlace
 from .store import open_run as open_run
 from .store import open_store as open_store
 from .tasks import Expect as Expect

@@ -19,7 +19,7 @@ from trialbed.preparation import RunObjects, RunOptions, read_configured, read_k
 from trialbed.records import Query
 from trialbed.report import Report
 from trialbed.run_report import run_and_report
-from trialbed.scoring import JudgeFunction, ScoreFunction, Scorer, as_judge
+from trialbed.scoring import JudgeFunction, ScoreFunction, Scorer, as_judge, scorer
 from trialbed.settings import configured_settings, env_dir, read_env_file
 from trialbed.tasks import TASKS, Task, TaskDataset
 
@@ -271,7 +271,7 @@ def _plugins(scorers: Sequence[Any]) -> dict[str, object]:
     """
     plugins: dict[str, object] = {}
     for given in scorers if isinstance(scorers, (list, tuple)) else [scorers]:
-        plugin = Scorer(given) if callable(given) and not hasattr(given, "score_trial") else given
+        plugin = scorer(given) if callable(given) and not hasattr(given, "score_trial") else given
         name = _name_of(plugin)
         if name in plugins:
             raise UsageError(f"scorers: two are called {name!r}; name one with @scorer(name=…)")

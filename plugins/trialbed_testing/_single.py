@@ -122,7 +122,7 @@ class SingleTrials:
                 runner = TrialRunner(
                     run=run,
                     queries=queries_by_id(prepared.queries),
-                    tools={None: {query.query_id: tools}},
+                    tools=lambda _most, _query: tools,
                     simulator=prepared.simulator,
                     control=control,
                     executors={key.framework: executor},

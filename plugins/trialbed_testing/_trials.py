@@ -16,7 +16,7 @@ from trialbed.files import temporary_folder
 from trialbed.models import ObjectModel, find_model, judge_drivers
 from trialbed.preparation import RunObjects, RunOptions, read_keywords
 from trialbed.records import NOT_MEASURED, ApiCall, WireLog
-from trialbed.scoring import Scorer, as_judge
+from trialbed.scoring import as_judge, scorer
 from trialbed.store import open_run
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.wire import ModelAnswer
@@ -294,5 +294,5 @@ def _as_answerer(model: Any) -> Any:
 
 
 def _plugins(scorers: Sequence[Any]) -> Mapping[str, object]:
-    made = [given if hasattr(given, "score_trial") else Scorer(given) for given in scorers]
+    made = [given if hasattr(given, "score_trial") else scorer(given) for given in scorers]
     return {getattr(plugin, "name", None) or type(plugin).__name__: plugin for plugin in made}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +18,7 @@ from trialbed.cli.stored import Since, complete_trial, store_option
 
 if TYPE_CHECKING:
     from trialbed.records import Rating, RunConfig, RunStatus
-    from trialbed.store import RunColumns, StoredRun
+    from trialbed.store import ColumnTable, StoredRun
 
 JUDGED = "sopr_score"
 
@@ -171,34 +170,37 @@ def _entry_of(run: StoredRun) -> ListedRun:
 def _figures(run: StoredRun) -> tuple[dict[str, int], dict[str, float | None]]:
     """Return how many trials of a run were answered, and failed, and the mean of ``sopr_score`` of each framework."""
     from trialbed.report.kept import headlines
+    from trialbed.store import column_table, run_ends
 
     known = headlines(run)
     if known is None:
-        columns = run.columns((JUDGED,))
-        counted = Counter(trial.status for trial in columns.trials)
-        means = {name: _mean(name, run.config, columns) for name in run.config.frameworks}
-        return {status: counted[status] for status in ("answered", "failed")}, means
+        table, ends = column_table(run, (JUDGED,)), run_ends(run)
+        means = {name: _mean(name, run.config, table) for name in run.config.frameworks}
+        return {status: ends[status] for status in ("answered", "failed")}, means
     counts = [found.counts for found in known.values()]
     ended = {"answered": sum(one.answered for one in counts), "failed": sum(one.failed for one in counts)}
     judged = {name: found.scores.get(JUDGED) for name, found in known.items()}
     return ended, {name: score.value if score else None for name, score in judged.items()}
 
 
-def _mean(framework: str, config: RunConfig, columns: RunColumns) -> float | None:
+def _mean(framework: str, config: RunConfig, table: ColumnTable) -> float | None:
     """Return the mean of ``sopr_score`` over the trials of a framework that were measured; failed ones are 0.
 
     None of a row that is void.
     """
+    from itertools import repeat
+    from math import isnan, nan
     from statistics import fmean
 
     from trialbed.report import framework_integrity
 
-    known = columns.values.get(JUDGED, {})
-    own = [trial for trial in columns.trials if trial.key.framework == framework]
-    if framework_integrity(config, framework, (trial.integrity for trial in own)).void:
+    scores = table.score(JUDGED) if JUDGED in table.scores else repeat(nan)
+    every = zip(table.trials(), scores, strict=False)
+    own = [(trial, score) for trial, score in every if trial.key.framework == framework]
+    if framework_integrity(config, framework, (trial.integrity for trial, _ in own)).void:
         return None
-    values = [known[trial.row] for trial in own if trial.status == "answered" and trial.row in known]
-    values += [0.0 for trial in own if trial.status == "failed"]
+    values = [score for trial, score in own if trial.status == "answered" and not isnan(score)]
+    values += [0.0 for trial, _ in own if trial.status == "failed"]
     return fmean(values) if values else None
 
 
@@ -214,12 +216,12 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
     """
     from trialbed.errors import DataError, UsageError
     from trialbed.settings import store_file
-    from trialbed.store import Store, open_store
+    from trialbed.store import Store, open_store, run_ends
 
     place = store or store_file()
     with open_store(place) as reader:
         found = {run.run_id: run for run in map(reader.run, runs)}
-        trials = {run.run_id: len(run.columns().trials) for run in found.values()}
+        trials = {run.run_id: run_ends(run).total() for run in found.values()}
     for run in found.values():
         if run.status == "running":
             raise UsageError(f"run {run.run_id} is under way; end it first")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -52,19 +52,11 @@ async def judge_of(
         return
     settings = helpers.settings
     driver, model = judge_choice(settings)
-    if model is None:
-        judge = made_judge(settings, driver, None)
-        try:
-            yield judge
-        finally:
-            await judge.close()
-        return
-    async with _access(helpers, control, model) as access:
+    async with AsyncExitStack() as stack:
+        access = None if model is None else await stack.enter_async_context(_access(helpers, control, model))
         judge = made_judge(settings, driver, access)
-        try:
-            yield judge
-        finally:
-            await judge.close()
+        stack.push_async_callback(judge.close)
+        yield judge
 
 
 def judge_order(settings: RunSettings, judge: Judge) -> JudgeOrder | None:

@@ -6,26 +6,14 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import Protocol
 
 from trialbed.records import QueryIds, ToolSpec
 
 QueryId = int | str
 
 
-class QueryTools(Protocol):
-    """The tools that queries are offered."""
-
-    def __getitem__(self, query_id: QueryId, /) -> tuple[ToolSpec, ...]:
-        """Those of a query."""
-
-
-class ToolsByMost(Protocol):
-    """The tools that queries are offered, by the most that are; None for as many as the run says."""
-
-    def __getitem__(self, most: int | None, /) -> QueryTools:
-        """Those of columns with this number."""
+OfferedTools = Callable[[int | None, QueryId], tuple[ToolSpec, ...]]
+"""Returns the tools that a query is offered, of at most so many; None for as many as the run says."""
 
 
 class ToolsNotChosen(Exception):
@@ -68,12 +56,8 @@ class RunTools:
         self._reading = asyncio.Lock()
         self._failure: Exception | None = None
 
-    def __getitem__(self, most: int | None) -> QueryTools:
-        """The tools of columns with this number of them; only those of queries that are held."""
-        return _Column(self, most)
-
-    def of(self, most: int | None, query_id: QueryId) -> tuple[ToolSpec, ...]:
-        """The tools of a query that is held."""
+    def __call__(self, most: int | None, query_id: QueryId) -> tuple[ToolSpec, ...]:
+        """Return the tools of a query that is held."""
         return self._parts[self.part_of(query_id)][most][query_id]
 
     @asynccontextmanager
@@ -119,12 +103,3 @@ class RunTools:
         idle = [number for number in self._parts if not self._held[number]]
         for number in idle[:-KEPT]:
             del self._parts[number]
-
-
-@dataclass(frozen=True)
-class _Column:
-    tools: RunTools
-    most: int | None
-
-    def __getitem__(self, query_id: QueryId) -> tuple[ToolSpec, ...]:
-        return self.tools.of(self.most, query_id)

@@ -16,7 +16,7 @@ from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, Opened
 from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient, new_trial_token
 from trialbed.engine._gold import gold_script
-from trialbed.engine._offers import ToolsByMost
+from trialbed.engine._offers import OfferedTools
 from trialbed.engine._slots import Slots
 from trialbed.errors import NothingMeasured
 from trialbed.integrity import integrity_findings, outside_clock, with_outside_time
@@ -93,7 +93,7 @@ class TrialRunner:
 
     run: Run
     queries: Mapping[int | str, Query]
-    tools: ToolsByMost
+    tools: OfferedTools
     simulator: str
     control: ControlClient
     executors: Mapping[str, Executor]
@@ -246,7 +246,7 @@ class TrialRunner:
         return self._shared_part(setup).model_copy(update={**own, "finish_tool": self._finish_tool(label)})
 
     def _tools(self, key: TrialKey) -> tuple[ToolSpec, ...]:
-        return self.tools[self.run.config.own_limit(key.framework)][key.query_id]
+        return self.tools(self.run.config.own_limit(key.framework), key.query_id)
 
     def _setup(self, key: TrialKey) -> tuple[int | str, str, int | None, str]:
         """The query, the model, the number of tools, and the framework's own way to end: all that trials share."""
@@ -268,7 +268,7 @@ class TrialRunner:
 
     def _make_shared_part(self, setup: Setup) -> TrialRegistration:
         query_id, name, most = setup
-        config, query, tools = self.run.config, self.queries[query_id], self.tools[most][query_id]
+        config, query, tools = self.run.config, self.queries[query_id], self.tools(most, query_id)
         model = self.models[name]
         return TrialRegistration(
             trial="",

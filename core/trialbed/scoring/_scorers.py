@@ -23,47 +23,15 @@ class Scorer:
 
     Attributes:
         name: of the score.
-        unit: of its values, such as ``s``; empty for none.
-        meaning: its meaning, in a line.
-        bounded: whether values lie from 0 to 1.
-        quality: whether a bounded score says how good an answer is, so that a failed trial counts as 0.
-        lower_is_better: whether less is better.
         scores: the descriptions of all scores that the function may give.
     """
 
-    def __init__(
-        self,
-        function: ScoreFunction,
-        *,
-        name: str | None = None,
-        unit: str = "",
-        meaning: str | None = None,
-        bounded: bool | None = None,
-        quality: bool = True,
-        lower_is_better: bool = False,
-        ideal: float | None = None,
-        missing: str = "",
-        scores: Sequence[ScoreDescription] = (),
-    ) -> None:
+    def __init__(self, function: ScoreFunction, own: ScoreDescription, scores: Sequence[ScoreDescription] = ()) -> None:
         update_wrapper(self, function)
         self.code = function
-        self.name: str = name or str(getattr(function, "__name__", type(function).__name__))
-        self.unit = unit
-        self.meaning = meaning if meaning is not None else (inspect.getdoc(function) or "").partition("\n")[0]
-        self.bounded = not unit if bounded is None else bounded
-        self.quality = quality
-        self.lower_is_better = lower_is_better
-        own = ScoreDescription(
-            self.name,
-            unit=self.unit,
-            meaning=self.meaning.rstrip("."),
-            bounded=self.bounded,
-            quality=self.quality,
-            lower_is_better=self.lower_is_better,
-            ideal=ideal,
-            missing=missing,
-        )
+        self.name = own.name
         self.scores = tuple(scores) or (own,)
+        self._own = own
 
     def __call__(self, trial: ScoreContext) -> Value | Awaitable[Value]:
         """Return the function's own result for a trial."""
@@ -99,12 +67,13 @@ class Scorer:
             return value
         if not isinstance(value, (bool, int, float)) or not math.isfinite(value):
             raise TypeError(f"{self.name} returned {value!r:.60}; a scorer returns a number, a bool, a Score or None")
-        if self.bounded and not 0 <= value <= 1:
+        if self._own.bounded and not 0 <= value <= 1:
             raise ValueError(
                 f"{self.name} returned {value!r:.60}, which is not from 0 to 1; say so with @scorer(bounded=False)"
             )
         label = str(value).lower() if isinstance(value, bool) else None
-        return Score(name=self.name, value=float(value), label=label, bounded=self.bounded, quality=self.quality)
+        own = self._own
+        return Score(name=own.name, value=float(value), label=label, bounded=own.bounded, quality=own.quality)
 
 
 @overload
@@ -154,16 +123,18 @@ def scorer(
         missing: when a trial without failure has no value, in words; empty if it always has one.
         scores: the descriptions of all scores, where the function gives several.
     """
-    made = partial(
-        Scorer,
-        name=name,
-        unit=unit,
-        meaning=meaning,
-        bounded=bounded,
-        quality=quality,
-        lower_is_better=lower_is_better,
-        ideal=ideal,
-        missing=missing,
-        scores=scores,
-    )
-    return made if function is None else made(function)
+
+    def make(function: ScoreFunction) -> Scorer:
+        own = ScoreDescription(
+            name or str(getattr(function, "__name__", type(function).__name__)),
+            unit=unit,
+            meaning=((inspect.getdoc(function) or "").partition("\n")[0] if meaning is None else meaning).rstrip("."),
+            bounded=not unit if bounded is None else bounded,
+            quality=quality,
+            lower_is_better=lower_is_better,
+            ideal=ideal,
+            missing=missing,
+        )
+        return Scorer(function, own, scores)
+
+    return make if function is None else make(function)

@@ -2,7 +2,7 @@
 
 from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._column_table import ColumnTable, NumberedColumn
-from trialbed.store._columns import RunColumns, RunVersion, ScoreKind, TrialColumns, TrialPlace
+from trialbed.store._columns import RunVersion, ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._commits import Commits
 from trialbed.store._continuation import hold_run, record_run
 from trialbed.store._folder import folder_note
@@ -38,7 +38,6 @@ __all__ = [
     "PackedColumn",
     "ReportPart",
     "RunChanges",
-    "RunColumns",
     "RunVersion",
     "ScoreKind",
     "Store",

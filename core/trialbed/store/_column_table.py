@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from trialbed.records import IntegrityFinding, QueryIds
 from trialbed.spool import Spool
-from trialbed.store._columns import RunColumns, ScoreKind, TrialColumns, TrialPlace
+from trialbed.store._columns import ScoreKind, TrialColumns, TrialPlace
 from trialbed.store._packed_column import PackedColumn
 from trialbed.store._rows import decode, encode
 
@@ -89,23 +88,12 @@ class ColumnTable:
             self.integrity.get(place, ()),
         )
 
-    def columns(self, names: Iterable[str] | None = None) -> RunColumns:
-        """Return each trial as an object.
-
-        Args:
-            names: the scores whose values are given; None for all, and the tools on offer beside them.
-        """
+    def trials(self) -> tuple[TrialColumns, ...]:
+        """Return each trial as an object."""
         keys = map(TrialPlace, self.framework.spread(), self.query.spread(), self.repeat)
         ends = (self.attempt, self.status.spread(), self.failure.spread(), self.adapter.spread(), self.wall_time)
         integrity = [self.integrity.get(place, ()) for place in range(len(self))]
-        trials = tuple(map(TrialColumns, self.row, keys, *ends, map(bool, self.first), integrity))
-        chosen = self.scores if names is None else [name for name in names if name in self._values]
-        values = {
-            name: {row: value for row, value in zip(self.row, self.score(name), strict=True) if not math.isnan(value)}
-            for name in chosen
-        }
-        tools = {} if names is not None else dict(zip(self.row, self.offered.spread(), strict=True))
-        return RunColumns(trials, values, self.kinds, tools)
+        return tuple(map(TrialColumns, self.row, keys, *ends, map(bool, self.first), integrity))
 
 
 NUMBERED = ("framework", "query", "status", "failure", "adapter")

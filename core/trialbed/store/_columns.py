@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
@@ -61,24 +60,6 @@ class RunVersion(NamedTuple):
     status: str
     attempts: int
     digest: str
-
-
-@dataclass(frozen=True)
-class RunColumns:
-    """The trials of a run that count, and the values of some of their scores.
-
-    Attributes:
-        trials: in the order in which they ended.
-        values: score -> row of the trial -> value; trials without a value are left out.
-        kinds: the scores that trials of the run have, those that were not read too; of a run of thousands of trials,
-            those that a sample has, unless all scores were read.
-        tools: row of the trial -> the names of the tools on offer; empty unless all scores were read.
-    """
-
-    trials: tuple[TrialColumns, ...]
-    values: Mapping[str, Mapping[int, float]]
-    kinds: Mapping[str, ScoreKind]
-    tools: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
 
 def read_version(connection: Connection, run_id: str) -> RunVersion:

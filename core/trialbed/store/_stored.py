@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,11 +27,11 @@ from trialbed.records import (
     meant_labels,
 )
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._columns import RunColumns, RunVersion, read_version
+from trialbed.store._columns import RunVersion, read_version
 from trialbed.store._frames import calls_frame, messages_frame, trial_frame
 from trialbed.store._offers import StoredOffers
 from trialbed.store._rows import encode_id
-from trialbed.store._run_columns import column_table, rows_in_order
+from trialbed.store._run_columns import rows_in_order
 from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._trials import each_result, read_trials, read_wire, results_of
@@ -234,18 +234,6 @@ class StoredRun:
         with self._read() as connection:
             rows = read_trials(connection, self.run_id, **given)
         return tuple(StoredTrial(self.run_id, self._read_wire, row_id, result) for row_id, result in rows)
-
-    def columns(self, scores: Collection[str] = ()) -> RunColumns:
-        """The trials that count as columns, which is fast for very many: their ends and times, and values of scores.
-
-        Args:
-            scores: the scores to read.
-        """
-        return column_table(self, scores).columns(scores)
-
-    def all_columns(self) -> RunColumns:
-        """The same with the values of all scores, and the names of the tools on offer."""
-        return column_table(self).columns()
 
     @property
     def mark(self) -> object:

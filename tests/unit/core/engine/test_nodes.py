@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 from support.clocks import SteppingClock, going_on
@@ -23,6 +25,16 @@ def watch_of(
     return NodeWatch(
         cluster, ("f",), time.said.append, earlier=before, moved=moved, pause=time.pause, clock=lambda: time.now
     )
+
+
+@asynccontextmanager
+async def watched(time: SteppingClock, cluster: Executor, slots: Slots, capacity: int) -> AsyncIterator[NodeWatch]:
+    """Watch nodes that are there while the body runs, from when there are as many slots as these have places."""
+    watch = watch_of(time, cluster)
+    await watch.describe()
+    async with going_on(watch.watch(slots)):
+        await until(slots, capacity)
+        yield watch
 
 
 async def until(slots: Slots, most: int) -> None:
@@ -52,10 +64,7 @@ async def test_nodes_that_join_are_used_and_those_that_are_lost_are_not() -> Non
 
 async def test_a_node_that_differs_is_not_used() -> None:
     cluster, time, slots = Cluster(a=2), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 2)
+    async with watched(time, cluster, slots, 2):
         cluster.packages["b"] = ("openai==2", "pydantic==2")
         cluster.broken = {"c"}
         cluster.capacities |= {"b": 4, "c": 4, "d": 1}
@@ -101,10 +110,7 @@ async def test_a_run_that_leaves_its_nodes_goes_on_with_what_they_measured() -> 
 
 async def test_a_node_that_loses_one_trial_after_the_other_gets_no_more() -> None:
     cluster, time, slots = Cluster(a=2, b=1), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 3)
+    async with watched(time, cluster, slots, 3) as watch:
         for second in (1, 2, 3):
             watch.note(ended("b", 1, second))  # it may be the trial
         watch.note(ended("b", 2, 3))
@@ -149,10 +155,7 @@ async def test_a_node_that_leaves_with_each_loss_is_given_up_too() -> None:
 
 async def test_a_node_that_was_given_up_is_better_than_none() -> None:
     cluster, time, slots = Cluster(a=2, b=1), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 3)
+    async with watched(time, cluster, slots, 3) as watch:
         for second in (1, 2, 3):
             watch.note(ended("a", second, second))
         assert slots.most == 1
@@ -165,10 +168,7 @@ async def test_a_node_that_was_given_up_is_better_than_none() -> None:
 
 async def test_a_trial_that_takes_others_with_it_does_not_cost_its_node() -> None:
     cluster, time, slots = Cluster(a=2, b=1), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 3)
+    async with watched(time, cluster, slots, 3) as watch:
         for second in (1, 2, 3, 4):
             watch.note(ended("a", second, second))  # a neighbour, which is noted first
             watch.note(ended("a", 99, second))
@@ -180,10 +180,7 @@ async def test_a_trial_that_takes_others_with_it_does_not_cost_its_node() -> Non
 
 async def test_an_executor_that_cannot_refuse_a_node_costs_no_trial() -> None:
     cluster, time, slots = Cluster(a=2, b=1), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 3)
+    async with watched(time, cluster, slots, 3) as watch:
         cluster.deaf = True
         for second in (1, 2, 3):
             watch.note(ended("a", second, second))
@@ -193,10 +190,7 @@ async def test_an_executor_that_cannot_refuse_a_node_costs_no_trial() -> None:
 
 async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
     cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 1)
+    async with watched(time, cluster, slots, 1) as watch:
         waiting = asyncio.create_task(enter(slots, 2))
         cluster.capacities.clear()
         await until(slots, 0)
@@ -208,10 +202,7 @@ async def test_nodes_are_waited_for_as_long_as_the_executor_says() -> None:
 
 async def test_a_node_that_is_lost_whenever_it_joins_is_none_that_has_come() -> None:
     cluster, time, slots = Fleeting(), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 1)
+    async with watched(time, cluster, slots, 1) as watch:
         cluster.capacities.clear()
         async with asyncio.timeout(60):
             while not watch.gone:  # noqa: ASYNC110 - as above
@@ -223,10 +214,7 @@ async def test_a_node_that_is_lost_whenever_it_joins_is_none_that_has_come() -> 
 async def test_the_time_in_which_a_node_joins_is_no_waiting() -> None:
     time, slots = SteppingClock(), Slots(8)
     cluster = Slow(time, 50, a=1)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 1)
+    async with watched(time, cluster, slots, 1) as watch:
         cluster.broken = {"b"}
         cluster.capacities.clear()
         await time.moved(3)
@@ -249,10 +237,7 @@ async def test_the_time_in_which_a_node_joins_is_no_waiting() -> None:
 async def test_a_node_that_was_given_up_is_taken_back_where_a_slow_join_fails() -> None:
     time, slots = SteppingClock(), Slots(8)
     cluster = Slow(time, 50, a=2, c=1)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 3)
+    async with watched(time, cluster, slots, 3) as watch:
         for second in (1, 2, 3):
             watch.note(ended("a", second, second))
         assert slots.most == 1
@@ -267,10 +252,7 @@ async def test_a_node_that_was_given_up_is_taken_back_where_a_slow_join_fails() 
 
 async def test_a_look_that_comes_late_takes_back_a_node_that_was_given_up() -> None:
     cluster, time, slots = Cluster(a=2, c=1), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 3)
+    async with watched(time, cluster, slots, 3) as watch:
         for second in (1, 2, 3):
             watch.note(ended("a", second, second))
         del cluster.capacities["c"]
@@ -283,10 +265,7 @@ async def test_a_look_that_comes_late_takes_back_a_node_that_was_given_up() -> N
 async def test_a_node_that_was_lost_once_has_the_time_that_it_needs_to_join() -> None:
     time, slots = SteppingClock(), Slots(8)
     cluster = Slow(time, 50, a=1)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 1)
+    async with watched(time, cluster, slots, 1) as watch:
         cluster.lost = 1
         cluster.capacities.clear()
         cluster.capacities["b"] = 3
@@ -296,10 +275,7 @@ async def test_a_node_that_was_lost_once_has_the_time_that_it_needs_to_join() ->
 
 async def test_a_node_that_is_refused_whenever_it_comes_keeps_no_run_waiting() -> None:
     cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 1)
+    async with watched(time, cluster, slots, 1) as watch:
         cluster.broken = {"b"}
         cluster.capacities.clear()
         cluster.capacities["b"] = 1
@@ -312,10 +288,7 @@ async def test_a_node_that_is_refused_whenever_it_comes_keeps_no_run_waiting() -
 
 async def test_nodes_of_new_names_that_fail_whenever_they_come_keep_no_run_waiting() -> None:
     cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 1)
+    async with watched(time, cluster, slots, 1) as watch:
         async with asyncio.timeout(60):
             while not watch.gone:
                 name = f"b{time.now:g}"
@@ -341,10 +314,7 @@ async def test_nodes_that_are_lost_while_they_are_described_first_keep_no_run_wa
 
 async def test_a_look_that_fails_is_not_the_last() -> None:
     cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 1)
+    async with watched(time, cluster, slots, 1):
         cluster.mute = 3
         del cluster.capacities["a"]
         cluster.refusing = {"b"}
@@ -360,10 +330,7 @@ async def test_a_look_that_fails_is_not_the_last() -> None:
 async def test_a_node_that_is_back_before_the_next_look_is_accepted_anew() -> None:
     cluster, time, slots = Cluster(a=1), SteppingClock(), Slots(8)
     cluster.identities["a"] = "started at 9"
-    watch = watch_of(time, cluster)
-    await watch.describe()
-    async with going_on(watch.watch(slots)):
-        await until(slots, 1)
+    async with watched(time, cluster, slots, 1):
         cluster.identities["a"] = "started at 10"
         await until(slots, 0)
         await until(slots, 1)

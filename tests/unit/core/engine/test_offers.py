@@ -33,7 +33,7 @@ async def test_parts_are_read_once_while_trials_are_about_them() -> None:
     async def trial(query_id: int) -> None:
         async with tools.held(query_id):
             await asyncio.sleep(0)
-            assert tools[None][query_id] == (tool(query_id),)
+            assert tools(None, query_id) == (tool(query_id),)
 
     await asyncio.gather(*(trial(query_id) for query_id in range(AT_ONCE + 10)))
     assert chooser.asked == [0, AT_ONCE]
@@ -46,10 +46,10 @@ async def test_a_long_trial_keeps_its_tools_and_ended_ones_do_not() -> None:
         for part in range(1, 8):
             async with tools.held(part * AT_ONCE):
                 pass
-        assert tools[None][3] == (tool(3),)
+        assert tools(None, 3) == (tool(3),)
         assert len(tools._parts) <= KEPT + 2
     with pytest.raises(KeyError):
-        tools.of(None, 3 * AT_ONCE)
+        tools(None, 3 * AT_ONCE)
 
 
 async def test_a_choice_that_fails_is_not_made_again_for_the_trials_that_wait() -> None:

@@ -19,7 +19,7 @@ from trialbed.errors import DataError
 from trialbed.preparation import RunOptions, config_digest
 from trialbed.records import Run
 from trialbed.run_report import RunReporter
-from trialbed.store import MadeReport, Store, new_run, open_store
+from trialbed.store import MadeReport, Store, column_table, new_run, open_store
 
 
 @pytest.fixture
@@ -106,4 +106,4 @@ async def test_the_scores_of_an_interrupted_run_are_kept(tmp_path: Path, monkeyp
         stored = reader.run(run.run_id)
         assert stored.status == "interrupted"
         monkeypatch.setattr("trialbed.store._run_columns.read_column_table", None)
-        assert [trial.key.query_id for trial in stored.columns().trials] == [1]
+        assert [trial.key.query_id for trial in column_table(stored, ()).trials()] == [1]

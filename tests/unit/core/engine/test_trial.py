@@ -141,7 +141,7 @@ def runner_of(executor, control, scored=None, processes=None):
     return TrialRunner(
         run=new_run(config, "d"),
         queries={1: Query(query_id=1, text="?", apis=())},
-        tools={None: {1: ()}, 5: {1: (TOOL,)}},
+        tools=lambda most, _query: (TOOL,) if most == 5 else (),
         simulator="template",
         control=control,
         executors=dict.fromkeys(config.frameworks, executor),

@@ -10,7 +10,7 @@ from support.scoring import api_call, context
 
 from trialbed.plugins import empty_manager
 from trialbed.records import Score, ScoreDescription
-from trialbed.scoring import ScoreContext, Scorer, scorer
+from trialbed.scoring import ScoreContext, scorer
 
 
 def right(trial: ScoreContext) -> bool:
@@ -23,7 +23,7 @@ def right(trial: ScoreContext) -> bool:
 
 async def test_a_function_is_a_scorer_under_its_name_with_what_its_docstring_says() -> None:
     made = scorer(right)
-    assert (made.name, made.unit, made.meaning, made.bounded) == ("right", "", "Whether the answer is 42.", True)
+    assert made.scores == (ScoreDescription("right", meaning="Whether the answer is 42"),)
     assert made(context()) is True
     (score,) = await made.score_trial(context())
     assert (score.name, score.value, score.label, score.quality) == ("right", 1.0, "true", True)
@@ -38,13 +38,14 @@ async def test_what_is_said_of_a_score_is_kept() -> None:
 
     (score,) = await count.score_trial(context(called=[api_call("a", {}), api_call("b", {})]))
     assert (score.name, score.value, score.bounded, score.quality) == ("calls", 2.0, False, False)
-    assert (count.unit, count.meaning, count.lower_is_better) == ("calls", "how many", True)
+    (own,) = count.scores
+    assert (own.unit, own.meaning, own.lower_is_better) == ("calls", "how many", True)
 
 
 async def test_a_score_is_taken_as_it_is_and_none_is_no_score() -> None:
     own = Score(name="own", value=None)
-    assert await Scorer(lambda trial: own).score_trial(context()) == [own]
-    assert await Scorer(lambda trial: None).score_trial(context()) == []
+    assert await scorer(lambda trial: own).score_trial(context()) == [own]
+    assert await scorer(lambda trial: None).score_trial(context()) == []
 
 
 async def test_a_function_may_give_several_scores() -> None:
@@ -69,7 +70,7 @@ async def test_a_function_may_give_several_scores() -> None:
 )
 async def test_what_is_no_score_is_said(value: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
-        await Scorer(lambda trial: value, name="odd").score_trial(context())
+        await scorer(name="odd")(lambda trial: value).score_trial(context())
 
 
 def test_a_scorer_is_a_plugin() -> None:

@@ -13,7 +13,7 @@ import pytest
 from trialbed import StoredRun, StoreReader, open_store
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Failure, Run, Score, TrialResult
-from trialbed.store import Store, all_have, results_as_ended, results_at
+from trialbed.store import Store, all_have, column_table, results_as_ended, results_at
 
 MakeRun = Callable[..., Run]
 MakeTrial = Callable[..., TrialResult]
@@ -55,7 +55,7 @@ def test_attempts_are_read_as_they_are_when_their_turn_comes(
 ) -> None:
     monkeypatch.setattr("trialbed.store._run_columns.IN_PART", 1)
     run = reader.run("r1")
-    first, second, third = rows = [trial.row for trial in run.columns().trials]
+    first, second, third = rows = [trial.row for trial in column_table(run, ()).trials()]
     read = results_at(run, [third, first])
     whole = next(read)
     assert (whole.pair, whole.wire.model_calls[0].request) == ((1, 1), "héllo")

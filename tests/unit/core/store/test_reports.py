@@ -16,7 +16,17 @@ from sqlalchemy import create_engine, text
 from trialbed import open_store
 from trialbed.errors import DataError
 from trialbed.records import Annotation, GoldAnswer, Run, Score, ToolSpec, TrialResult
-from trialbed.store import MadeReport, ReportPart, Store, make_report, report_part, trial_columns, verify_store
+from trialbed.store import (
+    ColumnTable,
+    MadeReport,
+    ReportPart,
+    Store,
+    column_table,
+    make_report,
+    report_part,
+    trial_columns,
+    verify_store,
+)
 from trialbed.store._reports import keep_report
 
 MakeRun = Callable[..., Run]
@@ -62,12 +72,16 @@ def test_columns_are_kept_as_they_are_read(filled: str, execute: Execute, make_t
         end(store, filled)
     with open_store(filled) as reader:
         run = reader.run("r1")
-        before = run.columns(["a", "nosuch"]), run.all_columns()
+        before = column_table(run, ["a", "nosuch"]), column_table(run)
         execute("DELETE FROM reports")
-        after = run.columns(["a", "nosuch"]), run.all_columns()
-    assert before == after
-    assert set(before[1].values) == {"a"}
-    assert set(before[1].tools.values()) == {frozenset({"weather_now"})}
+        after = column_table(run, ["a", "nosuch"]), column_table(run)
+    assert [shown(table) for table in before] == [shown(table) for table in after]
+    assert before[1].scores == ("a",)
+    assert set(before[1].offered.spread()) == {frozenset({"weather_now"})}
+
+
+def shown(table: ColumnTable) -> list[object]:
+    return [table.trials(), table.kinds, *(list(table.score(name)) for name in table.scores)]
 
 
 def test_columns_that_had_to_be_read_from_many_trials_are_kept(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,10 +92,10 @@ def test_columns_that_had_to_be_read_from_many_trials_are_kept(filled: str, monk
         trial_columns(run, made.append)
         assert made == []
         monkeypatch.setattr("trialbed.store._run_columns.KEPT_FROM", 1)
-        first = trial_columns(run, made.append).columns()
+        first = trial_columns(run, made.append).trials()
         assert store.keep_report(made[0])
         monkeypatch.setattr("trialbed.store._run_columns.read_column_table", None)
-        assert trial_columns(run, made.append).columns() == first
+        assert trial_columns(run, made.append).trials() == first
         assert len(made) == 1
 
 
