@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.options import FILE, Decorated, json_option, print_json
-from trialbed.cli.setting_options import setting_option
+from trialbed.cli.options import FILE, json_option, print_json
 from trialbed.texts import number_of
-from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list, settings_of
 
 if TYPE_CHECKING:
     from trialbed.contracts import Judge
@@ -33,29 +32,13 @@ Examples:
 """
 
 
-def judge_options(command: Decorated) -> Decorated:
-    """Gives a command the options that are about a judge."""
-    decorators: list[Callable[[Decorated], Decorated]] = [setting_option(name) for name in JUDGE_SETTINGS]
-    for decorate in reversed(decorators):
-        command = decorate(command)
-    return command
-
-
-def judge_settings(given: dict[str, Any]) -> RunSettings:
-    """Return the settings that these options give."""
-    from trialbed.settings import RunSettings
-
-    return RunSettings(**{name: value for name, value in given.items() if value is not None})
-
-
 @click.group("judge")
 def command() -> None:
     """Calibrate judges against labelled cases."""
 
 
-@command.command("calibrate", epilog=EPILOG)
+@command.command("calibrate", epilog=EPILOG, params=option_list(JUDGE_SETTINGS))
 @click.argument("file", required=False, type=FILE)
-@judge_options
 @json_option
 def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     """Measure how far a judge agrees with labelled cases.
@@ -66,7 +49,8 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     """
     import asyncio
 
-    measured, findings = asyncio.run(_calibrate(file, judge_settings(given)))
+    settings = settings_of(given)
+    measured, findings = asyncio.run(_calibrate(file, settings))
     click.echo(_fate(measured), err=True)
     if as_json:
         document = measured.model_dump() | {"findings": [finding.model_dump() for finding in findings]}
@@ -75,7 +59,7 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     from trialbed.scoring import judge_label
     from trialbed.views import print_tables
 
-    click.echo(f"{judge_label(judge_settings(given))} {measured.summary}")
+    click.echo(f"{judge_label(settings)} {measured.summary}")
     print_tables(_tables(measured, findings), sys.stdout)
     if measured.failures:
         click.echo(f"{number_of(measured.failures, 'case')} without a verdict, in no figure", err=True)

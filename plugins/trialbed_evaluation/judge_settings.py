@@ -1,12 +1,16 @@
-"""The settings of a run that are about its judge, as options."""
+"""The settings of a run that are about its judge, as options and as their values."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from trialbed.cli.setting_options import setting_option
+
+if TYPE_CHECKING:
+    from trialbed.settings import RunSettings
 
 JUDGE_SETTINGS = (
     "judge",
@@ -24,9 +28,17 @@ JUDGE_SETTINGS = (
 """The settings of a run that are about its judge."""
 
 
-def option_list(names: Sequence[str]) -> list[click.Option]:
-    """The options of these settings, for a command that is put together from options of several parts."""
+def option_list(settings: Iterable[str], *others: Callable[[click.Command], click.Command]) -> list[click.Option]:
+    """Return the options of settings, and of other decorators, for a command that is put together of parts."""
+    decorators: list[Callable[[click.Command], click.Command]] = [*map(setting_option, settings), *others]
     holder = click.Command("holder")
-    for name in names:
-        setting_option(name)(holder)
+    for decorate in decorators:
+        decorate(holder)
     return [parameter for parameter in holder.params if isinstance(parameter, click.Option)]
+
+
+def settings_of(given: Mapping[str, Any], names: Iterable[str] = JUDGE_SETTINGS) -> RunSettings:
+    """Return the settings of these names that the options of a command give."""
+    from trialbed.settings import RunSettings
+
+    return RunSettings(**{name: value for name in names if (value := given.get(name)) is not None})

@@ -9,7 +9,7 @@ import click
 
 from trialbed.cli.options import FiniteRange, SingleOption, make_option
 from trialbed.contracts import Comparer, Comparison
-from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list, settings_of
 
 if TYPE_CHECKING:
     from trialbed.report import Conclusion
@@ -178,14 +178,12 @@ def _common(queries: int) -> str:
 
 def _compared_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
     from trialbed.cli.waiting import names_itself
-    from trialbed.settings import RunSettings
     from trialbed_evaluation.preference import compare_by_preference
 
-    given = {name: options[name] for name in PREFERENCE_SETTINGS if options.get(name) is not None}
     with names_itself("comparing the answers"):
         return compare_by_preference(
             values,
-            RunSettings(**given),
+            settings_of(options, PREFERENCE_SETTINGS),
             store=options["store"],
             force=bool(options["force"]),
             allow_incomplete=bool(options.get("allow_incomplete")),

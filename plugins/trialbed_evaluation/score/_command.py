@@ -10,8 +10,10 @@ from typing import Any
 import click
 
 from trialbed.cli.completion import RUNS_AND_FILES
-from trialbed.cli.options import json_option
+from trialbed.cli.options import FOLDER, SingleOption, json_option
 from trialbed.cli.sections import SectionedCommand
+from trialbed.cli.stored import store_option
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list
 from trialbed_evaluation.score import _files, _stored, _trials
 
 RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
@@ -41,13 +43,17 @@ Examples:
   bench score latest --judge gpt-4o-mini --judge-votes 3 --output results/rejudged
 """
 
-FOR_FILES, FOR_RUNS = _files.options(), _stored.options()
+MODEL_SETTINGS = [name for name in JUDGE_SETTINGS if name != "judge"]
+"""Those of the judge and its model, but for the option that asks for one: without it, no judge is."""
+
+FOR_FILES = ("metrics", "order", "compat", "rules", "reference", "tools")
+FOR_RUNS = ("judge_votes", "judge_prompts", "data_dir", "store", "output")
 
 
 def _run(target: str, **given: Any) -> int:
     path = Path(target)
     if path.exists():
-        _refuse(FOR_RUNS, f"is about stored runs, and {target} is a file", allowed=_files.SHARED)
+        _refuse(FOR_RUNS, f"is about stored runs, and {target} is a file")
         return _files.score(path, given)
     if not RUN.fullmatch(target):
         raise click.UsageError(
@@ -55,16 +61,15 @@ def _run(target: str, **given: Any) -> int:
         )
     if given["metrics"]:
         return _trials.score(target, given)
-    _refuse(FOR_FILES, f"is about files, and {target} is a run", allowed=_stored.SHARED)
+    _refuse(FOR_FILES, f"is about files, and {target} is a run")
     return _stored.score(target, given)
 
 
-def _refuse(options: Sequence[click.Parameter], why: str, allowed: Sequence[str] = ()) -> None:
+def _refuse(names: Sequence[str], why: str) -> None:
     """Refuse options that are given and about something else."""
     context = click.get_current_context()
-    for option in options:
-        name = option.name or ""
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE and name not in allowed:
+    for option in context.command.params:
+        if option.name in names and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option.opts[-1]} {why}.", context)
 
 
@@ -72,24 +77,15 @@ command = SectionedCommand(
     "score",
     params=[
         click.Argument(["target"], metavar="FILE|RUN", shell_complete=RUNS_AND_FILES),
-        *FOR_FILES,
-        *FOR_RUNS,
+        *_files.options(),
+        *option_list(["data_dir"], store_option),
+        SingleOption(["-o", "--output"], type=FOLDER, metavar="FOLDER", help="Write result documents with the scores."),
+        *option_list(MODEL_SETTINGS),
     ],
     callback=_run,
     help=HELP,
     epilog=EPILOG,
     short_help="Score recorded conversations, or a stored run again.",
-    sections={
-        "The judge and its model": (
-            "judge_votes",
-            "judge_model",
-            "endpoint_key_env",
-            "judge_prompts",
-            "max_helper_requests",
-            "helper_timeout",
-            "completions",
-            "concurrency",
-        )
-    },
+    sections={"The judge and its model": MODEL_SETTINGS},
 )
 json_option(command)

@@ -17,7 +17,7 @@ from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption, print_json
 from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.errors import DataError, UsageError
-from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
+from trialbed_evaluation.judge_settings import settings_of
 from trialbed_evaluation.score._rules import check_used, parse_rules
 
 if TYPE_CHECKING:
@@ -27,14 +27,9 @@ if TYPE_CHECKING:
     from trialbed_evaluation.conversations import Sample
     from trialbed_evaluation.metrics import MetricSummary, SampleScores, ScoringOptions, StepModel
 
-OWN = ("judge", "base_url", "api_key_env")
-"""The settings of a judge that have options of their own here, whose help speaks of files too."""
-
 EXPLAINED = 5
 """Samples that are explained: those with the lowest values."""
 
-SHARED = tuple(name for name in JUDGE_SETTINGS if name not in (*OWN, "judge_votes", "judge_prompts"))
-"""Options for stored runs that are for files too: those of the model that is asked."""
 
 
 def _metrics() -> Iterable[str]:
@@ -86,14 +81,6 @@ def options() -> list[click.Option]:
             metavar="NAME|MODEL|FILE.py:NAME",
             help="The judge, or the model that answers the steps of metrics.",
             shell_complete=completes(completion.judges),
-        ),
-        SingleOption(["--base-url"], metavar="URL", help="Its OpenAI-compatible endpoint. [default: OpenAI's]"),
-        SingleOption(
-            ["--api-key-env"],
-            default="OPENAI_API_KEY",
-            show_default=True,
-            metavar="NAME",
-            help="The variable with the endpoint's key.",
         ),
         SingleOption(
             ["--fail-under"],
@@ -204,13 +191,10 @@ async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
             raise UsageError("--base-url names an endpoint, but none of its models is used: give --judge MODEL")
         yield None
         return
-    from trialbed.settings import RunSettings
-
-    names = (*OWN, *SHARED)
-    settings = RunSettings(**{name: given[name] for name in names if given[name] is not None})
     from trialbed.engine import standing_judge
     from trialbed_evaluation.metrics import ChatModel
 
+    settings = settings_of(given)
     async with standing_judge(settings) as (judge, _):
         if judge.model is None:
             raise UsageError(f"--judge {settings.judge}: does not ask a model; give --judge MODEL")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.errors import UsageError
-from trialbed_evaluation.judge_settings import JUDGE_SETTINGS
-from trialbed_evaluation.score._files import OWN
+from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, settings_of
 
 if TYPE_CHECKING:
     from trialbed.records import Query, Run
@@ -20,29 +19,6 @@ if TYPE_CHECKING:
     from trialbed.views import Table
     from trialbed_evaluation.score._rescoring import Rescored
     from trialbed_evaluation.score._tally import CommonPairs, FrameworkTally, RunTally
-
-SETTINGS = (*(name for name in JUDGE_SETTINGS if name not in OWN), "data_dir")
-"""The settings of a run that are options for stored runs only."""
-
-SHARED = (*OWN, "fail_under")
-"""Options for files that are for stored runs too."""
-
-
-def options() -> list[click.Parameter]:
-    """Return the options for stored runs."""
-    from trialbed.cli.options import FOLDER, SingleOption
-    from trialbed.cli.setting_options import setting_option
-    from trialbed.cli.stored import store_option
-
-    decorators: list[Callable[[click.Command], click.Command]] = [*map(setting_option, SETTINGS), store_option]
-    holder = click.Command("holder")
-    for decorate in reversed(decorators):
-        decorate(holder)
-    # Decorators add to the front of a function's options, and to the end of a command's.
-    own = SingleOption(
-        ["-o", "--output"], type=FOLDER, metavar="FOLDER", help="Write result documents with the scores."
-    )
-    return [*reversed(holder.params), own]
 
 
 def score(target: str, given: Mapping[str, Any]) -> int:
@@ -87,12 +63,10 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Map
     """Score the run, and return what came of it with the run's queries."""
     from trialbed.catalogs import run_queries
     from trialbed.cli.signals import cancel_on_terminate
-    from trialbed.settings import RunSettings
     from trialbed.store import Store, open_store, require_frameworks
     from trialbed_evaluation.score._rescoring import rejudge, rescore
 
-    values = {name: given[name] for name in (*OWN, *SETTINGS) if given[name] is not None}
-    settings = RunSettings(**values)
+    settings = settings_of(given, (*JUDGE_SETTINGS, "data_dir"))
     place = _place(given)
     with open_store(place) as reader:
         stored = require_frameworks(reader.run(target))

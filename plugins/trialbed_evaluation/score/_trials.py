@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.cli.options import print_json
 from trialbed.errors import UsageError
+from trialbed_evaluation.judge_settings import settings_of
 from trialbed_evaluation.score import _files
 from trialbed_evaluation.score._rules import check_used
 
@@ -50,12 +51,12 @@ def score(target: str, given: Mapping[str, Any]) -> int:
 def _samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, list[Sample]]]:
     """Return the run's id, and the samples of each framework."""
     from trialbed.catalogs import run_queries
-    from trialbed.settings import RunSettings, store_file
+    from trialbed.settings import store_file
     from trialbed.store import open_store, require_frameworks
     from trialbed.tool_calls import unasked_calls
     from trialbed_evaluation.metrics import trial_sample
 
-    folder = RunSettings(**({"data_dir": given["data_dir"]} if given["data_dir"] else {})).data_dir
+    folder = settings_of(given, ["data_dir"]).data_dir
     found: dict[str, list[Sample]] = {}
     with open_store(given["store"] or store_file()) as reader:
         run = require_frameworks(reader.run(target))
