@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge
@@ -28,19 +28,17 @@ async def calibrate(
     labels: str = EMBEDDED,
     *,
     concurrency: int = 4,
-    progress: Callable[[CaseFinding], None] | None = None,
 ) -> tuple[Calibration, list[CaseFinding]]:
     """Measure the judge's agreement with the labels; returns its verdict on each case too.
 
     Args:
         labels: names the cases.
         concurrency: cases at a time.
-        progress: called with each finding.
 
     Raises:
         NothingMeasured: the judge gave no verdict on any case; says why.
     """
-    findings = await judge_cases(judge, cases, concurrency=concurrency, progress=progress)
+    findings = await judge_cases(judge, cases, concurrency=concurrency)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     found = calibration(findings, labels=labels, labels_digest=labels_digest(cases), votes=judge.votes, at=at)
     if found is None:
@@ -49,22 +47,13 @@ async def calibrate(
     return found, findings
 
 
-async def judge_cases(
-    judge: Judge,
-    cases: Sequence[LabelledCase],
-    *,
-    concurrency: int = 4,
-    progress: Callable[[CaseFinding], None] | None = None,
-) -> list[CaseFinding]:
+async def judge_cases(judge: Judge, cases: Sequence[LabelledCase], *, concurrency: int = 4) -> list[CaseFinding]:
     """Ask the judge about each case, in order. A case without a verdict harms no other."""
     slots = asyncio.Semaphore(concurrency)
 
     async def one(case: LabelledCase) -> CaseFinding:
         async with slots:
-            finding = await _finding(judge, case)
-        if progress is not None:
-            progress(finding)
-        return finding
+            return await _finding(judge, case)
 
     return list(await asyncio.gather(*map(one, cases)))
 

@@ -24,20 +24,13 @@ from trialbed_evaluation.judges._gate import without_answer
 from trialbed_evaluation.judges._prompt import PREFERENCE_INSTRUCTIONS, pair_messages
 from trialbed_evaluation.judges._steering import NOTE, steers
 from trialbed_evaluation.judges._votes import count_votes
+from trialbed_evaluation.schemas import REASON, object_schema
 
 T = TypeVar("T")
 
 WINNER = "better"
 
-PREFERENCE_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string", "description": "One or two sentences."},
-        WINNER: {"type": "string", "enum": list(get_args(WinnerName))},
-    },
-    "required": ["reason", WINNER],
-    "additionalProperties": False,
-}
+PREFERENCE_SCHEMA = object_schema(reason=REASON, **{WINNER: {"type": "string", "enum": list(get_args(WinnerName))}})
 
 
 def read_preference(reply: str) -> Preference:

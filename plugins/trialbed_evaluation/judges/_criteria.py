@@ -8,18 +8,11 @@ from trialbed.contracts import Vote
 from trialbed.model_access import Unreadable, read_object
 from trialbed.records import Answer, Query, WireLog
 from trialbed_evaluation.judges._prompt import conversation, material
+from trialbed_evaluation.schemas import REASON, object_schema
 
 MET = "met"
 
-CRITERION_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string", "description": "One or two sentences."},
-        MET: {"type": "boolean"},
-    },
-    "required": ["reason", MET],
-    "additionalProperties": False,
-}
+CRITERION_SCHEMA = object_schema(reason=REASON, **{MET: {"type": "boolean"}})
 
 INSTRUCTIONS = """\
 You check how an assistant that can call tools did a task, against one criterion. You get one JSON object:

@@ -10,18 +10,11 @@ from typing import Any
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Verdict, Vote
 from trialbed.model_access import Unreadable, read_object
+from trialbed_evaluation.schemas import REASON, object_schema
 
 STATUS = "answer_status"
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string", "description": "One or two sentences."},
-        STATUS: {"type": "string", "enum": list(STATUS_VALUES)},
-    },
-    "required": ["reason", STATUS],
-    "additionalProperties": False,
-}
+SCHEMA = object_schema(reason=REASON, **{STATUS: {"type": "string", "enum": list(STATUS_VALUES)}})
 """The schema of a vote; the reason comes first, so that it is not made up for a status."""
 
 _STATUSES = {status.casefold(): status for status in STATUS_VALUES}

@@ -14,7 +14,7 @@ from trialbed_evaluation.conversations import Sample
 from trialbed_evaluation.metrics._goals import INFERENCE as GOAL_STEP
 from trialbed_evaluation.metrics._goals import agent_goal_accuracy
 from trialbed_evaluation.metrics._inputs import Compat, Order
-from trialbed_evaluation.metrics._semantic import atool_call_accuracy, atool_call_f1
+from trialbed_evaluation.metrics._semantic import judge_arguments
 from trialbed_evaluation.metrics._steps import StepModel, replayed
 from trialbed_evaluation.metrics._tool_calls import tool_call_accuracy, tool_call_f1
 from trialbed_evaluation.metrics._topics import EXTRACTION as TOPICS_STEP
@@ -195,16 +195,12 @@ async def _result(metric: str, sample: Sample, options: ScoringOptions) -> Any:
 
 async def _calls_result(metric: str, sample: Sample, tools: Mapping[str, Any], options: ScoringOptions) -> Any:
     made, right = list(sample.calls), list(sample.reference or ())
-    asks = options.model is not None and any(rule == "semantic" for rule in options.rules.values())
+    how: dict[str, Any] = {"tools": tools, "rules": options.rules, "compat": options.compat}
+    if options.model is not None and options.compat is None and "semantic" in options.rules.values():
+        how["judgements"] = await judge_arguments(made, right, model=options.model, tools=tools, rules=options.rules)
     if metric == "tool_call_f1":
-        if asks and options.model is not None and options.compat is None:
-            return await atool_call_f1(made, right, model=options.model, tools=tools, rules=options.rules)
-        return tool_call_f1(made, right, tools=tools, rules=options.rules, compat=options.compat)
-    if asks and options.model is not None and options.compat is None:
-        return await atool_call_accuracy(
-            made, right, model=options.model, order=options.order, tools=tools, rules=options.rules
-        )
-    return tool_call_accuracy(made, right, order=options.order, tools=tools, rules=options.rules, compat=options.compat)
+        return tool_call_f1(made, right, **how)
+    return tool_call_accuracy(made, right, order=options.order, **how)
 
 
 def _values(metric: str, result: Any) -> dict[str, float]:

@@ -11,6 +11,7 @@ from trialbed_evaluation.conversations import Message
 from trialbed_evaluation.metrics._inputs import Compat, check_compat, messages_of, reference_in
 from trialbed_evaluation.metrics._rendering import render, render_as_ragas
 from trialbed_evaluation.metrics._steps import Step, StepModel, ask, text_of
+from trialbed_evaluation.schemas import TEXT, object_schema
 
 NAME = "agent_goal_accuracy"
 INFERENCE = "infer_goal_outcome"
@@ -24,18 +25,8 @@ ASK_SAME = (
     "Decide whether the outcome that was arrived at is the desired outcome. The verdict is '1' if a user who "
     "desired the one would be content with the other, and '0' if not. Give the reason in a sentence."
 )
-GOAL_SCHEMA = {
-    "type": "object",
-    "properties": {"user_goal": {"type": "string"}, "end_state": {"type": "string"}},
-    "required": ["user_goal", "end_state"],
-    "additionalProperties": False,
-}
-SAME_SCHEMA = {
-    "type": "object",
-    "properties": {"reason": {"type": "string"}, "verdict": {"enum": ["0", "1"]}},
-    "required": ["reason", "verdict"],
-    "additionalProperties": False,
-}
+GOAL_SCHEMA = object_schema(user_goal=TEXT, end_state=TEXT)
+SAME_SCHEMA = object_schema(reason=TEXT, verdict={"enum": ["0", "1"]})
 VERDICTS: Mapping[Any, float] = {"0": 0.0, "1": 1.0}
 LENIENT: Mapping[Any, float] = {"0": 0.0, "1": 1.0, "false": 0.0, "true": 1.0, "no": 0.0, "yes": 1.0}
 

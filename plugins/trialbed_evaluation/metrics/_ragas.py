@@ -1,16 +1,16 @@
 """Tool-call accuracy and F1 as Ragas 0.4.3 computes them, to the last bit, with the reasons.
 
 The rules are those of ``ToolCallAccuracy`` and ``ToolCallF1`` of ``ragas.metrics.collections``, stated in
-docs/reference/metrics.md with the oddities of each. Calls are anything with ``name`` and ``args``.
+docs/reference/metrics.md with the oddities of each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any
 
-from trialbed.tool_calls import ArgumentFinding, CallFinding, Diagnosis, quantity
+from trialbed.tool_calls import ArgumentFinding, CallFinding, Diagnosis, ToolCall, quantity
 
 RULE = "str() of both"
 NAME = attrgetter("name")
@@ -18,21 +18,7 @@ PLAIN = frozenset({str, int, float, bool, type(None)})
 NO_ARGUMENTS: frozenset[Any] = frozenset()
 
 
-class RagasCall(Protocol):
-    """A call of a tool, ours or Ragas's."""
-
-    @property
-    def name(self) -> str:
-        """The tool's name."""
-        ...
-
-    @property
-    def args(self) -> Mapping[str, Any] | None:
-        """The arguments by name."""
-        ...
-
-
-def strict_accuracy(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> float:
+def strict_accuracy(made: Sequence[ToolCall], right: Sequence[ToolCall]) -> float:
     """Return the mean share of right arguments, by position; 0 unless the names are the same in the same order."""
     count = len(right)
     if len(made) != count:
@@ -47,7 +33,7 @@ def strict_accuracy(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> fl
     return total / count
 
 
-def flexible_accuracy(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> float:
+def flexible_accuracy(made: Sequence[ToolCall], right: Sequence[ToolCall]) -> float:
     """As ``strict_accuracy``, after both lists were sorted, each by itself, by names and the text of arguments."""
     if _pairs(made) == _pairs(right) and strict_accuracy(made, right) == 1:
         return 1.0
@@ -57,7 +43,7 @@ def flexible_accuracy(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> 
     return strict_accuracy(sorted(made, key=key), sorted(right, key=key))
 
 
-def f1(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> float:
+def f1(made: Sequence[ToolCall], right: Sequence[ToolCall]) -> float:
     """Return F1 over the distinct calls, rounded to four digits; 0 where both are empty."""
     if made and _pairs(made) == _pairs(right):
         return 1.0
@@ -67,7 +53,7 @@ def f1(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> float:
     return round(2 * precision * recall / (precision + recall), 4) if precision + recall else 0.0
 
 
-def counts(made: Sequence[RagasCall], right: Sequence[RagasCall]) -> tuple[int, int, int]:
+def counts(made: Sequence[ToolCall], right: Sequence[ToolCall]) -> tuple[int, int, int]:
     """Count the distinct calls that are in both, only made, and only right."""
     ours, theirs = set(map(distinct, made)), set(map(distinct, right))
     both = len(ours & theirs)
@@ -89,12 +75,12 @@ def right_arguments(made: Mapping[str, Any] | None, right: Mapping[str, Any] | N
     return same / len(right)
 
 
-def sort_key(call: RagasCall) -> tuple[str, list[tuple[str, str]]]:
+def sort_key(call: ToolCall) -> tuple[str, list[tuple[str, str]]]:
     """Return the key of flexible order: the name, then the arguments by name, all as text."""
     return call.name, sorted([(name, str(value)) for name, value in (call.args or {}).items()])
 
 
-def distinct(call: RagasCall) -> Hashable:
+def distinct(call: ToolCall) -> Hashable:
     """Return a value that is the same for calls that Ragas takes for one."""
     args = call.args
     if not args:
@@ -114,11 +100,11 @@ def _canonical(value: Any) -> Any:
     return value
 
 
-def _pairs(calls: Sequence[RagasCall]) -> list[tuple[str, Mapping[str, Any]]]:
+def _pairs(calls: Sequence[ToolCall]) -> list[tuple[str, Mapping[str, Any]]]:
     return [(call.name, call.args or {}) for call in calls]
 
 
-def accuracy_diagnosis(value: float, made: Sequence[RagasCall], right: Sequence[RagasCall], order: str) -> Diagnosis:
+def accuracy_diagnosis(value: float, made: Sequence[ToolCall], right: Sequence[ToolCall], order: str) -> Diagnosis:
     """Explain the value of ``strict_accuracy`` or ``flexible_accuracy``."""
     places = list(range(len(made))), list(range(len(right)))
     if order == "flexible":
@@ -147,7 +133,7 @@ def accuracy_diagnosis(value: float, made: Sequence[RagasCall], right: Sequence[
     )
 
 
-def f1_diagnosis(value: float, made: Sequence[RagasCall], right: Sequence[RagasCall]) -> Diagnosis:
+def f1_diagnosis(value: float, made: Sequence[ToolCall], right: Sequence[ToolCall]) -> Diagnosis:
     """Explain the value of ``f1``."""
     both, only_made, only_right = counts(made, right)
     left = [(place, distinct(call)) for place, call in enumerate(right)]
@@ -174,7 +160,7 @@ def f1_diagnosis(value: float, made: Sequence[RagasCall], right: Sequence[RagasC
     return Diagnosis("tool_call_f1", value, formula, tuple(rows), "", "ragas")
 
 
-def _row(made: RagasCall, right: RagasCall, one: int, other: int) -> CallFinding:
+def _row(made: ToolCall, right: ToolCall, one: int, other: int) -> CallFinding:
     if made.name != right.name:
         return CallFinding("wrong name", right.name, one, other, 0.0, (), f"{made.name} was called", made.args)
     points = right_arguments(made.args, right.args)

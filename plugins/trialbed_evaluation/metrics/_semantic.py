@@ -12,18 +12,14 @@ from trialbed_evaluation.conversations import Sample, ToolCall
 from trialbed_evaluation.metrics._inputs import Order, made_calls, reference_in, right_groups
 from trialbed_evaluation.metrics._steps import Step, StepModel, ask
 from trialbed_evaluation.metrics._tool_calls import read_tool_schemas, tool_call_accuracy, tool_call_f1
+from trialbed_evaluation.schemas import object_schema
 
 COMPARE = "compare_argument"
 ASK_SAME = (
     "Decide whether both values mean the same as this argument of this tool: whether the tool would do the same with "
     "either. Wording, language and order of words do not matter; other facts, names and numbers do."
 )
-SCHEMA = {
-    "type": "object",
-    "properties": {"same": {"type": "boolean"}},
-    "required": ["same"],
-    "additionalProperties": False,
-}
+SCHEMA = object_schema(same={"type": "boolean"})
 
 
 async def atool_call_accuracy(

@@ -153,16 +153,6 @@ def _read(
 
 
 def _plain(predicted: Any, reference: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    if type(predicted) is type(reference) is list:
-        for call in predicted:
-            if type(call) is not ToolCall:
-                break
-        else:
-            for call in reference:
-                if type(call) is not ToolCall:
-                    break
-            else:
-                return predicted, reference
     wanted = reference
     if reference is None:
         found = _reference_calls(predicted, None)

@@ -14,6 +14,7 @@ from trialbed_evaluation.conversations import Message
 from trialbed_evaluation.metrics._inputs import Compat, check_compat, messages_of, reference_in
 from trialbed_evaluation.metrics._rendering import render, render_as_ragas
 from trialbed_evaluation.metrics._steps import Step, StepModel, ask
+from trialbed_evaluation.schemas import TEXT, object_schema
 
 NAME = "topic_adherence"
 EPSILON = 1e-10
@@ -34,13 +35,9 @@ ASK_REFUSED = (
 ASK_CLASSES = "For each topic, in order, decide whether it falls under any of the reference topics."
 
 
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-TOPICS_SCHEMA = _object({"topics": {"type": "array", "items": {"type": "string"}}})
-REFUSED_SCHEMA = _object({"refused_to_answer": {"type": "boolean"}})
-CLASSES_SCHEMA = _object({"classifications": {"type": "array", "items": {"type": "boolean"}}})
+TOPICS_SCHEMA = object_schema(topics={"type": "array", "items": TEXT})
+REFUSED_SCHEMA = object_schema(refused_to_answer={"type": "boolean"})
+CLASSES_SCHEMA = object_schema(classifications={"type": "array", "items": {"type": "boolean"}})
 
 
 @dataclass(frozen=True, slots=True)

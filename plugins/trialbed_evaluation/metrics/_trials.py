@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 from trialbed.errors import UsageError
 from trialbed.hookspecs import hookimpl
@@ -88,17 +89,11 @@ class TrialMetrics:
         """Return the scores of one trial. A metric whose reference the query lacks gives none."""
         sample = trial_sample(context.query, context.tools, context.wire, context.answer, unasked=context.unasked)
         if self.reference_topics:
-            sample = _with_topics(sample, self.reference_topics)
+            sample = replace(sample, reference_topics=self.reference_topics)
         metrics = [metric for metric in self.metrics if not lacking(metric, sample, self.options)]
         (found,) = await score_samples([sample], metrics, self.options)
         scores = [*_scores(found), *(_failure_score(name, why) for name, why in found.unscored.items())]
         return [score.model_copy(update={"name": f"{self.prefix}{score.name}"}) for score in scores]
-
-
-def _with_topics(sample: Sample, topics: tuple[str, ...]) -> Sample:
-    from dataclasses import replace
-
-    return replace(sample, reference_topics=topics)
 
 
 def _scores(found: SampleScores) -> Iterable[Score]:
@@ -112,11 +107,8 @@ def _failure_score(name: str, why: str) -> Score:
 
 def _call(call: AskedCall, names: Mapping[ApiRef, str]) -> ToolCall:
     name = call.name if call.api is None else _name(call.api, names)
-    return read_call({"name": name, "arguments": call.arguments if _readable(call.arguments) else str(call.arguments)})
-
-
-def _readable(arguments: Any) -> bool:
-    return isinstance(arguments, (str, Mapping)) or arguments is None
+    given = call.arguments
+    return read_call({"name": name, "arguments": given if isinstance(given, str | Mapping | None) else str(given)})
 
 
 def _name(api: ApiRef, names: Mapping[ApiRef, str]) -> str:
@@ -126,12 +118,8 @@ def _name(api: ApiRef, names: Mapping[ApiRef, str]) -> str:
 def _messages(query: Query, made: Sequence[tuple[ToolCall, AskedCall]], answer: Answer) -> tuple[Message, ...]:
     messages = [Message("user", query.text)]
     for call, asked in made:
-        said = asked.problem or (asked.response if isinstance(asked.response, str) else _json(asked.response))
+        given = asked.response
+        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+        said = asked.problem or text
         messages += [Message("assistant", "", (call,)), Message("tool", said)]
     return (*messages, Message("assistant", answer.final_answer))
-
-
-def _json(value: Any) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False, default=str)

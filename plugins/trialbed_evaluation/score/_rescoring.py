@@ -62,14 +62,11 @@ def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:
 
 
 def _listed(verdict: Score) -> Iterator[CheckResult]:
-    # Verdicts of earlier versions list them among the expectations alone.
-    listed = verdict.detail.get("checks", verdict.detail.get("expectations"))
+    listed = verdict.detail.get("checks")
     for one in listed if isinstance(listed, list) else ():
         match one:
-            case {"name": str(text), "met": bool() | None as met, "reason": str(reason)}:
-                yield CheckResult(text, met, reason)
-            case {"text": str(text), "met": bool() | None as met, "reason": str(reason)}:
-                yield CheckResult(text, met, reason)
+            case {"name": str(name), "met": bool() | None as met, "reason": str(reason)}:
+                yield CheckResult(name, met, reason)
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ async def test_what_checks_found_is_known_of_a_run_that_lists_it(
 ) -> None:
     model.decide = lambda _asked: vote("Solved")
     reason = "" if met else "it is long"
-    detail = {"method": "expectations", "expectations": [{"text": "it", "met": met, "reason": reason}]}
+    detail = {"method": "expectations", "checks": [{"name": "it", "met": met, "reason": reason}]}
     own = Score(name="sopr_score", value=0.0, label="Unsolved", detail=detail)
     store.add_scores(run.run_id, trial(FIRST, "good", 1.0, "Solved"), [own])
     await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
