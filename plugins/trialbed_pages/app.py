@@ -214,7 +214,11 @@ class _Pages:
             return RedirectResponse(f"{_base(request)}/runs/{run.run_id}")
         if run.record.kind == "endpoints":
             return self._render("verification.html", request, run=run, content=self._cache.verification(run))
-        return self._render("run.html", request, run=run, page=run_page(self._figures(run, score), score))
+        figures = self._figures(run, score)
+        compared = differences(figures) if figures.is_small else None
+        return self._render(
+            "run.html", request, run=run, figures=figures, page=run_page(figures, score), compared=compared
+        )
 
     def differences(self, request: Request, run_id: str) -> str:
         """Return the part that the page of the run asks for, or a page of its own where scripts do not run."""
@@ -226,7 +230,7 @@ class _Pages:
     def conclusions(self, request: Request, run_id: str) -> str:
         """Return the sentences that the page of a large run asks for."""
         run = self._open().run(run_id)
-        return self._render("conclusions.html", request, page=run_page(self._cache.of(run), ""))
+        return self._render("conclusions.html", request, figures=self._cache.of(run))
 
     def queries(self, request: Request, run_id: str, score: str = "", chosen: GridFilter = CHOICE) -> str:
         return self._render("queries.html", request, **self._grid(run_id, score, chosen))

@@ -43,4 +43,5 @@ def run_report(
         details.append(TrialPage(run, trial, tasks.get(key.query_id) if tasks else None))
     grid = grid_page(figures, page.score, GridFilter(sort="worst"))
     compared = differences(figures)
-    return render("report.html", "", run=run, page=page, grid=grid, compared=compared, details=details)
+    shown = {"page": page, "grid": grid, "compared": compared, "details": details}
+    return render("report.html", "", run=run, figures=figures, **shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trialbed.records import shown_name
 from trialbed.report.attribution import STAGES, USED
 from trialbed.scoring import JUDGED, score_heading
-from trialbed.views import UNKNOWN, Bar, BarPlot, IntervalPlot, Mark, Plot, PlotPoint, ScatterPlot, compact, number
+from trialbed.views import Bar, BarPlot, IntervalPlot, Mark, Plot, PlotPoint, ScatterPlot, compact, estimate
 from trialbed_pages.publishing._numbers import PublishedFramework, PublishedMean, RunNumbers
 
 TOKENS = "total_tokens"
@@ -28,10 +28,7 @@ def mean_of(framework: PublishedFramework, score: str) -> PublishedMean:
 
 def interval_text(mean: PublishedMean) -> str:
     """Return a mean with its interval as text."""
-    if mean.value is None:
-        return UNKNOWN
-    ends = "" if mean.low is None else f" [{number(mean.low, 2)}, {number(mean.high, 2)}]"
-    return f"{number(mean.value, 2)}{ends}"
+    return estimate(dict(mean), 2)
 
 
 def _plot_solved(run: RunNumbers) -> IntervalPlot:

@@ -87,7 +87,7 @@ class FigureCache:
                 return kept
             figures = RunFigures(run, column_table(run, headline_candidates(run)), None)
             leading = figures.headline[0]
-            ends = sum((figures.ends(name) for name in run.config.frameworks), Counter[str]())
+            ends = sum((figures.trials.ends(name) for name in run.config.frameworks), Counter[str]())
             return Headline.of(ends, leading, [(name, figures.mean(name, leading)) for name in run.config.frameworks])
 
         return self._cached_value(self._headlines, KEPT_HEADLINES, (run.run_id, ""), run, read)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from trialbed.report import (
     FactorEffects,
     Integrity,
     Report,
+    ScoreMean,
     ScoreSummary,
     ScoreValues,
     Summary,
@@ -31,7 +31,7 @@ from trialbed.scoring import ALWAYS, JUDGED, TIMES, absent_scores
 from trialbed.store import ColumnTable, StoredRun, TrialColumns
 from trialbed.views import compact, helper_line
 from trialbed_pages.runs.counted import CountedTrials
-from trialbed_pages.runs.headlines import FigureMean, figure_mean, headline_of
+from trialbed_pages.runs.headlines import NO_VALUE, headline_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,18 +148,14 @@ class RunFigures:
         scores = {name: np.where(np.isfinite(column), column, np.nan) for name, column in found.scores.items()}
         return replace(found, scores=scores)
 
-    def cell(self, framework: str, query: QueryId) -> Sequence[TrialColumns]:
-        """Return the trials of a framework on a query, in the order of their repeats."""
-        return self.trials.cell(framework, query)
-
     @cached_property
     def _quality(self) -> list[str]:
         kinds = self.columns.kinds
         return [*dict.fromkeys([*ALWAYS, *(name for name in kinds if kinds[name].quality)])]
 
-    def mean(self, framework: str, score: str) -> FigureMean:
+    def mean(self, framework: str, score: str) -> ScoreMean:
         """Return the mean of a score over a framework's trials, as the run's table has it."""
-        return figure_mean(self._summary(framework, score))
+        return self._summary(framework, score) or NO_VALUE
 
     def median(self, framework: str, score: str) -> float | None:
         """Return the median of a figure over a framework's trials without failure, as the run's table has it."""
@@ -208,7 +204,9 @@ class RunFigures:
 
     @property
     def missing(self) -> list[str]:
-        """The reasons why trials were not measured, of each framework, and how they are."""
+        """The reasons why trials were not measured, and how to run them, of a run that has ended without them."""
+        if self.run.status != "incomplete":
+            return []
         found = [
             f"{own.framework}: {line}"
             for own in (_with_missing_alone(summary) for summary in self._report.frameworks)
@@ -240,14 +238,6 @@ class RunFigures:
     @property
     def _report(self) -> Report:
         return self.once("report", lambda: stored_report(self.run, lambda: self.queries))
-
-    def ends(self, framework: str) -> Counter[str]:
-        """Count the trials by their status."""
-        return self.trials.ends(framework)
-
-    def failures(self, framework: str) -> Counter[str]:
-        """Count the failed trials by the kind of their failure."""
-        return self.trials.failures(framework)
 
     def text(self, query_id: QueryId) -> str:
         """Return the task of a query; empty where it is not known."""

@@ -188,7 +188,7 @@ def grid_page(figures: RunFigures, score: str, chosen: GridFilter) -> GridPage:
 
 
 def _cell(figures: RunFigures, framework: str, query: QueryId, score: str) -> Cell:
-    trials = figures.cell(framework, query)
+    trials = figures.trials.cell(framework, query)
     values = [value for trial in trials if (value := figures.value(trial, score)) is not None]
     failures = tuple(trial.failure for trial in trials if trial.failure)
     return Cell(framework, fmean(values) if values else None, trials, failures)

@@ -7,10 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trialbed.report import ScoreSummary
+from trialbed.report import ScoreMean
 from trialbed.report.comparison import leading_scores
 from trialbed.report.kept import headlines
-from trialbed.statistics import Interval
 from trialbed.store import StoredRun
 
 HEADLINE = ("sopr_score", "api_call_score")
@@ -30,21 +29,8 @@ def headline_of(run: StoredRun, known: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in headline_candidates(run) if name in HEADLINE or name in known)
 
 
-@dataclass(frozen=True)
-class FigureMean:
-    """A mean over trials, its 95 % interval where the score is bounded, and the number of values."""
-
-    value: float | None
-    interval: Interval | None
-    n: int
-
-
-def figure_mean(found: ScoreSummary | None) -> FigureMean:
-    """Return the mean of a score, as the table of its run has it."""
-    if found is None:
-        return FigureMean(None, None, 0)
-    interval = Interval(*found.interval) if found.interval else None
-    return FigureMean(found.value, interval, found.denominator)
+NO_VALUE = ScoreMean(None, None, 0)
+"""The mean of a score that no trial has."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +44,10 @@ class Headline:
     answered: int
     failed: int
     score: str
-    means: Sequence[tuple[str, FigureMean]]
+    means: Sequence[tuple[str, ScoreMean]]
 
     @classmethod
-    def of(cls, ends: Mapping[Any, int], score: str, means: Iterable[tuple[str, FigureMean]]) -> Headline:
+    def of(cls, ends: Mapping[Any, int], score: str, means: Iterable[tuple[str, ScoreMean]]) -> Headline:
         """Return the figures of a run with its frameworks in order.
 
         Args:
@@ -80,4 +66,4 @@ def kept_headline(run: StoredRun) -> Headline | None:
     ends = Counter[str]()
     for one in kept.values():
         ends.update(answered=one.counts.answered, failed=one.counts.failed)
-    return Headline.of(ends, score, [(name, figure_mean(own.scores.get(score))) for name, own in kept.items()])
+    return Headline.of(ends, score, [(name, own.scores.get(score, NO_VALUE)) for name, own in kept.items()])

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from trialbed.records import RunStatus
-from trialbed.report import fault_note
+from trialbed.report import ScoreMean, fault_note
 from trialbed.store import StoredRun, StoreReader
 from trialbed_pages.runs.figure_cache import FigureCache
 from trialbed_pages.runs.figures import INLINE
-from trialbed_pages.runs.headlines import FigureMean, Headline
+from trialbed_pages.runs.headlines import Headline
 
 PAGE = 25
 """Runs on a page."""
@@ -96,7 +96,7 @@ def _told(run: StoredRun, headline: Headline) -> Headline:
     """Return the figures of a run; of a verification, the shares of requests with a valid answer."""
     if run.record.kind != "endpoints":
         return headline
-    rates = [(one.label, FigureMean(one.success_rate, None, 0)) for one in run.record.endpoints]
+    rates = [(one.label, ScoreMean(one.success_rate, None, 0)) for one in run.record.endpoints]
     return replace(headline, score=ANSWERED, means=sorted(rates, key=lambda rate: -(rate[1].value or 0.0)))
 
 

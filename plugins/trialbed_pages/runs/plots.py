@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from trialbed.errors import UsageError
 from trialbed.records import labels_in_words
-from trialbed.report import read_report
+from trialbed.report import ScoreMean, read_report
 from trialbed.report.attribution import STAGES, USED
 from trialbed.scoring import score_heading, score_words
 from trialbed.views import (
@@ -20,10 +20,9 @@ from trialbed.views import (
     PlotPoint,
     ScatterPlot,
     compact,
-    number,
+    estimate,
 )
 from trialbed_pages.runs.figures import COST, TOKENS, RunFigures
-from trialbed_pages.runs.headlines import FigureMean
 
 NEGLIGIBLE = 0.005
 """The share of a time below which a part of it is not drawn."""
@@ -37,12 +36,10 @@ WAITING, UNSPLIT = "waiting", "not known"
 """The names of time in which failed requests were repeated, and of time of which it is not known who took it."""
 
 
-def mean_text(mean: FigureMean) -> str:
+def mean_text(mean: ScoreMean) -> str:
     """Return a mean with its interval as text."""
-    if mean.value is None:
-        return UNKNOWN
-    ends = f" [{number(mean.interval.low, 2)}, {number(mean.interval.high, 2)}]" if mean.interval else ""
-    return f"{number(mean.value, 2)}{ends}"
+    low, high = mean.interval or (None, None)
+    return estimate({"value": mean.value, "low": low, "high": high}, 2)
 
 
 def score_plot(figures: RunFigures, score: str) -> IntervalPlot:
@@ -50,7 +47,7 @@ def score_plot(figures: RunFigures, score: str) -> IntervalPlot:
     points = []
     for name in figures.run.config.frameworks:
         mean = figures.mean(name, score)
-        low, high = mean.interval[:2] if mean.interval else (None, None)
+        low, high = mean.interval or (None, None)
         points.append(PlotPoint(labels_in_words(name), mean.value, low, high, mean_text(mean)))
     return IntervalPlot(f"{score_heading(score)}, mean with its 95 % interval", points, (0.0, 1.0))
 
@@ -73,8 +70,7 @@ def _plot_against(cost: str, figures: RunFigures, score: str, frameworks: Sequen
     for name in frameworks:
         mean, each = figures.mean(name, score), figures.median(name, cost)
         text = f"{score_words(score)} {mean_text(mean)} for {compact(each)} {unit}"
-        ends = mean.interval[:2] if mean.interval else None
-        marks.append(Mark(labels_in_words(name), each, mean.value, text, ends))
+        marks.append(Mark(labels_in_words(name), each, mean.value, text, mean.interval))
     title = f"{score_heading(score)} against {what} per trial"
     return ScatterPlot(title, f"{what} per trial, median", score_words(score), marks, y_limits=(0.0, 1.0))
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 
 from trialbed.records import RunConfig
-from trialbed.report import FactorEffects, Integrity, fault_note
+from trialbed.report import FactorEffects, Integrity, ScoreMean, fault_note
 from trialbed.report.comparison import (
     ComparedRun,
     Ranks,
@@ -28,7 +28,6 @@ from trialbed.store import StoredRun, TrialColumns
 from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
-from trialbed_pages.runs.headlines import FigureMean
 from trialbed_pages.runs.plots import TIME_PARTS, cost_plot, rank_plot, time_gaps, time_plot
 
 WORST = 5
@@ -52,8 +51,8 @@ class FrameworkRow:
     answered: int
     failed: int
     planned: int
-    chosen: FigureMean
-    headline: Sequence[tuple[str, FigureMean]]
+    chosen: ScoreMean
+    headline: Sequence[tuple[str, ScoreMean]]
     tokens: float | None
     cost: float | None
     times: Mapping[str, float | None]
@@ -102,31 +101,6 @@ class RunPage:
     def fault_note(self) -> str:
         """The faults that were put in on purpose; empty where there are none."""
         return fault_note(self.run.config.faults)
-
-    @property
-    def is_inline(self) -> bool:
-        """Whether the page has the conclusions and the differences at once."""
-        return self.figures.is_small
-
-    @property
-    def conclusions(self) -> list[str]:
-        """The result of each framework in a sentence."""
-        return self.figures.conclusions
-
-    @property
-    def missing(self) -> list[str]:
-        """The reasons why trials were not measured, and how to run them, of a run that has ended without them."""
-        return self.figures.missing if self.run.status == "incomplete" else []
-
-    @property
-    def costs(self) -> list[str]:
-        """The cost of each framework in a sentence, where it is known."""
-        return self.figures.costs
-
-    @property
-    def compared(self) -> Differences:
-        """The differences between the frameworks."""
-        return differences(self.figures)
 
     @cached_property
     def rows(self) -> list[FrameworkRow]:
@@ -193,11 +167,13 @@ class RunPage:
         found: list[WorstQueryRow] = []
         every = self.figures.worst(self.score)
         queries: Iterable[tuple[float, QueryId]] = takewhile(lambda item: item[0] < 1, every)
-        if self.score == JUDGED and self.is_inline:
+        if self.score == JUDGED and self.figures.is_small:
             places = {query_id: place for place, query_id in enumerate(self.figures.worst_first)}
             queries = sorted(queries, key=lambda item: (places.get(item[1], len(places)), item[0]))
         for value, query_id in islice(queries, WORST):
-            trials = [trial for name in self.run.config.frameworks for trial in self.figures.cell(name, query_id)]
+            trials = [
+                trial for name in self.run.config.frameworks for trial in self.figures.trials.cell(name, query_id)
+            ]
             worst, are_alike = min(trials, key=self._worth), len({*map(self._worth, trials)}) == 1
             found.append(WorstQueryRow(query_id, self.figures.text(query_id), value, worst, are_alike))
         return found
@@ -311,7 +287,7 @@ def _differences(figures: RunFigures) -> Differences:
 
 
 def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
-    ends = figures.ends(name)
+    ends = figures.trials.ends(name)
     versions = {info.name: info.version for info in figures.run.frameworks}
     return FrameworkRow(
         name=name,
@@ -324,7 +300,7 @@ def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
         tokens=figures.median(name, TOKENS),
         cost=figures.median(name, COST),
         times={time: figures.median(name, time) for time in TIMES},
-        failures=figures.failures(name).most_common(),
+        failures=figures.trials.failures(name).most_common(),
         integrity=figures.integrity(name),
     )
 

@@ -10,9 +10,10 @@ from typing import Any, cast
 from support.stored_runs import NEW
 
 from trialbed.records import EndpointInfo, RunStatus
+from trialbed.report import ScoreMean
 from trialbed.store import open_store
 from trialbed_pages.runs.figure_cache import FigureCache
-from trialbed_pages.runs.headlines import FigureMean, Headline
+from trialbed_pages.runs.headlines import Headline
 from trialbed_pages.runs.listing import RunFilter, listing_page
 
 SHARES = (("a", 0.9), ("b", 1.0), ("c", None))
@@ -52,7 +53,7 @@ def test_the_list_has_shares_of_answers_of_a_verification_and_no_sentence_on_it(
         run = reader.run(NEW)
         run = replace(run, record=run.record.model_copy(update={"kind": "endpoints", "endpoints": tuple(asked)}))
         # Only what failed has a value there: 0.
-        headline = Headline.of({"answered": 9, "failed": 1}, "sopr_score", [("a", FigureMean(0.0, None, 1))])
+        headline = Headline.of({"answered": 9, "failed": 1}, "sopr_score", [("a", ScoreMean(0.0, None, 1))])
         reading = cast("Any", SimpleNamespace(runs=lambda **_: [run], mark=None, place="here"))
         cache = cast("Any", SimpleNamespace(of_store=lambda mark, read: None, headline=lambda run: headline))
         page = listing_page(reading, cache, RunFilter())
