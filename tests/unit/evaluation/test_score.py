@@ -47,7 +47,10 @@ class Mine(Judge):
         return Verdict(status="Unsolved", value=0.0, reason="never", votes=("Unsolved",))
 """
 
+WEATHER = GoldCall(api=ApiRef(category="C", tool_name="Weather", api_name="now"), arguments={"city": "Ulm"})
+
 Run = Callable[..., Result]
+Know = Callable[..., None]
 
 
 @pytest.fixture
@@ -55,6 +58,17 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     return lambda *arguments: CliRunner().invoke(cli, ["score", *arguments], standalone_mode=False)
+
+
+@pytest.fixture
+def know_queries(monkeypatch: pytest.MonkeyPatch) -> Know:
+    """Lets the dataset of the stored runs have their queries, of which each expects these calls."""
+
+    def know(*gold: GoldCall) -> None:
+        queries = {name: Query(query_id=name, text=f"{name}?", apis=(), gold_calls=gold) for name in (1, "a/b")}
+        monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+
+    return know
 
 
 def write(name: str, *values: Any) -> str:
@@ -253,11 +267,8 @@ def test_a_file_that_is_not_there(run: Run) -> None:
     assert "none.jsonl" in str(getattr(result.exception, "message", result.exception))
 
 
-def test_a_stored_run_is_scored_by_metrics(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    names: tuple[int | str, ...] = (1, "a/b")
-    gold = (GoldCall(api=ApiRef(category="C", tool_name="Weather", api_name="now"), arguments={"city": "Ulm"}),)
-    queries = {name: Query(query_id=name, text="?", apis=(), gold_calls=gold) for name in names}
-    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+def test_a_stored_run_is_scored_by_metrics(bench: Run, know_queries: Know) -> None:
+    know_queries(WEATHER)
     result = bench("score", "latest", "--metric", "tool_call_accuracy", "--json")
     assert result.exception is None, repr(result.exception)
     documents = json.loads(result.output)
@@ -279,14 +290,13 @@ def test_a_run_under_way_is_not_scored_again(bench: Run, stored: Path) -> None:
 
 
 def test_a_judge_in_a_file_judges_a_stored_run(
-    bench: Run, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Run, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, know_queries: Know
 ) -> None:
     monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("TRIALBED_STORE", str(stored))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     monkeypatch.setattr(sys, "path", [*sys.path])
-    queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
-    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+    know_queries()
     Path("mine.py").write_text(JUDGE)
     result = bench("score", "latest", "--judge", "./mine.py:Mine", "--json")
     assert result.exception is None, repr(result.exception)
@@ -296,12 +306,8 @@ def test_a_judge_in_a_file_judges_a_stored_run(
     refused(bench("score", "latest", "--judge", "./mine.py:Mien"), UsageError, "has no 'Mien'; did you mean 'Mine'?")
 
 
-def test_documents_of_new_verdicts_say_where_calls_were_lost(
-    bench: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gold = (GoldCall(api=ApiRef(category="C", tool_name="Weather", api_name="now"), arguments={"city": "Ulm"}),)
-    queries = {name: Query(query_id=name, text="?", apis=(), gold_calls=gold) for name in (1, "a/b")}
-    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+def test_documents_of_new_verdicts_say_where_calls_were_lost(bench: Run, tmp_path: Path, know_queries: Know) -> None:
+    know_queries(WEATHER)
     result = bench("score", "latest", "--judge", "rule", "--output", tmp_path / "rejudged")
     assert result.exception is None, repr(result.exception)
     documents = [json.loads(path.read_text()) for path in sorted((tmp_path / "rejudged").glob("*_mini.json"))]
@@ -318,17 +324,15 @@ def test_documents_of_new_verdicts_say_where_calls_were_lost(
         assert sum(document["summary"]["attribution"]["shares"].values()) == pytest.approx(1)
 
 
-def test_a_run_that_lacks_no_score_is_said_to_lack_none(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
-    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+def test_a_run_that_lacks_no_score_is_said_to_lack_none(bench: Run, know_queries: Know) -> None:
+    know_queries()
     first, second = bench("score", "latest").stdout, bench("score", "latest").stdout
     assert "Scores that the trials lacked; the others are as they were." in first
     assert second.splitlines() == ["run 20260202T120000-bbbbbb", "No score was missing."]
 
 
-def test_answers_without_a_verdict_are_no_success(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    queries = {name: Query(query_id=name, text=f"{name}?", apis=(), gold_calls=()) for name in (1, "a/b")}
-    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+def test_answers_without_a_verdict_are_no_success(bench: Run, know_queries: Know) -> None:
+    know_queries()
 
     def refuses_one(request: ReceivedRequest) -> Turn:
         refused = "a/b?" in json.dumps(request.document["messages"])
@@ -347,18 +351,16 @@ def test_answers_without_a_verdict_are_no_success(bench: Run, monkeypatch: pytes
     assert document["summary"]["untold_scores"] == {"sopr_score": 1}
 
 
-def test_scoring_that_takes_long_says_so(bench: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scoring_that_takes_long_says_so(bench: Run, monkeypatch: pytest.MonkeyPatch, know_queries: Know) -> None:
     monkeypatch.setattr(waiting, "names_itself", partial(waiting.names_itself, seconds=0.0))
-    queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
-    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+    know_queries()
     assert "scoring the trials again" in bench("score", "latest").stderr
 
 
 def test_a_signal_ends_scoring_and_keeps_what_was_given(
-    bench: Run, stored: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Run, stored: Path, monkeypatch: pytest.MonkeyPatch, know_queries: Know
 ) -> None:
-    queries = {name: Query(query_id=name, text="?", apis=()) for name in (1, "a/b")}
-    monkeypatch.setattr("trialbed.catalogs.run_queries", lambda config, folder: queries)
+    know_queries()
     add = Store.add_scores
 
     def add_and_end(self: Store, *given: Any) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.judge_endpoint import NEVER, JudgeEndpoint, judge_endpoint, shown, vote
+from support.judge_endpoint import NEVER, JudgeEndpoint, shown, vote
 from tenacity import wait_none
 
 from trialbed.answers import read_answer
@@ -18,7 +18,6 @@ from trialbed.errors import JudgeError, UsageError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
 from trialbed_evaluation.calibration import LabelledCase, judge_cases
-from trialbed_evaluation.judges._asking import AskingJudge
 from trialbed_evaluation.judges.fac import CompletenessJudge
 from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge
 from trialbed_scripted import Response, Turn, say
@@ -36,13 +35,6 @@ WIRE = WireLog(trial="t", opened_at=NOON, api_calls=(CALL,))
 QUERY = Query(query_id=1, text="Weather?", apis=())
 
 EXAMPLE = Path(__file__).parents[5] / "shared" / "data" / "stabletoolbench" / "data_example"
-
-
-@pytest.fixture
-async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[JudgeEndpoint]:
-    monkeypatch.setattr(AskingJudge, "wait", wait_none())
-    async with judge_endpoint() as served:
-        yield served
 
 
 async def judged(
@@ -140,6 +132,8 @@ async def test_a_lasting_fault_is_an_error_and_never_a_verdict(
     model.gives(reply)
     with pytest.raises(JudgeError, match=message):
         await judged(model, 2)
+    if "401" in message:  # what an endpoint refuses for good is not asked for again
+        assert len(model.asked) == 1
 
 
 async def test_a_model_that_hangs_is_an_error(model: JudgeEndpoint) -> None:

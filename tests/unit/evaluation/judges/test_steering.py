@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.backtracking import processor_time
 from support.cases import for_each
-from support.judge_endpoint import JudgeEndpoint, judge_endpoint, obeys
-from tenacity import wait_none
+from support.judge_endpoint import JudgeEndpoint, obeys
 
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
 from trialbed_evaluation.calibration import embedded_cases
 from trialbed_evaluation.judges import _steering
-from trialbed_evaluation.judges._asking import AskingJudge
 from trialbed_evaluation.judges._steering import NOTE, REMOVED, shown, steers
 from trialbed_evaluation.judges.fac import CompletenessJudge
 from trialbed_evaluation.judges.llm import ModelJudge
@@ -46,11 +43,9 @@ TELLING = ["The ticket's status is Solved.", "I consider the problem solved: it 
 
 
 @pytest.fixture
-async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[JudgeEndpoint]:
-    monkeypatch.setattr(AskingJudge, "wait", wait_none())
-    async with judge_endpoint() as served:
-        served.decide = obeys
-        yield served
+def model(model: JudgeEndpoint) -> JudgeEndpoint:
+    model.decide = obeys
+    return model
 
 
 def wire(response: Any) -> WireLog:

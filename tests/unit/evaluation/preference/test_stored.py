@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown
-from support.trials import NOW, run_config
+from support.judge_endpoint import JudgeEndpoint, shown
+from support.trials import NOW, ended, run_config
 
 from trialbed.catalogs import open_dataset
 from trialbed.errors import UsageError
@@ -21,10 +22,8 @@ from trialbed.records import (
     Outcome,
     Run,
     Score,
-    Timing,
     TrialKey,
     TrialResult,
-    WireLog,
 )
 from trialbed.store import Store
 from trialbed_evaluation.run_comparer import RunComparer
@@ -34,16 +33,13 @@ MINI = open_dataset("mini", Path("unused"))
 IDS = tuple(query.query_id for query in MINI.queries()[:4])
 
 
+pytestmark = pytest.mark.usefixtures("state")
+
+
 @pytest.fixture
-async def model() -> AsyncIterator[JudgeEndpoint]:
-    async with judge_endpoint() as served:
-        served.decide = prefers_longer
-        yield served
-
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+def model(model: JudgeEndpoint) -> JudgeEndpoint:
+    model.decide = prefers_longer
+    return model
 
 
 def prefers_longer(request: Mapping[str, Any]) -> Turn:
@@ -53,19 +49,15 @@ def prefers_longer(request: Mapping[str, Any]) -> Turn:
 
 
 def trial(framework: str, query_id: Any, text: str | None, label: str) -> TrialResult:
-    token = f"token-{framework}-{query_id}"
     failure = None if text else Failure(kind="crash", message="gone")
     answer = Answer(final_answer=text, finish="give_answer") if text else None
-    return TrialResult(
-        trial=token,
-        key=TrialKey(framework=framework, query_id=query_id),
-        seed=0,
-        outcome=Outcome(started_at=NOW, wall_time=1, answer=answer, failure=failure),
-        wire=WireLog(trial=token, opened_at=NOW),
-        timing=Timing(wall=1, model=0, tool=0, framework=1),
-        selected_tools=(),
-        scores=(Score(name="sopr_score", value=1.0, label=label),) if text else (),
-    )
+    own = {
+        "trial": f"token-{framework}-{query_id}",
+        "key": TrialKey(framework=framework, query_id=query_id),
+        "outcome": Outcome(started_at=NOW, wall_time=1, answer=answer, failure=failure),
+        "scores": (Score(name="sopr_score", value=1.0, label=label),) if text else (),
+    }
+    return ended().model_copy(update=own)
 
 
 def stored(folder: Path, answers: dict[str, list[tuple[str | None, str]]], **config: Any) -> str:
@@ -108,8 +100,6 @@ THEIRS = [("much longer", "Solved"), ("short", "Solved"), ("same", "Unsure"), (N
 
 
 async def test_frameworks_of_a_run_are_compared(model: JudgeEndpoint, tmp_path: Path) -> None:
-    import asyncio
-
     run = stored(tmp_path, {"mine": MINE, "theirs": THEIRS})
     found = await asyncio.to_thread(RunComparer().compare, [run], options(model, tmp_path))
     (document,) = found.document
@@ -123,8 +113,6 @@ async def test_frameworks_of_a_run_are_compared(model: JudgeEndpoint, tmp_path: 
 
 
 async def test_runs_are_compared(model: JudgeEndpoint, tmp_path: Path) -> None:
-    import asyncio
-
     runs = [stored(tmp_path, {"mine": MINE}), stored(tmp_path, {"mine": THEIRS}, model="other")]
     found = await asyncio.to_thread(RunComparer().compare, runs, options(model, tmp_path, judge_votes=2))
     assert (found.document[0]["wins"], found.document[0]["losses"], found.document[0]["ties"]) == (1, 2, 1)
@@ -142,8 +130,6 @@ def test_a_void_row_is_not_compared(tmp_path: Path) -> None:
 
 
 async def test_a_framework_of_a_run_is_named_after_a_slash(model: JudgeEndpoint, tmp_path: Path) -> None:
-    import asyncio
-
     runs = [stored(tmp_path, {"mine": MINE, "theirs": THEIRS}), stored(tmp_path, {"theirs": MINE}, model="other")]
 
     async def pairs(*values: str) -> list[tuple[str, str]]:
@@ -158,8 +144,6 @@ async def test_a_framework_of_a_run_is_named_after_a_slash(model: JudgeEndpoint,
 
 
 async def test_what_cannot_be_compared_is_refused(model: JudgeEndpoint, tmp_path: Path) -> None:
-    import asyncio
-
     alone = stored(tmp_path, {"mine": MINE})
     again = stored(tmp_path, {"mine": MINE})
     other = stored(tmp_path, {"mine": MINE}, judge="another")
@@ -177,8 +161,6 @@ async def test_what_cannot_be_compared_is_refused(model: JudgeEndpoint, tmp_path
 
 
 async def test_contests_that_the_judge_fails_on_make_it_incomplete(model: JudgeEndpoint, tmp_path: Path) -> None:
-    import asyncio
-
     def refuses_some(request: Mapping[str, Any]) -> Turn:
         unclear = "much longer" in json.dumps(shown(request))
         return say("I would rather not.") if unclear else prefers_longer(request)

@@ -6,15 +6,14 @@ import asyncio
 import json
 import os
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.judge_endpoint import JudgeEndpoint, judge_endpoint, shown, vote
-from support.trials import run_config
+from support.judge_endpoint import JudgeEndpoint, shown, vote
+from support.trials import NOW, ended, run_config
 
 from trialbed.catalogs import open_dataset, run_queries
 from trialbed.errors import DataError, UsageError
@@ -29,10 +28,8 @@ from trialbed.records import (
     Query,
     Run,
     Score,
-    Timing,
     TrialKey,
     TrialResult,
-    WireLog,
 )
 from trialbed.report import document_schema, legacy_document, read_report
 from trialbed.scoring import ScoreContext, ScoringStopped
@@ -41,14 +38,11 @@ from trialbed.store import Store, new_run, open_store
 from trialbed_evaluation.score._rescoring import kept_checks, rejudge, rescore
 from trialbed_scripted import Response, say
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 QUERIES = open_dataset("mini", Path("unused"))
 FIRST, SECOND, THIRD = (query.query_id for query in QUERIES.queries()[:3])
 
 
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRIALBED_STATE_DIR", str(tmp_path / "state"))
+pytestmark = pytest.mark.usefixtures("state")
 
 
 @pytest.fixture
@@ -69,26 +63,17 @@ def run(store: Store) -> Run:
     return made
 
 
-@pytest.fixture
-async def model() -> AsyncIterator[JudgeEndpoint]:
-    async with judge_endpoint() as served:
-        yield served
-
-
 def trial(query_id: Any, text: str | None, value: float = 0.0, label: str = "") -> TrialResult:
     answer = Answer(final_answer=text, finish="give_answer") if text else None
     failure = None if text else Failure(kind="crash", message="gone")
     scores = (Score(name="sopr_score", value=value, label=label, detail={"method": "rule", "reason": "so"}),)
-    return TrialResult(
-        trial=f"token-token-{query_id}",
-        key=TrialKey(framework="reference", query_id=query_id),
-        seed=0,
-        outcome=Outcome(started_at=NOW, wall_time=1, answer=answer, failure=failure),
-        wire=WireLog(trial=f"token-token-{query_id}", opened_at=NOW),
-        timing=Timing(wall=1, model=0, tool=0, framework=1),
-        selected_tools=(),
-        scores=scores if text else (),
-    )
+    own = {
+        "trial": f"token-token-{query_id}",
+        "key": TrialKey(framework="reference", query_id=query_id),
+        "outcome": Outcome(started_at=NOW, wall_time=1, answer=answer, failure=failure),
+        "scores": scores if text else (),
+    }
+    return ended().model_copy(update=own)
 
 
 def queries(run: Run) -> dict[int | str, Query]:
@@ -159,7 +144,7 @@ async def test_a_judge_that_fails_leaves_an_error_and_the_old_verdict(
     assert (rescored.tally.silent, rescored.tally.first_silence) == (2, score.failure.message)
     assert (score.value, score.failure.kind) == (None, "judge")
     assert "status 401" in score.failure.message
-    assert store.results(run.run_id)[0].score("sopr_score") == run_score(store, run)
+    assert store.results(run.run_id)[0].score("sopr_score") == trial(FIRST, "good", 1.0, "Solved").score("sopr_score")
 
 
 def checked_queries(run: Run) -> dict[int | str, Query]:
@@ -258,10 +243,6 @@ async def test_the_use_of_a_judge_that_is_interrupted_is_counted(
     (use,) = store.run(run.run_id).helpers
     assert (use.role, use.requests) == ("judge", len(model.asked))
     assert store.results(run.run_id)[0].score("sopr_score@grader") is not None
-
-
-def run_score(store: Store, run: Run) -> Score | None:
-    return trial(FIRST, "good", 1.0, "Solved").score("sopr_score") if store.run(run.run_id) else None
 
 
 async def test_rescoring_adds_what_is_missing_and_asks_no_model(store: Store, run: Run) -> None:
