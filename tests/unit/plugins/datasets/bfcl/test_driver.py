@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.scoring import context
+from support.scoring import api_call, context
 
 from trialbed.errors import DataError, UsageError
-from trialbed.records import ApiCall, Query, ToolSpec
+from trialbed.records import Query, ToolSpec
 from trialbed_plugins.datasets.bfcl import BfclDriver, _scorer, _source, score_trial
 from trialbed_selection.tools import Catalog
 
@@ -112,23 +113,10 @@ async def test_trials_are_scored_by_the_leaderboards_rules(
     query = opened(tmp_path)
     (api,) = query.apis
     tool = ToolSpec(name="geometry_area", description="", parameters=api.parameters_schema(), api=api.ref)
-    made = () if arguments is None else (call_of(api.ref, arguments),)
-    trial = with_query(context((), made), query, (tool,))
-    (score,) = await score_trial(trial)
+    made = () if arguments is None else (api_call("a", arguments).model_copy(update={"api": api.ref}),)
+    (score,) = await score_trial(replace(context((), made), query=query, tools=(tool,)))
     assert (score.name, score.value) == ("bfcl_correct", value)
 
 
 async def test_trials_over_other_datasets_get_no_such_score(wheel: Path) -> None:
     assert await score_trial(context("a")) == []
-
-
-def call_of(ref: Any, arguments: dict[str, Any]) -> ApiCall:
-    from support.scoring import api_call
-
-    return api_call("a").model_copy(update={"api": ref, "arguments": arguments})
-
-
-def with_query(trial: Any, query: Query, tools: tuple[ToolSpec, ...]) -> Any:
-    import dataclasses
-
-    return dataclasses.replace(trial, query=query, tools=tools)

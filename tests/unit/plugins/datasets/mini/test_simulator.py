@@ -75,30 +75,18 @@ async def test_every_api_answers_calls_with_keys_that_exist(subtests: pytest.Sub
                 assert json.loads(json.dumps(answer.response, allow_nan=False)) == answer.response
 
 
-async def test_optional_parameters_are_taken(subtests: pytest.Subtests) -> None:
+def test_parameters_are_taken_and_named_where_they_are_missing_or_of_a_wrong_type(subtests: pytest.Subtests) -> None:
     for api in WORLD.apis.values():
         with subtests.test(api.ref.title):
-            arguments = valid_calls(api)[0]
-            for parameter in api.optional_parameters:
+            arguments, required, optional = valid_calls(api)[0], api.required_parameters, api.optional_parameters
+            missing = simulated(api, {})
+            assert any(repr(parameter.name) in missing.error for parameter in required)
+            assert missing.response == ""
+            for parameter in optional:
                 for value in values_for(api, parameter):
-                    answer = await SIMULATOR.simulate(api, "", arguments | {parameter.name: value})
-                    assert answer.error == ""
-
-
-async def test_a_missing_parameter_is_named(subtests: pytest.Subtests) -> None:
-    for api in WORLD.apis.values():
-        with subtests.test(api.ref.title):
-            answer = await SIMULATOR.simulate(api, "", {})
-            assert any(repr(parameter.name) in answer.error for parameter in api.required_parameters)
-            assert answer.response == ""
-
-
-async def test_a_value_of_a_wrong_type_is_refused_by_name(subtests: pytest.Subtests) -> None:
-    for api in WORLD.apis.values():
-        with subtests.test(api.ref.title):
-            arguments = valid_calls(api)[0]
-            for parameter in (*api.required_parameters, *api.optional_parameters):
-                answer = await SIMULATOR.simulate(api, "", arguments | {parameter.name: {"not": "a value"}})
+                    assert simulated(api, arguments | {parameter.name: value}).error == ""
+            for parameter in (*required, *optional):
+                answer = simulated(api, arguments | {parameter.name: {"not": "a value"}})
                 assert repr(parameter.name) in answer.error
 
 
