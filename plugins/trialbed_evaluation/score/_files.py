@@ -31,7 +31,6 @@ EXPLAINED = 5
 """Samples that are explained: those with the lowest values."""
 
 
-
 def _metrics() -> Iterable[str]:
     from trialbed_evaluation.metrics import METRICS
 
@@ -187,7 +186,8 @@ async def score_all(
 async def _model(given: Mapping[str, Any]) -> AsyncIterator[StepModel | None]:
     """Yield the model of the judge; None where it needs none."""
     if given["judge"] is None and given["judge_model"] is None:
-        if given["base_url"]:
+        source = click.get_current_context().get_parameter_source("base_url")
+        if source is click.core.ParameterSource.COMMANDLINE:  # others are for commands that ask a model
             raise UsageError("--base-url names an endpoint, but none of its models is used: give --judge MODEL")
         yield None
         return

@@ -233,6 +233,13 @@ def test_samples_that_a_model_fails_on_are_not_passed_over(run: Run) -> None:
     assert "1 sample has no agent_goal_accuracy, because an answer of the model cannot be used" in result.output
 
 
+def test_an_endpoint_that_every_command_has_harms_no_file_that_needs_none(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRIALBED_BASE_URL", "http://localhost:1/v1")
+    assert run(write("calls.jsonl", RIGHT)).return_value == 0
+
+
 def test_recorded_steps_need_no_model(run: Run) -> None:
     steps = {
         "infer_goal_outcome": {"user_goal": "know", "end_state": "knows"},
