@@ -10,15 +10,13 @@ from support.judge_endpoint import JudgeEndpoint, judge_endpoint
 from support.stored_commands import bench, no_width, stored
 from tenacity import wait_none
 
-from trialbed_evaluation.judges._asking import AskingJudge
-
 __all__ = ["bench", "no_width", "stored"]
 
 
 @pytest.fixture
 async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[JudgeEndpoint]:
     """A model whose judges do not wait between two attempts."""
-    monkeypatch.setattr(AskingJudge, "wait", wait_none())
+    monkeypatch.setattr("trialbed_evaluation.judges._asking.AskingJudge.wait", wait_none())
     async with judge_endpoint() as served:
         yield served
 
