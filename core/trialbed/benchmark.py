@@ -14,7 +14,7 @@ import click
 
 from trialbed.api import refuse_running_loop, run_agents
 from trialbed.drivers import list_drivers
-from trialbed.engine import NoProgress, server_root
+from trialbed.engine import RunProgress, server_root
 from trialbed.errors import UsageError
 from trialbed.preparation import read_keywords
 from trialbed.records import Query, TrialResult
@@ -133,7 +133,7 @@ async def arun_benchmark(
         tasks,
         settings=chosen | read_keywords(given, run_benchmark, OWN),
         judge=evaluator_model,
-        progress=_Written(use_colors=use_colors) if verbose else NoProgress(),
+        progress=_Written(use_colors=use_colors) if verbose else RunProgress(),
         ambient=True,
         documents=True,
     )
@@ -154,7 +154,7 @@ def _log_failures(summary: Summary) -> None:
         )
 
 
-class _Written(NoProgress):
+class _Written(RunProgress):
     """Progress as a line per trial; colours are left out where stderr is not a terminal."""
 
     def __init__(self, *, use_colors: bool) -> None:

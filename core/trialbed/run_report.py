@@ -10,7 +10,7 @@ from dataclasses import replace
 from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine import NoProgress, RunProgress, judge_refusal, run, say_when_long
+from trialbed.engine import RunProgress, judge_refusal, run, say_when_long
 from trialbed.errors import TrialbedError
 from trialbed.listeners import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
@@ -45,7 +45,7 @@ async def run_and_report(
     prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
     reporter = RunReporter(prepared, objects)
     ended = await run(prepared, executor=executor, ambient=ambient, progress=progress, report=reporter)
-    shown = progress or NoProgress()
+    shown = progress or RunProgress()
     await _judge_again(prepared, ended, shown)
     concluding = asyncio.to_thread(reporter.conclude, ended, documents=documents)
     return await say_when_long(shown, "writing the documents", concluding)

@@ -61,7 +61,7 @@ class SingleTrial:
         config = self.run.config.model_copy(update={"dataset": str(path)})
         with Store.open(str(store)) as opened:
             opened.create_run(self.run.model_copy(update={"config": config}))
-            opened.add_selection(self.run.run_id, self.query.query_id, self.run.config.selector, self.tools)
+            opened.add_selections(self.run.run_id, self.run.config.selector, {self.query.query_id: self.tools})
             opened.add_trial(self.run.run_id, self.result)
             opened.update_run(self.run.run_id, status="finished")
 

@@ -38,7 +38,7 @@ def write_run(store: Store, document: dict[str, Any]) -> None:
     store.create_run(run)
     for query_id, selector, tools in document["selections"]:
         specs = tuple(ToolSpec.model_validate(tool) for tool in tools)
-        store.add_selection(run.run_id, query_id, selector, specs)
+        store.add_selections(run.run_id, selector, {query_id: specs})
     for answer in document["gold_answers"]:
         store.add_gold_answer(run.run_id, GoldAnswer.model_validate(answer))
     store.add_trials(run.run_id, [TrialResult.model_validate(trial) for trial in document["attempts"]])

@@ -5,7 +5,6 @@ from ._judge import judge_of as judge_of
 from ._judge import judge_order as judge_order
 from ._judge import judge_report as judge_report
 from ._judge import standing_judge as standing_judge
-from ._progress import NoProgress as NoProgress
 from ._progress import RunProgress as RunProgress
 from ._progress import say_when_long as say_when_long
 from ._server import START_TIMEOUT as START_TIMEOUT

@@ -171,8 +171,7 @@ class ControlClient:
         Raises:
             TrialbedError: the server cannot be reached, or the trial is not open.
         """
-        found = _read_json(await self._request("GET", f"/control/trials/{trial}"))
-        return float(found["waited"]) if isinstance(found, dict) else 0.0
+        return float((await self._show(trial)).get("waited", 0.0))
 
     async def flights(self, trial: str) -> Sequence[Mapping[str, Any]]:
         """The requests to the model that an open trial has in flight: ``request``, ``seconds`` and ``tokens`` of each.
@@ -180,9 +179,12 @@ class ControlClient:
         Raises:
             TrialbedError: the server cannot be reached, or the trial is not open.
         """
-        found = _read_json(await self._request("GET", f"/control/trials/{trial}"))
-        flights = found.get("flights") if isinstance(found, dict) else None
+        flights = (await self._show(trial)).get("flights")
         return flights if isinstance(flights, list) else ()
+
+    async def _show(self, trial: str) -> Mapping[str, Any]:
+        found = _read_json(await self._request("GET", f"/control/trials/{trial}"))
+        return found if isinstance(found, dict) else {}
 
     async def call_api(self, trial: str, call: GoldCall) -> None:
         """Call an Api in an open trial, whose log has the answer.

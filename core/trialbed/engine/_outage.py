@@ -55,21 +55,23 @@ class Outage:
 
         Nor does one whose node was lost.
         """
-        if result.outcome.failure is not None and result.outcome.failure.kind == "lost":
+        failure = result.outcome.failure
+        kind = None if failure is None else failure.kind
+        if kind == "lost":
             return
-        if result.outcome.failure is not None and result.outcome.failure.kind == "replay":
+        if kind == "replay":
             self.measured = True
             return
         self._tried += 1
-        if result.outcome.failure is not None and result.outcome.failure.kind == "budget":
-            self.spent = result.outcome.failure.message
+        if failure is not None and kind == "budget":
+            self.spent = failure.message
         self.measured = self.measured or _says_something(result)
         if result.status == "not measured" or not self.measured:
             self._row += 1
-            self._last = result.outcome.failure
+            self._last = failure
             refused = any(call.status in KEY_REFUSED for call in result.wire.model_calls)
             # What is over the budget is refused by Trialbed.
-            self._key_refused = refused and (self._last is None or self._last.kind != "budget")
+            self._key_refused = refused and kind != "budget"
         else:
             self._row = 0
 

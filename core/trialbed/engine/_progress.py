@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from trialbed.records import Run, TrialResult
 
@@ -14,8 +14,8 @@ LONG = 5.0
 Found = TypeVar("Found")
 
 
-class RunProgress(Protocol):
-    """Follows a run; every method returns at once."""
+class RunProgress:
+    """Follows a run and shows nothing of it; subclasses show what they override. Every method returns at once."""
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
         """A run begins, or is resumed with ``done`` of its ``total`` trials kept."""
@@ -34,28 +34,6 @@ class RunProgress(Protocol):
 
     def wait(self, flights: str) -> None:
         """Requests to the model take long: all that are in flight, in words; empty where none does any more."""
-
-
-class NoProgress:
-    """Progress that shows nothing."""
-
-    def note(self, text: str) -> None:
-        """Show nothing."""
-
-    def wait(self, flights: str) -> None:
-        """Show nothing."""
-
-    def begin(self, run: Run, *, total: int, done: int) -> None:
-        """Show nothing."""
-
-    def advance(self, result: TrialResult) -> None:
-        """Show nothing."""
-
-    def again(self, count: int) -> None:
-        """Show nothing."""
-
-    def end(self) -> None:
-        """Show nothing."""
 
 
 async def say_when_long(progress: RunProgress, text: str, work: Awaitable[Found], seconds: float = LONG) -> Found:

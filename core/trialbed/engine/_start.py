@@ -9,7 +9,7 @@ from functools import partial
 from trialbed.catalogs import absent_ends
 from trialbed.contracts import Executor
 from trialbed.engine._end import ReportRun
-from trialbed.engine._progress import NoProgress, RunProgress
+from trialbed.engine._progress import RunProgress
 from trialbed.engine._session import RunSession
 from trialbed.errors import DataError
 from trialbed.preparation import Prepared, config_digest, find_run, prices_of, remarks
@@ -36,7 +36,7 @@ async def run(
     Raises:
         TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
     """
-    shown, digest = progress or NoProgress(), config_digest(prepared.config)
+    shown, digest = progress or RunProgress(), config_digest(prepared.config)
     if (line := folder_note(prepared.options.store)) is not None:
         shown.note(line)
     with await asyncio.to_thread(Store.open, prepared.options.store) as store:

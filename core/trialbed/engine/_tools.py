@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from trialbed.contracts import SelectionFactory, ToolSelector
@@ -96,50 +98,41 @@ def _stage(apis: Sequence[Api]) -> Any:
     return cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
 
 
+@dataclass(frozen=True)
 class _Chooser:
     """Chooses the tools of queries, with one selector for all of them."""
 
-    def __init__(
-        self,
-        run: Run,
-        apis: Callable[[], Sequence[Api]],
-        queries: Mapping[int | str, Query],
-        store: Store,
-        open_selector: OpenSelector,
-    ) -> None:
-        self._run = run
-        self._apis = apis
-        self._queries = queries
-        self._store = store
-        self._open = open_selector
-        self._opened: tuple[ToolSelector, Any] | None = None
+    run: Run
+    apis: Callable[[], Sequence[Api]]
+    queries: Mapping[int | str, Query]
+    store: Store
+    open: OpenSelector
 
     def __call__(self, ids: Sequence[int | str]) -> dict[int | None, dict[int | str, tuple[ToolSpec, ...]]]:
         """The tools of queries: the stored ones, else those that are chosen now."""
-        config = self._run.config
+        config = self.run.config
         found: dict[int | None, dict[int | str, tuple[ToolSpec, ...]]] = {}
         for most in dict.fromkeys(map(config.own_limit, config.frameworks)):
-            own = self._store.selections(self._run.run_id, ids, most)
+            own = self.store.selections(self.run.run_id, ids, most)
             missing = [query_id for query_id in ids if query_id not in own]
             if missing:
                 self._choose(missing, most)
                 # Another process may have been faster: its selections count.
-                own |= self._store.selections(self._run.run_id, missing, most)
+                own |= self.store.selections(self.run.run_id, missing, most)
             found[most] = {query_id: own[query_id] for query_id in ids}
         return found
 
     def _choose(self, ids: Sequence[int | str], most: int | None) -> None:
-        config = self._run.config
-        selector, stage = self._selector()
+        config = self.run.config
+        selector, stage = self._selector
         chosen: dict[int | str, tuple[ToolSpec, ...]] = {}
         try:
             for query_id in ids:
-                chosen[query_id] = stage.tools(self._queries[query_id], selector, max_tools=most or config.max_tools)
+                chosen[query_id] = stage.tools(self.queries[query_id], selector, max_tools=most or config.max_tools)
         finally:  # a choice may have cost money
-            self._store.add_selections(self._run.run_id, config.selector, chosen, most)
+            self.store.add_selections(self.run.run_id, config.selector, chosen, most)
 
+    @cached_property
     def _selector(self) -> tuple[ToolSelector, Any]:
-        if self._opened is None:
-            catalog = self._apis()
-            self._opened = self._open(catalog), _stage(catalog)
-        return self._opened
+        catalog = self.apis()
+        return self.open(catalog), _stage(catalog)

@@ -15,7 +15,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_file, make_private_folder
 from trialbed.store._immutable import cannot_be_written, check_no_changes, immutable_engine
-from trialbed.store._schema import SCHEMA_VERSION, about, metadata, reports, trials_by_checksum
+from trialbed.store._schema import SCHEMA_VERSION, about, metadata
 
 BUSY_SECONDS = 60
 """Seconds that a writer waits for another process's transaction."""
@@ -72,24 +72,24 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
     """
     url = store_url(url_or_path)
     if not read_only:
-        return _set_up_database(_engine(url), read_only=False)
+        return _set_up_database(_engine(url))
     _check_there(url)
     make = _engine
     try:
-        _set_up_database(make(url), read_only=True).engine.dispose()
+        _set_up_database(make(url)).engine.dispose()
     except DataError as error:
         if not (isinstance(error.__cause__, OperationalError) and cannot_be_written(url)):
             raise
         check_no_changes(url, _where(url))
         make = immutable_engine
-        _set_up_database(make(url), read_only=True).engine.dispose()
+        _set_up_database(make(url)).engine.dispose()
     return Database(_read_only(make(url)))
 
 
-def _set_up_database(engine: Engine, *, read_only: bool) -> Database:
+def _set_up_database(engine: Engine) -> Database:
     database = Database(engine)
     try:
-        _set_up(database, read_only=read_only)
+        _set_up(database)
     except BaseException:
         engine.dispose()
         raise
@@ -233,7 +233,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _set_up(database: Database, *, read_only: bool) -> None:
+def _set_up(database: Database) -> None:
     for attempt in Retrying(
         retry=retry_if_exception_type(_Busy),
         stop=stop_after_delay(BUSY_SECONDS),
@@ -241,19 +241,18 @@ def _set_up(database: Database, *, read_only: bool) -> None:
         reraise=True,
     ):
         with attempt:
-            _create(database, read_only=read_only)
+            _create(database)
 
 
 class _Busy(DataError):
     """Another process is creating the same database: SQLite does not wait for the switch to WAL."""
 
 
-def _create(database: Database, *, read_only: bool) -> None:
+def _create(database: Database) -> None:
     try:
         with database.read() as connection:
             version = _version(connection, database.where)
-            is_whole = read_only or inspect(connection).has_table(reports.name)
-        if version is None or not is_whole:  # only then is the lock needed: readers never wait for writers
+        if version is None:  # only then is the lock needed: readers never wait for writers
             _create_tables(database)
     except DataError as error:
         if isinstance(error.__cause__, OperationalError) and "locked" in str(error.__cause__):
@@ -266,10 +265,8 @@ def _create_tables(database: Database) -> None:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})
         # Asked again under the lock: another process may have done it meanwhile.
-        version = _version(connection, database.where)
-        metadata.create_all(connection)
-        trials_by_checksum.create(connection, checkfirst=True)  # in a store that an earlier Trialbed made
-        if version is None:
+        if _version(connection, database.where) is None:
+            metadata.create_all(connection)
             connection.execute(about.insert().values(schema_version=SCHEMA_VERSION))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, String, cast, delete, func, inspect, select
+from sqlalchemy import Connection, Row, String, cast, delete, func, select
 
 from trialbed.errors import DataError
 from trialbed.records import Run
@@ -94,11 +94,6 @@ def report_source(connection: Connection, run: Run, version: TrialsVersion, more
     return hashlib.sha256(encode([is_finished, known, list(version), beside, list(more)]).encode()).hexdigest()
 
 
-def has_reports(connection: Connection) -> bool:
-    """Return whether the store can keep parts: one that an earlier Trialbed made, and none wrote since, cannot."""
-    return inspect(connection).has_table(reports.name)
-
-
 def keep_report(connection: Connection, run: Run, made: MadeReport) -> bool:
     """Keep the parts in place of earlier ones, if they are still those of the run; return whether they are.
 
@@ -144,8 +139,6 @@ class PartReader:
 
     def read(self, name: str) -> str | None:
         """Return the text of a part; None without one, and for one that is damaged or of another state of the run."""
-        if not has_reports(self._connection):
-            return None
         of_run = (reports.c.run_id == self._run.run_id, reports.c.part == name, reports.c.version == self._version)
         row = self._connection.execute(select(reports).where(*of_run)).one_or_none()
         if row is None or row.source != self._source:

@@ -123,12 +123,6 @@ def find_run(connection: Connection, named: str) -> Run:
     return _require(found[0] if found else None, connection, named)
 
 
-def read_runs(connection: Connection, limit: int | None) -> list[Run]:
-    """The latest runs, latest first."""
-    query = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc()).limit(limit)
-    return [run_of(row) for row in connection.execute(query)]
-
-
 def each_run(connection: Connection, statuses: Collection[str] = ()) -> Iterator[Run]:
     """Every run, or those of some statuses, latest first."""
     query = select(runs).order_by(runs.c.created.desc(), runs.c.run_id.desc())

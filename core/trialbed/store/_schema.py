@@ -21,11 +21,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
 A new field of a record needs none where it has a default: records that lack it are read with that. Stores of versions
-1 to 5 are refused: they were written before the first release whose stores later ones read.
+1 to 6 are refused: they were written before the first release whose stores later ones read.
 """
 
 metadata = MetaData()
@@ -74,10 +74,8 @@ trials = Table(
     Column("calls_checksum", String(16), nullable=False),
     Column("checksum", String(16), nullable=False),
     UniqueConstraint("run_id", "framework", "query_id", "repeat", "attempt"),
+    Index("trials_by_checksum", "run_id", "checksum", "id"),  # says what the trials of a run are without reading them
 )
-
-trials_by_checksum = Index("trials_by_checksum", trials.c.run_id, trials.c.checksum, trials.c.id)
-"""Says what the trials of a run are without reading them. A store that lacks it says so too, slowly."""
 
 scores = Table(
     "scores",
@@ -135,4 +133,4 @@ reports = Table(
     Column("body", LargeBinary, nullable=False),  # zlib
     Column("checksum", String(16), nullable=False),  # of all columns but the body
 )
-"""What is known of runs that have ended, so that it need not be made anew from trials. Stores may lack the table."""
+"""What is known of runs that have ended, so that it need not be made anew from trials."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from typing import Self, Unpack
 
 from sqlalchemy.exc import IntegrityError
@@ -27,6 +28,7 @@ from trialbed.store._runs import (
     annotate_run,
     change_run,
     delete_run,
+    each_run,
     find_run,
     insert_gold_answer,
     insert_run,
@@ -34,7 +36,6 @@ from trialbed.store._runs import (
     lock_run,
     read_gold_answers,
     read_run,
-    read_runs,
     read_selections,
     read_unfinished,
 )
@@ -46,7 +47,6 @@ from trialbed.store._trials import (
     each_result,
     has_attempts,
     insert_trials,
-    read_results,
 )
 from trialbed.wire.redaction import redact, redaction_of
 
@@ -149,7 +149,7 @@ class Store:
     def runs(self, limit: int | None = 100) -> list[Run]:
         """Return the latest runs, latest first; None for all."""
         with self._database.read() as connection:
-            return read_runs(connection, limit)
+            return list(islice(each_run(connection), limit))
 
     def with_trials(self, run: Run) -> StoredRun:
         """Return one of its runs with its trials, as those who only read have it."""
@@ -221,12 +221,8 @@ class Store:
         with self._database.read() as connection:
             return has_attempts(connection, run_id)
 
-    def attempt_summaries(self, run_id: str) -> list[AttemptSummary]:
-        """Return the end of each committed attempt, in the order of their adding; cheaper than ``attempts``."""
-        return list(self.each_attempt_summary(run_id))
-
     def each_attempt_summary(self, run_id: str) -> Iterator[AttemptSummary]:
-        """Yield the records of ``attempt_summaries``, read a part at a time."""
+        """Yield the end of each committed attempt in their order, read in parts: cheaper than ``attempts``."""
         with self._database.read() as connection:
             yield from each_end(connection, run_id)
 
@@ -253,18 +249,12 @@ class Store:
             framework: only the attempts of this one.
         """
         with self._database.read() as connection:
-            return read_results(connection, run_id, framework)
+            return list(each_result(connection, run_id, framework))
 
     def each_attempt(self, run_id: str) -> Iterator[TrialResult]:
         """Yield what ``attempts`` returns, read a part at a time."""
         with self._database.read() as connection:
             yield from each_result(connection, run_id)
-
-    def add_selection(
-        self, run_id: str, query_id: int | str, selector: str, tools: Sequence[ToolSpec], most: int | None = None
-    ) -> None:
-        """Keep the tools that a query of this run is offered, as ``add_selections`` does."""
-        self.add_selections(run_id, selector, {query_id: tools}, most)
 
     def add_selections(
         self, run_id: str, selector: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int | None = None
@@ -279,10 +269,6 @@ class Store:
                 insert_selections(connection, run_id, selector, offers, most)
         except IntegrityError as error:
             raise DataError(f"the store has no run {run_id!r}; create it before its selections") from error
-
-    def selection(self, run_id: str, query_id: int | str, most: int | None = None) -> tuple[ToolSpec, ...] | None:
-        """Return the tools offered for a query of this run; None where nothing is kept yet."""
-        return self.selections(run_id, [query_id], most).get(query_id)
 
     def selections(
         self, run_id: str, queries: Sequence[int | str], most: int | None = None
@@ -314,7 +300,7 @@ class Store:
             return {answer.query_id: answer for answer in read_gold_answers(connection, run_id)}
 
     def _refusal(self, run_id: str, results: Sequence[TrialResult]) -> str:
-        there = {(attempt.key, attempt.attempt) for attempt in self.attempt_summaries(run_id)}
+        there = {(attempt.key, attempt.attempt) for attempt in self.each_attempt_summary(run_id)}
         for result in results:
             key = result.key
             if (key, result.attempt) in there:

@@ -12,7 +12,7 @@ from sqlalchemy import Column, Connection, Row, Table, func, select, text
 from trialbed.errors import DataError
 from trialbed.store._blobs import check_body, unused_bodies
 from trialbed.store._database import Database, open_database
-from trialbed.store._reports import check_report, has_reports
+from trialbed.store._reports import check_report
 from trialbed.store._runs import check_gold_answer, check_selection, run_of
 from trialbed.store._schema import blobs, calls, gold_answers, reports, runs, scores, selections, trials
 from trialbed.store._trials import check_trial
@@ -95,8 +95,6 @@ CHECKS: tuple[tuple[Table, Callable[[Connection, Row[Any]], object]], ...] = (
 
 
 def _rows(table: Table, check: Callable[[Connection, Row[Any]], object], connection: Connection) -> Iterator[str]:
-    if table is reports and not has_reports(connection):
-        return
     for row in connection.execute(select(table)):
         try:
             check(connection, row)

@@ -208,7 +208,8 @@ class _Contexts:
         assert result.outcome.answer is not None  # noqa: S101 - it was answered
         query, verdict = self.queries[result.key.query_id], result.score(JUDGED)
         most = self.run.config.own_limit(result.key.framework)
-        tools = self.store.selection(self.run.run_id, result.key.query_id, most) or ()
+        query_id = result.key.query_id
+        tools = self.store.selections(self.run.run_id, [query_id], most).get(query_id, ())
         live = result.key.framework not in self.run.config.adapter_versions
         return ScoreContext(
             query=query,

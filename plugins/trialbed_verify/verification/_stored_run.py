@@ -55,7 +55,7 @@ class VerificationRun:
     def kept(self) -> dict[str, Kept]:
         """Return the cases that the store has of each endpoint, by its label."""
         found = {label: Kept() for label in self.endpoints}
-        for attempt in [] if self.is_new else self.store.attempt_summaries(self.run.run_id):
+        for attempt in [] if self.is_new else self.store.each_attempt_summary(self.run.run_id):
             key, own = (int(attempt.key.query_id), attempt.key.repeat), found[attempt.key.framework]
             own.attempts[key] = attempt.attempt + 1
             if attempt.status == "answered":

@@ -27,7 +27,7 @@ from support.bench import bench_in, own_environment
 from support.differences import differences
 from support.ray_cluster import NODE_KEY, RayCluster, ray_cluster
 
-from trialbed.engine import NoProgress
+from trialbed.engine import RunProgress
 from trialbed.preparation import RunOptions
 from trialbed.records import TrialResult
 from trialbed.report import Report
@@ -93,7 +93,7 @@ def test_documents_are_those_of_one_machine_and_no_key_is_on_any_node(
     assert not [text for text in in_workers if NODE_KEY in text]
 
 
-class Killer(NoProgress):
+class Killer(RunProgress):
     """Kills a node at each of these numbers of trials that have ended, and starts another one."""
 
     def __init__(self, cluster: RayCluster, moments: Collection[int]) -> None:
@@ -132,7 +132,7 @@ def test_every_trial_is_measured_once_whichever_nodes_are_killed(cluster: RayClu
     assert_each_is_measured_once(asked, report)
 
 
-class Replacer(NoProgress):
+class Replacer(RunProgress):
     """Replaces the head of a cluster, and its nodes, when some trials have ended."""
 
     def __init__(self, cluster: RayCluster) -> None:

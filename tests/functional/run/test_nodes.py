@@ -14,7 +14,7 @@ from support.nodes import NodesExecutor
 from support.warm import warm_programs
 
 from trialbed.contracts import Executor
-from trialbed.engine import NoProgress
+from trialbed.engine import RunProgress
 from trialbed.preparation import RunOptions
 from trialbed.records import TrialKey
 from trialbed.report import Report, legacy_documents
@@ -25,7 +25,7 @@ from trialbed_plugins.executors.local import LocalExecutor
 TRIALS = 12
 
 
-class Notes(NoProgress):
+class Notes(RunProgress):
     """What the user is told."""
 
     def __init__(self) -> None:

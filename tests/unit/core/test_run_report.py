@@ -12,7 +12,7 @@ from support.judge_endpoint import JudgeEndpoint, judge_endpoint
 from support.stored_runs import NEW, make_store
 
 from trialbed import run_report
-from trialbed.engine import NoProgress
+from trialbed.engine import RunProgress
 from trialbed.errors import DriverError
 from trialbed.preparation import RunOptions
 from trialbed.prices import read_prices
@@ -21,7 +21,7 @@ from trialbed.run_report import _judge_again
 from trialbed.store import Store
 
 
-class Notes(NoProgress):
+class Notes(RunProgress):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
@@ -94,7 +94,7 @@ async def test_a_budget_that_is_used_up_leaves_the_judges_that_ask_no_model(
 async def test_judges_are_asked_while_the_budget_lasts(
     ended: Run, model: JudgeEndpoint, tmp_path: Path, asked: list[str], budget: str | None
 ) -> None:
-    await _judge_again(prepared(model, tmp_path, "second", budget=budget), ended, NoProgress())
+    await _judge_again(prepared(model, tmp_path, "second", budget=budget), ended, RunProgress())
     assert asked == ["second"]
 
 

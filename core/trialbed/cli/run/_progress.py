@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from trialbed.cli.progress import PlainProgress, followed, new_display
+from trialbed.engine import RunProgress
 from trialbed.records import NOT_MEASURED, Run, TrialResult
 from trialbed.texts import number_of
 from trialbed.views import printable
@@ -85,7 +86,7 @@ def progress() -> AbstractContextManager[TrialProgress]:
     return followed(TrialProgress(new_display()))
 
 
-class TrialProgress:
+class TrialProgress(RunProgress):
     """The trials of a run: how many have ended, and the first failure of each kind.
 
     Args:

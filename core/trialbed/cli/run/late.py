@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from trialbed.cli.progress import PlainProgress, new_display
 from trialbed.cli.run._progress import TrialProgress
-from trialbed.engine import NoProgress, RunProgress
+from trialbed.engine import RunProgress
 from trialbed.records import Run, TrialResult
 
 WAIT = 2.0
@@ -22,8 +22,8 @@ def function_progress(wanted: bool | None) -> RunProgress:
         wanted: None to show it where a run takes long, and a person may be looking: at a terminal, or in a notebook.
     """
     if wanted is None:
-        return LateProgress(new_progress) if sys.stderr.isatty() or in_notebook() else NoProgress()
-    return new_progress() if wanted else NoProgress()
+        return LateProgress(new_progress) if sys.stderr.isatty() or in_notebook() else RunProgress()
+    return new_progress() if wanted else RunProgress()
 
 
 def new_progress() -> TrialProgress:
@@ -38,7 +38,7 @@ def in_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-class LateProgress:
+class LateProgress(RunProgress):
     """Progress that is shown from ``WAIT`` seconds after the run began.
 
     Args:

@@ -8,7 +8,7 @@ from threading import Event
 from typing import Any
 
 from trialbed.engine._end import RunEnd
-from trialbed.engine._progress import NoProgress
+from trialbed.engine._progress import RunProgress
 
 
 class Kept:
@@ -43,7 +43,7 @@ def test_a_second_interruption_does_not_wait_for_the_figures() -> None:
         made.append("report")
 
     async def interrupted() -> None:
-        end: Any = RunEnd(store, Shown(), NoProgress(), report)  # type: ignore[arg-type]
+        end: Any = RunEnd(store, Shown(), RunProgress(), report)  # type: ignore[arg-type]
         ending = asyncio.create_task(end.cut_short(void=False))
         await asyncio.to_thread(began.wait, 20)
         ending.cancel()

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from support.trials import NOW, ended, run_config
 
-from trialbed.engine import NoProgress
+from trialbed.engine import RunProgress
 from trialbed.engine._lanes import Lanes, TrialQueue
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._offers import ToolsNotChosen
@@ -38,7 +38,7 @@ async def test_trials_under_way_are_kept_where_the_tools_of_another_cannot_be_ch
     with Store.open(str(tmp_path / "s.db")) as store:
         about = {"config_digest": "d", "status": "running", "created_at": NOW, "environment_digest": ""}
         store.create_run(Run(run_id="r", config=run_config(query_ids=(1, 2, 3, 4)), **about))
-        progress = NoProgress()
+        progress = RunProgress()
         lanes = Lanes(
             store,
             "r",
@@ -52,7 +52,7 @@ async def test_trials_under_way_are_kept_where_the_tools_of_another_cannot_be_ch
         )
         with pytest.raises(DataError, match="endpoint of the selector is gone"):
             await lanes.run(cast("Any", runner), due)
-        assert {one.key.query_id for one in store.attempt_summaries("r") if one.status != "not measured"} == {1}
+        assert {one.key.query_id for one in store.each_attempt_summary("r") if one.status != "not measured"} == {1}
 
 
 def test_a_queue_gives_every_due_trial_in_order_and_what_was_put_back_first() -> None:

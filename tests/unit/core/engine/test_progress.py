@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import asyncio
 
-from trialbed.engine import NoProgress, say_when_long
+from trialbed.engine import RunProgress, say_when_long
 
 
-class Notes(NoProgress):
+class Notes(RunProgress):
     """Keeps what was noted."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ import pytest
 from support.stored_runs import trial
 from support.trials import run_config
 
-from trialbed.engine import NoProgress
+from trialbed.engine import RunProgress
 from trialbed.engine._background import frozen_heap
 from trialbed.engine._session import RunSession
 from trialbed.errors import DataError
@@ -66,7 +66,7 @@ async def test_a_run_has_ended_whatever_becomes_of_its_report(tmp_path: Path, mo
     run = new_run(config, config_digest(config))
     prepared: Any = SimpleNamespace(options=RunOptions(), objects=SimpleNamespace(plugins=()))
     notes: list[str] = []
-    progress = NoProgress()
+    progress = RunProgress()
     monkeypatch.setattr(progress, "note", notes.append)
     with Store.open(str(tmp_path / "trials.db")) as store:
         store.create_run(run)
@@ -98,7 +98,7 @@ async def test_the_scores_of_an_interrupted_run_are_kept(tmp_path: Path, monkeyp
             store.add_trial(run.run_id, trial("reference", 1, wrong=False))
             raise asyncio.CancelledError
 
-        session = RunSession(prepared, store, run, NoProgress(), ambient=False, report=RunReporter(prepared))
+        session = RunSession(prepared, store, run, RunProgress(), ambient=False, report=RunReporter(prepared))
         monkeypatch.setattr(session, "_trials", one_trial)
         with pytest.raises(asyncio.CancelledError):
             await session.run(None)

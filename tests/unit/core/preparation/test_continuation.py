@@ -311,7 +311,7 @@ def test_trials_that_were_not_measured_are_due(store: Store, add_run: AddRun) ->
     kinds: tuple[FailureKind, ...] = ("endpoint", "server")
     for number, kind in enumerate(kinds):
         store.add_trial("r1", ended(kind).model_copy(update={"attempt": number}))
-    due = TrialEnds(CONFIG, store.attempt_summaries("r1")).due(RunOptions())
+    due = TrialEnds(CONFIG, store.each_attempt_summary("r1")).due(RunOptions())
     assert [(key.query_id, number) for key, number in due] == [(1, 2), (2, 0)]
 
 

@@ -42,7 +42,7 @@ def stored(tmp_path: Path) -> Path:
     path = tmp_path / "trialbed.db"
     with Store.open(str(path)) as store:
         store.create_run(run(NEW, trial("a", 1, wrong=False).outcome.started_at, FRAMEWORKS))
-        store.add_selection(NEW, 1, "query", (tool("a"),))
+        store.add_selections(NEW, "query", {1: (tool("a"),)})
         for framework in FRAMEWORKS:
             store.add_trial(NEW, asked(framework, 1, wrong="native" in framework))
     return path

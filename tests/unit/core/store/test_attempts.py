@@ -36,7 +36,7 @@ def test_a_trial_that_was_not_measured_is_not_finished(store: Store, make_run: M
     missed = attempt(0, "endpoint")
     store.add_trial("r1", missed)
     assert store.count_measured("r1") == 0
-    (summary,) = store.attempt_summaries("r1")
+    (summary,) = store.each_attempt_summary("r1")
     assert (summary.key, summary.attempt, summary.status) == (missed.key, 0, "not measured")
     assert store.results("r1") == [missed]
     measured = attempt(1)

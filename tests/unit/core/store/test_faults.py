@@ -113,9 +113,9 @@ def test_opening_waits_for_another_process_that_is_creating_the_store(
 ) -> None:
     create, refused = _database._create, threading.Event()
 
-    def attempt(database: _database.Database, *, read_only: bool) -> None:
+    def attempt(database: _database.Database) -> None:
         try:
-            create(database, read_only=read_only)
+            create(database)
         except DataError:
             refused.set()
             raise
@@ -137,14 +137,15 @@ def test_changes_through_several_connections_wait_for_each_other(path: Path, mak
         with Store.open(str(path)) as store:
             for step in range(40):
                 store.update_run("r1", overall_time=float(step))
-                store.add_selection("r1", f"{number} {step}", "query", ())
+                store.add_selections("r1", "query", {f"{number} {step}": ()})
 
     with Store.open(str(path)) as store:
         store.create_run(make_run())
         with ThreadPoolExecutor() as pool:
             list(pool.map(change, range(4)))
         assert store.run("r1").overall_time == 39
-        assert all(store.selection("r1", f"{number} {step}") == () for number in range(4) for step in range(40))
+        offers = {f"{number} {step}": () for number in range(4) for step in range(40)}
+        assert store.selections("r1", [*offers]) == offers
 
 
 def test_processes_may_create_the_store_at_once(path: Path) -> None:

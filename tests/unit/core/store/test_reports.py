@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,7 +110,7 @@ def answer(store: Store, trial: TrialResult) -> None:
 
 def offer(store: Store, trial: TrialResult) -> None:
     api = trial.wire.api_calls[0].api
-    store.add_selection("r1", 1, "query", [ToolSpec(name="n", description="", parameters={}, api=api)])
+    store.add_selections("r1", "query", {1: [ToolSpec(name="n", description="", parameters={}, api=api)]})
 
 
 @pytest.mark.parametrize(
@@ -214,24 +211,3 @@ def test_a_report_goes_with_its_run(filled: str, execute: Execute) -> None:
         with pytest.raises(DataError):
             store.keep_report(gone)
     assert execute("SELECT count(*) FROM reports") == 0
-
-
-def test_a_store_of_before_is_read_as_it_is_and_keeps_reports_once_it_is_written(
-    path: Path, make_run: MakeRun, make_trial: MakeTrial
-) -> None:
-    with Store.open(str(path)) as store:
-        store.create_run(make_run("r1", status="finished"))
-        store.add_trial("r1", make_trial(1))
-    with closing(sqlite3.connect(path)) as older:
-        older.execute("DROP TABLE reports")
-        older.execute("DROP INDEX trials_by_checksum")
-        older.commit()
-    assert kept(str(path)) is None
-    assert verify_store(str(path)).problems == ()
-    with closing(sqlite3.connect(path)) as older:
-        assert not older.execute("SELECT name FROM sqlite_master WHERE name = 'reports'").fetchall()
-    with Store.open(str(path)) as store, open_store(str(path)) as reader:
-        assert store.keep_report(make_report(reader.run("r1"), lambda: [ReportPart("figures", "7", lambda: "now")]))
-    assert kept(str(path)) == "now"
-    with closing(sqlite3.connect(path)) as older:
-        assert older.execute("SELECT name FROM sqlite_master WHERE name = 'trials_by_checksum'").fetchall()

@@ -92,7 +92,7 @@ def test_number_and_text_ids_frameworks_and_repeats_are_told_apart(
     trials = [make_trial(5), make_trial("5"), make_trial(5, framework="other"), make_trial(5, repeat=1)]
     for trial in trials:
         store.add_trial("r1", trial)
-    kept = {one.key for one in store.attempt_summaries("r1") if one.status != "not measured"}
+    kept = {one.key for one in store.each_attempt_summary("r1") if one.status != "not measured"}
     assert kept == {trial.key for trial in trials}
     assert TrialKey(framework="reference", query_id="5") in kept
     assert store.results("r1") == trials
@@ -119,7 +119,7 @@ def test_threads_may_add_at_once(store: Store, make_run: MakeRun, make_trial: Ma
         thread.start()
     for thread in threads:
         thread.join()
-    assert {one.key.query_id for one in store.attempt_summaries("r1")} == set(range(80))
+    assert {one.key.query_id for one in store.each_attempt_summary("r1")} == set(range(80))
 
 
 def add(store: Store, make_trial: MakeTrial, query_ids: range) -> None:

@@ -31,7 +31,7 @@ def fill(location: str, make_run: MakeRun, make_trial: MakeTrial) -> None:
             store.add_trial(run_id, make_trial("1", framework="other"))
             api = trial.wire.api_calls[0].api
             tool = ToolSpec(name="n", description=run_id, parameters={"type": "object"}, api=api)
-            store.add_selection(run_id, 1, "query", (tool,))
+            store.add_selections(run_id, "query", {1: (tool,)})
             store.add_gold_answer(run_id, GoldAnswer(query_id=1, seconds=0.5, calls=trial.wire.api_calls))
 
 

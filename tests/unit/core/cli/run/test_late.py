@@ -13,7 +13,7 @@ from support.trials import ended
 from trialbed.cli.progress import LiveProgress, PlainProgress, new_display
 from trialbed.cli.run._progress import TrialProgress
 from trialbed.cli.run.late import LateProgress, function_progress, new_progress
-from trialbed.engine import NoProgress
+from trialbed.engine import RunProgress
 from trialbed.records import Run
 
 RUN = cast("Run", SimpleNamespace(run_id="R-1"))
@@ -55,15 +55,15 @@ def test_it_is_shown_where_the_run_takes_long(loop: Loop, capsys: pytest.Capture
 
 def test_without_a_terminal_or_a_notebook_it_is_shown_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [type(function_progress(wanted)) for wanted in (None, False, True)] == [
-        NoProgress,
-        NoProgress,
+        RunProgress,
+        RunProgress,
         TrialProgress,
     ]
     assert type(new_display()) is PlainProgress
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert [type(function_progress(wanted)) for wanted in (None, False, True)] == [
         LateProgress,
-        NoProgress,
+        RunProgress,
         TrialProgress,
     ]
     assert type(new_display()) is LiveProgress
