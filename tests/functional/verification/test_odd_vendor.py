@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from support.cases import for_each
@@ -21,7 +21,9 @@ from support.odd_vendor.streams import STREAMS
 from support.odd_vendor.texts import TEXTS
 from support.odd_vendor.transport import TRANSPORT
 
+from trialbed.wire import Outcome
 from trialbed_verify.findings import CALL_REASONS, KINDS, PROTOCOL_ERRORS, findings
+from trialbed_verify.verification.results import vocabulary
 
 GROUPS = {
     "calls": CALLS,
@@ -78,6 +80,14 @@ def test_rows_without_findings_are_examined_when_they_are_read(answers: dict[str
     for row in rows:
         bare = {key: value for key, value in row.items() if key != "findings"}
         assert {one.kind for one in findings(bare)} == kinds(row)
+
+
+def test_every_outcome_and_problem_is_explained(answers: dict[str, dict[str, Row]]) -> None:
+    rows = [row for group in answers.values() for row in group.values()]
+    assert set(vocabulary.OUTCOMES) == set(get_args(Outcome)) == {row["outcome"] for row in rows} | {"timeout"}
+    seen = {row["problem"]["kind"] for row in rows if row["problem"]}
+    named = {"http_<status>" if kind.startswith("http_") else kind for kind in seen}
+    assert named | {"connect", "reset", "timeout", "too_large", "transport"} == set(vocabulary.PROBLEMS)
 
 
 def test_every_kind_is_seen(answers: dict[str, dict[str, Row]]) -> None:

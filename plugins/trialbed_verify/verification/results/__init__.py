@@ -1,7 +1,8 @@
 """Results of a verification: rows of completed cases, the files that hold them, and summaries.
 
-Writing: a completed case becomes a row (``_completed``), which is appended to a durable file (``_journal``), counted
-(``_tally``) and summarised (``_summaries``). Reading: ``_rows`` reads files of this tool and of others for comparisons.
+Writing: a completed case becomes a row (``_completed``), which the store keeps as a trial (``_trials``) and files are
+written from (``_stored``), counted (``_tally``) and summarised (``_summaries``). Reading: ``_rows`` reads files of this
+tool and of others for comparisons.
 ``vocabulary`` defines every word that these files use.
 """
 

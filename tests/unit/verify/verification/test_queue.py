@@ -200,14 +200,3 @@ async def test_a_queue_that_has_waited_joins_the_end_of_the_line() -> None:
 
     await round_robin([resting, Queue("b", 9), Queue("c", 9)], 1, serve)  # type: ignore[list-item, arg-type]
     assert one.turns.startswith("abcbcbacba")
-
-
-async def test_it_ends_when_waiting_queues_have_been_served() -> None:
-    one, works = Round(), [Queue("a", 2, 1), Queue("b", 2, 1)]
-    playing = asyncio.create_task(one.play(works, 1))
-    await settled()
-    assert (one.turns, playing.done()) == ("ab", False)
-    for queue in reversed(works):
-        queue.woken.set()
-    await playing
-    assert one.turns == "abba"

@@ -39,7 +39,7 @@ async def test_headers_that_cannot_be_sent_are_named_before_anything_is(
 ) -> None:
     options = VerifyOptions()
     one = replace(target("http://127.0.0.1:1/v1", tmp_path), vendor=Odd(made))
-    async with new_session(options) as session:
+    async with new_session(1) as session:
         with pytest.raises(DriverBroken, match=message) as caught:
             exchange_with(one, session, options)
     assert KEY not in str(caught.value)
