@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from trialbed.cli.completion import RUNS_AND_FILES
-from trialbed.cli.formats import chosen_format, make_format_option, records_text
+from trialbed.cli.formats import chosen_format, format_option, records_text
 from trialbed.cli.options import FILE, SingleOption, json_option, json_text, make_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.errors import DriverError, UsageError
@@ -53,75 +52,65 @@ SHARED: tuple[click.Option, ...] = (
 """Options for whatever is compared."""
 
 
-@dataclass(frozen=True)
-class ComparerOptions:
-    """A comparer with the options that are for its kind only."""
-
-    comparer: Comparer
-    options: Sequence[click.Option]
-
-    @property
-    def contents(self) -> str:
-        """The kind of things it compares, in words."""
-        return self.comparer.contents
-
-    def chosen_options(self, context: click.Context) -> list[click.Option]:
-        """Its options that stand on the command line."""
-        command_line = click.core.ParameterSource.COMMANDLINE
-        return [option for option in self.options if context.get_parameter_source(option.name or "") is command_line]
-
-
 class CompareCommand(SectionedCommand):
-    """The command with the options of every kind."""
+    """The command with the options of every kind.
 
-    def __init__(self, kinds: Sequence[ComparerOptions]) -> None:
-        self.kinds = kinds
+    Attributes:
+        kinds: each comparer, with the options that are for its kind only.
+    """
+
+    def __init__(self, comparers: Sequence[Comparer]) -> None:
+        self.kinds = {comparer: comparer.options() for comparer in comparers}
         argument = click.Argument(["values"], nargs=-1, metavar="[BASELINE OTHER...]", shell_complete=RUNS_AND_FILES)
-        options = [option for kind in kinds for option in kind.options]
         super().__init__(
             "compare",
-            params=[argument, *SHARED, *options],
+            params=[argument, *SHARED, *(option for options in self.kinds.values() for option in options)],
             callback=self._run,
             help=HELP,
             epilog=EPILOG,
-            sections={f"Options for {kind.contents}": [str(option.name) for option in kind.options] for kind in kinds},
+            sections={
+                f"Options for {comparer.contents}": [str(option.name) for option in options]
+                for comparer, options in self.kinds.items()
+            },
         )
-        self.params.append(make_format_option("table", "json", "csv", "markdown", "html", "junit"))
+        format_option("table", "json", "csv", "markdown", "html", "junit")(self)
         json_option(self)
 
     def _run(self, values: tuple[str, ...], **given: Any) -> int:
         kind = _kind(self.kinds, values, click.get_current_context())
         form = chosen_format(given["form"], as_json=given["as_json"])
-        found = kind.comparer.compare(values, given)
+        found = kind.compare(values, given)
         _write(found, given, form)
         for line in (*found.failed, *found.incomplete):
             click.echo(line, err=True)
         return 3 if found.incomplete else int(bool(found.failed))
 
 
-def _kinds() -> list[ComparerOptions]:
-    """Return every comparer that can be loaded; print to stderr which cannot."""
+def _comparers() -> Iterator[Comparer]:
+    """Yield every comparer that can be loaded; print to stderr which cannot."""
     from trialbed.drivers import list_drivers, load_driver
 
-    kinds = []
     for name in dict.fromkeys(info.name for info in list_drivers("comparers")):
         try:
-            comparer = load_driver("comparers", name)()
+            yield load_driver("comparers", name)()
         except DriverError as error:
             click.echo(f"Warning: {error}", err=True)
-            continue
-        kinds.append(ComparerOptions(comparer, comparer.options()))
-    return kinds
 
 
-def _kind(kinds: Sequence[ComparerOptions], values: Sequence[str], context: click.Context) -> ComparerOptions:
-    """Return the kind of the things to compare.
+def _kind(kinds: Mapping[Comparer, Sequence[click.Option]], values: Sequence[str], context: click.Context) -> Comparer:
+    """Return the comparer of the things to compare.
 
     Raises:
         UsageError: nothing is named, a value is of no kind, values or options are of different kinds.
     """
     found = [(value, _recognise(kinds, value)) for value in values]
-    found += [(option.opts[-1], kind) for kind in kinds for option in kind.chosen_options(context)]
+    typed = click.core.ParameterSource.COMMANDLINE
+    found += [
+        (option.opts[-1], kind)
+        for kind, options in kinds.items()
+        for option in options
+        if context.get_parameter_source(option.name or "") is typed
+    ]
     if not found:
         raise click.UsageError(f"name two or more of a kind: {' or '.join(kind.contents for kind in kinds)}")
     first, chosen = found[0]
@@ -133,9 +122,9 @@ def _kind(kinds: Sequence[ComparerOptions], values: Sequence[str], context: clic
     return chosen
 
 
-def _recognise(kinds: Sequence[ComparerOptions], value: str) -> ComparerOptions:
+def _recognise(kinds: Iterable[Comparer], value: str) -> Comparer:
     for kind in kinds:
-        if kind.comparer.recognises(value):
+        if kind.recognises(value):
             return kind
     from pathlib import Path
 
@@ -188,4 +177,4 @@ def _junit(found: Comparison) -> str:
     return junit([TestSuite("bench compare", cases)], "bench compare")
 
 
-command = CompareCommand(_kinds())
+command = CompareCommand([*_comparers()])

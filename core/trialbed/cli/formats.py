@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from trialbed.cli.completion import completes
-from trialbed.cli.options import Decorated, SingleOption, plain_option
+from trialbed.cli.options import Decorated, plain_option
 
 HELP = "Format of what is printed. [default: table]"
 
@@ -36,11 +36,6 @@ def _run_formats() -> Iterable[str]:
 def format_option(*formats: str) -> Callable[[Decorated], Decorated]:
     """The option for a command that prints a result in these formats; None where it is not given."""
     return plain_option("--format", "form", type=click.Choice(formats), help=HELP)
-
-
-def make_format_option(*formats: str) -> click.Option:
-    """As ``format_option``, for a command that is put together from options of several parts."""
-    return SingleOption(["--format", "form"], type=click.Choice(formats), help=HELP)
 
 
 def chosen_format(form: str | None, *, as_json: bool) -> str:

@@ -19,7 +19,7 @@ from trialbed.cli.environments import chosen_environments, env_dir_option, yes_o
 from trialbed.cli.formats import chosen_format, run_format_option
 from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.plugin_files import plugin_option
-from trialbed.cli.run._regressions import baseline_sides, check_baseline, regressed
+from trialbed.cli.run._regressions import check_baseline, regressed
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import FACTORS, setting_options
 from trialbed.cli.stored import legend_option, run_reporter, show_command
@@ -195,13 +195,14 @@ def command(
     builds on first use (see bench env).
     """
     from trialbed.cli.thresholds import below, check_scores, parse_thresholds, print_thresholds
+    from trialbed.report.comparison import complete_sides
 
     _check_model_given()
     thresholds = parse_thresholds(fail_under)
     check_scores(thresholds, given["repeat"] or 1)
     form = chosen_format(form, as_json=as_json)
     reporter = None if form == "json" else run_reporter(form, explained=legend)
-    sides = baseline_sides(baseline, given["store"]) if baseline is not None else []
+    sides = complete_sides(baseline, given["store"]) if baseline is not None else []
     options = _options(given)
     if sides:
         check_baseline(sides, options)

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from trialbed.cli.progress import PlainProgress, followed, new_display
 from trialbed.engine import RunProgress
 from trialbed.records import NOT_MEASURED, Run, TrialResult
-from trialbed.texts import number_of
+from trialbed.texts import number_of, one_line
 from trialbed.views import printable
 from trialbed.wire.redaction import redact
 
@@ -177,5 +177,4 @@ class TrialProgress(RunProgress):
 
 
 def _shorten(message: str, most: int) -> str:
-    text = printable(" ".join(redact(message).split()))
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return printable(one_line(redact(message), most))

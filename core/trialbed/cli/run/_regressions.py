@@ -13,17 +13,6 @@ if TYPE_CHECKING:
     from trialbed.report.comparison import Side
 
 
-def baseline_sides(value: str, store: str | None) -> list[Side]:
-    """The sides of the run that later ones are held against, read before the run begins.
-
-    Raises:
-        UsageError, DataError: it does not name a run, or the run lacks trials.
-    """
-    from trialbed.report.comparison import complete_sides
-
-    return complete_sides(value, store)
-
-
 def check_baseline(baseline: Sequence[Side], options: RunOptions) -> None:
     """See before the run that the baseline is over the same dataset.
 

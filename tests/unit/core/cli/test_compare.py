@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from trialbed import Comparer, Comparison, Table
-from trialbed.cli.compare import CompareCommand, ComparerOptions, command
+from trialbed.cli.compare import CompareCommand, command
 
 
 class Fruit(Comparer):
@@ -45,7 +45,7 @@ class Pears(Fruit):
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
-    compare = CompareCommand([ComparerOptions(each, each.options()) for each in (Fruit(), Pears())])
+    compare = CompareCommand([Fruit(), Pears()])
     return lambda *arguments: CliRunner().invoke(compare, arguments, standalone_mode=False)
 
 
@@ -113,4 +113,4 @@ def test_the_help_says_which_option_is_for_what(run) -> None:
 
 
 def test_runs_and_vendors_are_there() -> None:
-    assert [kind.comparer.__class__.__name__ for kind in command.kinds] == ["RunComparer", "VendorComparer"]
+    assert [type(kind).__name__ for kind in command.kinds] == ["RunComparer", "VendorComparer"]
