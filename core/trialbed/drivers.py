@@ -81,12 +81,11 @@ def driver_info(kind: str, name: str, *, known: Collection[str] = (), advice: Ad
     return matches[0]
 
 
-def load_driver(kind: str, name: str, *contracts: str) -> Any:
+def load_driver(kind: str, name: str, contract: str = "") -> Any:
     """Import the driver of this name and return what its entry point names (usually a class).
 
     Args:
-        contracts: the versions of which the driver must state one as its ``contract``, the current one first; if
-            there are none, it is not checked.
+        contract: the version that the driver must state as its ``contract``; empty for any, or none.
 
     Raises:
         DriverNotFound, DriverBroken, ContractMismatch: as their docstrings say.
@@ -108,8 +107,8 @@ def load_driver(kind: str, name: str, *contracts: str) -> Any:
     except BaseException as error:
         raise DriverBroken(broken_message(info, error)) from error
     driver = manager.driver
-    if contracts:
-        _check_contract(info, driver, contracts)
+    if contract:
+        _check_contract(info, driver, contract)
     if problems := driver_problems(kind, driver):
         raise DriverBroken(
             f"{info.kind}: {info.name!r} of {info.distribution} {info.version} names {info.target}, which does not fit "
@@ -140,7 +139,7 @@ def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:
     raise error
 
 
-def _check_contract(info: DriverInfo, driver: Any, contracts: tuple[str, ...]) -> None:
+def _check_contract(info: DriverInfo, driver: Any, contract: str) -> None:
     stated = getattr(driver, "contract", None)
     if info.kind == "frameworks" and inspect.isfunction(driver):
         place = f'(File "{driver.__code__.co_filename}", line {driver.__code__.co_firstlineno})'
@@ -151,12 +150,12 @@ def _check_contract(info: DriverInfo, driver: Any, contracts: tuple[str, ...]) -
     if stated is None:
         raise ContractMismatch(
             f"{info.kind}: {info.name!r} of {info.distribution} {info.version} states no contract; state "
-            f"contract = {contracts[0]!r} in {info.target}"
+            f"contract = {contract!r} in {info.target}"
         )
-    if stated not in contracts:
+    if stated != contract:
         raise ContractMismatch(
             f"{info.kind}: {info.name!r} of {info.distribution} {info.version} is written for contract "
-            f"{stated!r}, but this Trialbed has contract {contracts[0]!r}; install a matching {info.distribution}"
+            f"{stated!r}, but this Trialbed has contract {contract!r}; install a matching {info.distribution}"
         )
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from trialbed.cli._group import COMMANDS, load_command
-from trialbed.contracts import AGENT_CONTRACT
+from trialbed.contracts import AGENT_CONTRACT, MODEL_CONTRACT, VENDOR_CONTRACT
 from trialbed.drivers import GROUPS, DriverInfo, list_drivers, load_driver
 from trialbed.errors import DriverError
 from trialbed.installed import offers
 from trialbed.plugins import GROUP, empty_manager, register
+
+VERSIONS = {
+    "frameworks": AGENT_CONTRACT,
+    "models": MODEL_CONTRACT,
+    "vendors": VENDOR_CONTRACT,
+    "model_adapters": VENDOR_CONTRACT,
+}
+"""Kind of driver -> the version of its contract that it states, where it states one."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +29,6 @@ class Item:
     distribution: str
     version: str
     problem: str = ""
-
-    def as_json(self) -> dict[str, str]:
-        """Return it for ``--json``."""
-        return asdict(self)
 
     def as_row(self) -> tuple[str, str, str, str]:
         """Return it for the table."""
@@ -48,8 +52,7 @@ def _problem(info: DriverInfo) -> str:
         if info.kind == "commands":
             load_command(info.name, {other.target for other in list_drivers("commands") if other.name == info.name})
         else:
-            contracts = (AGENT_CONTRACT,) if info.kind == "frameworks" else ()
-            load_driver(info.kind, info.name, *contracts)
+            load_driver(info.kind, info.name, VERSIONS.get(info.kind, ""))
     except DriverError as error:
         return str(error)
     return ""

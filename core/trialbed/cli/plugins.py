@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from trialbed.cli.formats import print_list
@@ -25,7 +27,7 @@ def command(as_json: bool) -> None:
 
     items = inventory()
     if as_json:
-        print_json([item.as_json() for item in items])
+        print_json([asdict(item) for item in items])
         return
     print_list(("kind", "name", "distribution", "state"), [item.as_row() for item in items])
     for item in items:

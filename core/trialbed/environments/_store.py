@@ -98,7 +98,7 @@ class CachedResolution(Record):
     adapter: str
     locked: bool
     environment: str
-    distributions: tuple[str, ...] = ()
+    distributions: tuple[str, ...]
 
 
 class EnvironmentStore:

@@ -93,13 +93,6 @@ def test_an_interruption_is_no_broken_driver(fake_distribution: FakeDistribution
         load_driver("frameworks", "slow")
 
 
-def test_an_older_contract_that_is_still_supported_loads(fake_distribution: FakeDistribution) -> None:
-    framework(fake_distribution, "older", AGENT)
-    assert load_driver("frameworks", "older", "2", "1").contract == "1"
-    with pytest.raises(ContractMismatch, match="written for contract '1', but this Trialbed has contract '3'"):
-        load_driver("frameworks", "older", "3", "2")
-
-
 @pytest.mark.parametrize(
     ("source", "stated"), [("class Agent:\n    contract = '0'\n", "'0'"), ("class Agent:\n    contract = '2'\n", "'2'")]
 )

@@ -120,6 +120,18 @@ def test_plugins_lists_all_with_their_distribution_and_the_reason(capsys: pytest
     assert items["plugins", "bad"]["version"] == "3.1"
 
 
+def test_a_driver_of_another_version_of_its_contract_is_broken(
+    fake_distribution: FakeDistribution, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = "from trialbed.contracts import ModelDriver\n\n\nclass Old(ModelDriver):\n    contract = '0'\n\n"
+    source += "    def describe(self, name, settings): ...\n"
+    fake_distribution("old-models", entry_points={"trialbed.models": {"old": "old:Old"}}, modules={"old": source})
+    assert main(["plugins", "--json"]) == 0
+    problems = {item["name"]: item["problem"] for item in json.loads(capsys.readouterr().out)}
+    assert "is written for contract '0'" in problems["old"]
+    assert problems["scripted"] == problems["openai"] == ""
+
+
 @pytest.mark.usefixtures("broken")
 def test_the_table_shows_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugins"]) == 0

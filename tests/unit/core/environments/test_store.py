@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -121,36 +120,3 @@ def test_placing_replaces_what_cannot_be_used(store: EnvironmentStore) -> None:
     assert installed.name == name
     assert not (installed.folder / "half").exists()
     assert list((store.folder / ".unfinished").iterdir()) == []
-
-
-def test_an_environment_that_the_first_release_wrote_is_found(store: EnvironmentStore) -> None:
-    request = BuildRequest(parse("acme"))
-    folder = store.folder / "acme-aaaaaaaaaaaa"
-    venv_python(folder).parent.mkdir(parents=True)
-    venv_python(folder).symlink_to(sys.executable)
-    (folder / "lock.txt").write_text("# CPython 3.11.7 on linux-x86_64\nacme==1.0\ntrialbed-acme==0.3\n")
-    metadata = {
-        "name": "acme",
-        "framework_version": "1.0",
-        "adapter": "trialbed-acme",
-        "adapter_version": "0.3",
-        "python": "CPython 3.11.7 on linux-x86_64",
-        "packages": ["acme==1.0", "trialbed-acme==0.3"],
-        "lock_digest": "a" * 64,
-        "size": 1024,
-        "created_at": "2026-11-21T12:00:00Z",
-        "uv": "0.9.0",
-    }
-    (folder / "environment.json").write_text(json.dumps(metadata))
-    answer = {
-        "label": "acme",
-        "fingerprint": request.fingerprint,
-        "adapter": "",
-        "locked": False,
-        "environment": folder.name,
-    }
-    (store.folder / ".answers").mkdir()
-    (store.folder / ".answers" / f"{request.key}.json").write_text(json.dumps(answer))
-    found = store.find(request)
-    assert found is not None
-    assert found.metadata.packages == ("acme==1.0", "trialbed-acme==0.3")
