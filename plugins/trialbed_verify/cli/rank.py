@@ -43,7 +43,6 @@ AVAILABLE = "available"
     metavar="NAMES|available",
     help="Rank by these metrics, with commas between them, or by those that all vendors have. [default: all six]",
 )
-@option("--k", type=click.IntRange(min=0), default=5, help="Constant added to each rank.")
 @option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Minimum success rate to be ranked.")
 @option(
     "--max-protocol-errors",
@@ -82,7 +81,7 @@ def command(files: tuple[str, ...], **given: Any) -> None:
     )
     metrics = _metrics(given["metrics"])
     found = _table(files, given, metrics) if _is_table(files) else _results(files, given)
-    _write(rank(found, RankOptions(given["k"], gates, metrics=metrics)), form)
+    _write(rank(found, RankOptions(gates=gates, metrics=metrics)), form)
 
 
 def _metrics(text: str | None) -> tuple[str, ...] | None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 APIS = ("chat_completions", "responses")
 
+ASKED_FOR = "gpt-4o-mini"
+"""The name under which agents ask for a scripted model."""
+
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
@@ -57,23 +60,12 @@ Examples:
 @plain_option(
     "--model", default="scripted:gold", help="A scripted model, or a model of --base-url. [default: scripted:gold]"
 )
-@plain_option(
-    "--model-name",
-    default="gpt-4o-mini",
-    help="The name under which agents ask for a scripted model. [default: gpt-4o-mini]",
-)
 @plain_option("--base-url", metavar="URL", help="OpenAI-compatible endpoint of the model.")
 @plain_option(
     "--openai-api",
     type=click.Choice(APIS),
     default=APIS[0],
     help="The protocol that the OpenAI Agents SDK speaks. [default: chat_completions]",
-)
-@plain_option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=120.0,
-    help="Seconds for one query. [default: 120]",
 )
 @data_dir_option
 @response_cache_option
@@ -86,10 +78,8 @@ def masbench(
     test_set: str,
     max_queries: int,
     model: str,
-    model_name: str,
     base_url: str | None,
     openai_api: str,
-    timeout: float,
     data_dir: Path | None,
     response_cache: str | None,
     store: str | None,
@@ -120,9 +110,8 @@ def masbench(
         test_set=test_set,
         limit=max_queries,
         model=model,
-        model_name=model_name if model.startswith("scripted:") else None,
+        model_name=ASKED_FOR if model.startswith("scripted:") else None,
         base_url=base_url,
-        timeout=timeout,
         data_dir=data_dir,
         response_cache=response_cache,
         store=store,
