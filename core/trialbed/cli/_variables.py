@@ -34,18 +34,12 @@ NOT_OF_OPTIONS = (
 """The variables that no option has, without the prefix."""
 
 OF_OPTIONS = """
-AGAINST ALLOW_HOST ALLOW_MODEL ALLOW_ORIGIN ANSWERS API_KEY_ENV BASE_URL BUDGET CATALOG CATEGORY CHAT_TEMPLATE COMMAND
-COMPLETIONS CONCURRENCY CONFIG DATASET EMBEDDING_MODEL ENDPOINT_KEY_ENV ENDPOINT_PATIENCE ENVIRONMENT EXECUTOR
-EXECUTOR_OPTION EXTRA_BODY FAIL_ON_REGRESSION FAIL_UNDER FAULTS FRAMEWORK FROM GRACE HELPER_TIMEOUT HOST JUDGE
-JUDGE_MODEL JUDGE_PROMPTS JUDGE_VOTES KEEP_ENVIRONMENTS LIMIT LOG_FORMAT MANY MARGIN MAX_ANSWER MAX_BODY
-MAX_HELPER_REQUESTS MAX_PROTOCOL_ERRORS MAX_STEPS MAX_TOKENS MAX_TOOLS MAX_TRIAL_TOKENS MCP METRICS MIN_F1 MIN_SUCCESS
-MODEL MODEL_CACHE MODEL_NAME MODEL_RETRIES MODEL_TYPE NOTE ONLY ON_MISS OUTPUT OUTPUT_DIR PART PLUGIN PORT PRICE PROBE
-PROFILE QUERY_ID RATE_LIMIT RAY_ADDRESS REAL_KEY_ENV REAL_TIMEOUT REAL_URL REPEAT RESPONSE_CACHE RETRIES ROUNDS RPM
-SANDBOX SEED SELECTOR SELECTOR_MODEL SERVER_URL SHUFFLE SIMULATOR SIMULATOR_MODEL SIMULATOR_PROMPTS SIMULATOR_TIMEOUT
-STORE STREAM SUMMARY TAG TEMPERATURE TIMEOUT TIMES TOKENIZER_MODEL TOOLS TOOL_ANSWERS TPM TRIALS TRIAL_EXPIRY
-VENDOR_CONCURRENCY WORKERS YES
+ALLOW_HOST ALLOW_ORIGIN ANSWERS CONFIG ENVIRONMENT EXTRA_BODY FAIL_ON_REGRESSION FAIL_UNDER FROM GRACE HOST LOG_FORMAT
+MANY MAX_ANSWER MAX_BODY MAX_PROTOCOL_ERRORS METRICS MIN_F1 MIN_SUCCESS MODEL_TYPE ONLY OUTPUT_DIR PART PLUGIN PORT
+RATE_LIMIT REAL_KEY_ENV REAL_TIMEOUT REAL_URL RETRIES ROUNDS SIMULATOR SIMULATOR_PROMPTS SIMULATOR_TIMEOUT STREAM
+SUMMARY TIMES TOKENIZER_MODEL TOOLS TRIALS TRIAL_EXPIRY VENDOR_CONCURRENCY WORKERS YES
 """
-"""Those that options of Trialbed's own commands have: no command is imported where only these are set."""
+"""Those that Trialbed's own commands have beside those of a run's settings, without the prefix."""
 
 OF_KEYS = ("KEY", "TOKEN")
 """The ends of names that users give to variables of their own, for ``--api-key-env`` and options like it."""
@@ -66,7 +60,7 @@ def unknown_variables(given: Iterable[str], name: str, group: click.Group) -> Ma
         group: all commands, which are imported where a variable is none of Trialbed's own.
     """
     others = {f"{PREFIX}{own}" for own in NOT_OF_OPTIONS}
-    known = others | {f"{PREFIX}{own}" for own in OF_OPTIONS.split()}
+    known = others | own_variables()
     unknown = sorted(
         variable for variable in {*given} - known if variable.startswith(PREFIX) and not variable.startswith(OF_TESTS)
     )
@@ -77,6 +71,13 @@ def unknown_variables(given: Iterable[str], name: str, group: click.Group) -> Ma
     nearest = others | set(_variables(group, context, name))
     found = {variable: _meant(variable, nearest, known) for variable in unknown if variable not in known}
     return {variable: meant for variable, meant in found.items() if meant or not variable.endswith(OF_KEYS)}
+
+
+def own_variables() -> set[str]:
+    """Return those of all options of Trialbed's own commands, none of which is imported where only these are set."""
+    from trialbed.settings import declared_settings
+
+    return {*(item.variable for item in declared_settings()), *(f"{PREFIX}{own}" for own in OF_OPTIONS.split())}
 
 
 def _meant(variable: str, *known: Iterable[str]) -> str | None:

@@ -22,8 +22,8 @@ BESIDE_SETTINGS = ("fresh", "retry-failed", "extend", "allow-incomplete", "gold-
 FOR_COMMANDS = ("fail-under", "fail-on-regression", "format", "json", "legend", "plugin")
 """Options of ``bench run`` for the command's output and exit code, and files of plugins: functions take objects."""
 
-WITH_VARIABLES = ("yes", "env-dir")
-"""Options beside the settings that the environment may give."""
+WITH_VARIABLES = {"yes": "TRIALBED_YES", "env_dir": "TRIALBED_ENV_DIR"}
+"""Names of options beside the settings that the environment may give -> the variable."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,10 @@ def _of_file(file: SettingsFile) -> dict[str, ConfiguredValue]:
 
 def _of_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, ConfiguredValue]]:
     for item in declared_settings():
-        variable = _variable(item.key)
-        if text := environment.get(variable):
+        if text := environment.get(item.variable):
             # Programs have spaces: several stand on lines of their own.
             several = text.splitlines() if item.name in ("commands", "mcp") else text.split()
-            yield item.name, ConfiguredValue(several if item.repeatable else text, variable)
-    for option in WITH_VARIABLES:
-        if text := environment.get(_variable(option)):
-            yield option.replace("-", "_"), ConfiguredValue(text, _variable(option))
-
-
-def _variable(option: str) -> str:
-    return f"TRIALBED_{option.replace('-', '_').upper()}"
+            yield item.name, ConfiguredValue(several if item.repeatable else text, item.variable)
+    for name, variable in WITH_VARIABLES.items():
+        if text := environment.get(variable):
+            yield name, ConfiguredValue(text, variable)

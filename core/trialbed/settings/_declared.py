@@ -47,6 +47,11 @@ class Declared:
         return self.setting.option[-1].removeprefix("--")
 
     @property
+    def variable(self) -> str:
+        """The environment variable that gives it."""
+        return f"TRIALBED_{self.key.replace('-', '_').upper()}"
+
+    @property
     def document(self) -> str | None:
         """Its key in a result document's ``metadata``; None where it is not there."""
         if not self.identity or self.setting.document == "":

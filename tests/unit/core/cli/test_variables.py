@@ -9,7 +9,7 @@ import click
 import pytest
 
 from trialbed.cli import cli
-from trialbed.cli._variables import OF_OPTIONS, unknown_variables
+from trialbed.cli._variables import own_variables, unknown_variables
 from trialbed.errors import DriverError
 
 ROOT = Path(__file__).parents[4]
@@ -63,9 +63,9 @@ def test_no_variable_that_the_sources_name_is_called_unknown() -> None:
 
 
 def test_no_command_is_imported_where_only_variables_of_options_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    listed = [f"TRIALBED_{name}" for name in OF_OPTIONS.split()]
+    listed = sorted(own_variables())
     assert unknown_variables([*listed, "TRIALBED_XYZZY"], "run", cli) == {"TRIALBED_XYZZY": None}
     rows = re.findall(r"^\| `--[^|]*\| `(TRIALBED_\w+)` \|", SETTINGS.read_text(encoding="utf-8"), re.MULTILINE)
-    assert {*rows} - {"TRIALBED_DATA_DIR", "TRIALBED_ENV_DIR"} == {*listed}
+    assert {*rows} - {"TRIALBED_ENV_DIR"} == {*listed}
     monkeypatch.setattr(cli, "get_command", None)
     assert unknown_variables(listed, "run", cli) == {}
