@@ -11,6 +11,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, TypeVar
 
+import orjson
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 from sqlalchemy import Connection, Dialect, Row, Table
@@ -45,31 +46,6 @@ def decode(text: str) -> Any:
 def encode_record(record: Record, exclude: Collection[str] = ()) -> str:
     """A record's JSON, without the fields that are stored elsewhere."""
     return encode(record.model_dump(exclude=set(exclude)))
-
-
-def encode_whole(records: Sequence[Record]) -> list[str]:
-    """The JSON of records, by pydantic's own writer where that loses nothing: it takes a fraction of the time.
-
-    It writes numbers that are not finite as null, and refuses lone surrogates. Its text is read back at once for
-    all; only where that differs, or a record holds others, each is looked at.
-    """
-    try:
-        texts = [record.model_dump_json() for record in records]
-        if from_json(f"[{','.join(texts)}]") == [vars(record) for record in records]:
-            return texts
-    except ValueError:
-        pass
-    return [_encode_one(record) for record in records]
-
-
-def _encode_one(record: Record) -> str:
-    try:
-        text = record.model_dump_json()
-        if type(record).model_validate_json(text) == record:
-            return text
-    except ValueError:
-        pass
-    return encode_record(record)
 
 
 def decode_record(kind: type[R], text: str, **more: Any) -> R:
@@ -108,7 +84,9 @@ def column_text(text: str | None) -> str | None:
     return None if text is None else text.replace("\x00", "").encode(errors="backslashreplace").decode()
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any) -> Any:
+    if isinstance(value, Record):
+        return value.model_dump()
     if isinstance(value, datetime):
         return value.isoformat()
     raise TypeError(f"{type(value).__name__} is not a JSON value")
@@ -130,21 +108,13 @@ def checksum(rows: Iterable[Mapping[Any, Any]]) -> str:
     Columns without a value do not count, so that a column can be added without changing the checksums of the rows
     that do not have it.
     """
-    return _digest(
-        [
-            sorted((name, value) for name, value in row.items() if value is not None and name not in NOT_COVERED)
-            for row in rows
-        ]
-    )
-
-
-def _digest(covered: Sequence[Sequence[tuple[str, Any]]]) -> str:
+    covered = [
+        {str(name): value for name, value in row.items() if value is not None and name not in NOT_COVERED}
+        for row in rows
+    ]
     # A value whose type changed, such as text that SQLite takes for bytes, has another checksum too.
-    text = _CHECKSUM_ENCODER.encode(covered)
-    return hashlib.blake2b(text.encode(), digest_size=SIZE).hexdigest()
-
-
-_CHECKSUM_ENCODER = json.JSONEncoder(default=repr, separators=(",", ":"))
+    text = orjson.dumps(covered, default=repr, option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(text, digest_size=SIZE).hexdigest()
 
 
 def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,19 +131,12 @@ def check(found: Sequence[Row[Any]], expected: str, what: Callable[[], str]) -> 
     Raises:
         DataError: they are not.
     """
-    order = _order(found[0]._fields) if found else ()
-    covered = [[(name, row[place]) for name, place in order if row[place] is not None] for row in found]
-    if _digest(covered) != expected:
+    names = found[0]._fields if found else ()
+    if checksum(dict(zip(names, row, strict=True)) for row in found) != expected:
         raise DataError(
             f"the store is damaged: {what()} changed after it was written; `bench doctor --store` lists all that is "
             "damaged. Restore a copy of the store, or name another one"
         )
-
-
-@lru_cache(maxsize=16)
-def _order(names: tuple[str, ...]) -> list[tuple[str, int]]:
-    """The columns that checksums cover, in their order, and the places where rows have them."""
-    return sorted((name, place) for place, name in enumerate(names) if name not in NOT_COVERED)
 
 
 Rows = list[dict[str, Any]]

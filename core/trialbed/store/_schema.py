@@ -21,11 +21,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
 A new field of a record needs none where it has a default: records that lack it are read with that. Stores of versions
-1 to 6 are refused: they were written before the first release whose stores later ones read.
+1 to 7 are refused: they were written before the first release whose stores later ones read.
 """
 
 metadata = MetaData()

@@ -26,7 +26,6 @@ from trialbed.store._rows import (
     encode,
     encode_id,
     encode_record,
-    encode_whole,
     insert,
     with_checksum,
 )
@@ -278,9 +277,9 @@ def _score_rows(result: TrialResult) -> Rows:
             "name": column_text(score.name),
             "value": _column_number(score.value),
             "label": column_text(score.label),
-            "record": record,
+            "record": encode(vars(score)),  # a copy of its fields would take longer than to write them
         }
-        for place, (score, record) in enumerate(zip(result.scores, encode_whole(result.scores), strict=True))
+        for place, score in enumerate(result.scores)
     ]
 
 
