@@ -207,7 +207,7 @@ def run_frameworks(cluster: RayCluster, folder: Path, names: list[str], url: str
     took = time.monotonic() - began
     metadata = documents[0]["metadata"]
     with Store.open(store) as opened:
-        attempts = opened.attempts(metadata["run_id"])
+        attempts = list(opened.each_attempt(metadata["run_id"]))
     counted = [attempt for attempt in attempts if attempt.status != "not measured"]
     measured = Counter(attempt.key for attempt in counted)
     nodes = Counter(attempt.outcome.node for attempt in counted)

@@ -45,7 +45,7 @@ def _add_times(path: Path) -> None:
     times = {"wall_time": 2.0, "model_time": 1.0, "tool_time": 0.5, "framework_time": 0.5}
     scores = [Score(name=name, value=value, bounded=False) for name, value in times.items()]
     with Store.open(str(path)) as store:
-        for trial in store.attempts(NEW):
+        for trial in list(store.each_attempt(NEW)):
             if trial.outcome.answer is not None:
                 store.add_scores(NEW, trial, scores)
 

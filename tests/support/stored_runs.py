@@ -158,7 +158,7 @@ def add_costs(path: Path) -> None:
     """Price the tokens of the newer run, and give each trial with an answer a cost."""
     with Store.open(str(path)) as store:
         store.update_run(NEW, prices=read_prices("1000,0"))
-        for result in store.attempts(NEW):
+        for result in list(store.each_attempt(NEW)):
             if result.outcome.answer is not None:
                 store.add_scores(NEW, result, [Score(name="cost", value=0.25, bounded=False)])
 

@@ -19,7 +19,7 @@ from trialbed.records import (
     TrialResult,
 )
 from trialbed.settings import secret_values
-from trialbed.store._attempts import AttemptSummary, counted_attempts
+from trialbed.store._attempts import AttemptSummary
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
 from trialbed.store._reports import MadeReport, keep_report
@@ -222,7 +222,7 @@ class Store:
             return has_attempts(connection, run_id)
 
     def each_attempt_summary(self, run_id: str) -> Iterator[AttemptSummary]:
-        """Yield the end of each committed attempt in their order, read in parts: cheaper than ``attempts``."""
+        """Yield the end of each committed attempt in their order, read in parts: cheaper than ``each_attempt``."""
         with self._database.read() as connection:
             yield from each_end(connection, run_id)
 
@@ -231,28 +231,8 @@ class Store:
         with self._database.read() as connection:
             return count_measured(connection, run_id)
 
-    def results(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
-        """Return the attempt of each committed trial that counts, bodies included, in the order of their adding.
-
-        This is the first attempt that was measured, unless a later one was measured with another adapter or
-        environment. Where no attempt was measured, it is the last.
-
-        Args:
-            framework: only the trials of this one.
-        """
-        return counted_attempts(self.attempts(run_id, framework))
-
-    def attempts(self, run_id: str, framework: str | None = None) -> list[TrialResult]:
-        """Return every committed attempt, bodies included, in the order in which they were added.
-
-        Args:
-            framework: only the attempts of this one.
-        """
-        with self._database.read() as connection:
-            return list(each_result(connection, run_id, framework))
-
     def each_attempt(self, run_id: str) -> Iterator[TrialResult]:
-        """Yield what ``attempts`` returns, read a part at a time."""
+        """Yield every committed attempt, bodies included, in the order in which they were added, read in parts."""
         with self._database.read() as connection:
             yield from each_result(connection, run_id)
 

@@ -131,13 +131,13 @@ def has_attempts(connection: Connection, run_id: str) -> bool:
     return connection.scalar(select(trials.c.id).where(trials.c.run_id == run_id).limit(1)) is not None
 
 
-def each_result(connection: Connection, run_id: str, framework: str | None = None) -> Iterator[TrialResult]:
+def each_result(connection: Connection, run_id: str) -> Iterator[TrialResult]:
     """Yield every attempt of the run's trials, complete, in the order in which they were added.
 
     They are read in parts: those that the caller lets go do not stay in memory.
     """
-    every = _select_trials(run_id, {} if framework is None else {"framework": framework})
-    rows = connection.execute(every.with_only_columns(trials.c.id).execution_options(yield_per=IN_ONE)).scalars()
+    every = select(trials.c.id).where(trials.c.run_id == run_id).order_by(trials.c.id)
+    rows = connection.execute(every.execution_options(yield_per=IN_ONE)).scalars()
     return results_of(connection, array("q", rows))
 
 

@@ -177,7 +177,7 @@ def options_on(cluster: RayCluster, folder: Path, *, repeat: int) -> RunOptions:
 
 def assert_each_is_measured_once(asked: RunOptions, report: Report) -> None:
     with Store.open(asked.store) as store:
-        attempts = store.attempts(report.run.run_id)
+        attempts = list(store.each_attempt(report.run.run_id))
     measured = Counter(attempt.key for attempt in attempts if attempt.status == "answered")
     assert (len(measured), set(measured.values())) == (6 * asked.repeat, {1})
     lost = [attempt for attempt in attempts if attempt.outcome.failure is not None]

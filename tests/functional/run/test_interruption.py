@@ -14,7 +14,7 @@ from support.processes import family, wait_until, wait_until_ended
 from support.warm import Program, is_warm, started_warm
 
 from trialbed.records import TrialResult
-from trialbed.store import Store
+from trialbed.store import Store, counted_attempts
 
 pytestmark = pytest.mark.slow(30)
 
@@ -32,7 +32,7 @@ def kept(folder: Path) -> list[TrialResult]:
         return []
     with Store.open(str(path)) as store:
         runs = store.runs()
-        return store.results(runs[0].run_id) if runs else []
+        return counted_attempts(store.each_attempt(runs[0].run_id)) if runs else []
 
 
 def count(folder: Path) -> int:

@@ -58,7 +58,7 @@ def run(folder: Path, executor: Executor, store: str = "", repeat: int = 3) -> t
 
 def measured(folder: Path, report: Report) -> Counter[TrialKey]:
     with Store.open(str(folder / "trialbed.db")) as store:
-        attempts = store.attempts(report.run.run_id)
+        attempts = list(store.each_attempt(report.run.run_id))
     return Counter(attempt.key for attempt in attempts if attempt.status != "not measured")
 
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from trialbed.cli import cli, waiting
 from trialbed.errors import DataError, UsageError
 from trialbed.records import ApiRef, GoldCall, Query
-from trialbed.store import Store
+from trialbed.store import Store, counted_attempts
 from trialbed_scripted import ReceivedRequest, Turn, say, serve
 
 RIGHT = {
@@ -378,5 +378,5 @@ def test_a_signal_ends_scoring_and_keeps_what_was_given(
     result = bench("score", "latest", "--judge", "rule", "--concurrency", "1")
     assert isinstance(result.exception, click.Abort)
     with Store.open(str(stored)) as store:
-        results = store.results(store.runs()[0].run_id)
+        results = counted_attempts(store.each_attempt(store.runs()[0].run_id))
     assert any(result.score("sopr_score@rule") for result in results)

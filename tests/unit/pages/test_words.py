@@ -116,7 +116,7 @@ async def test_a_run_says_of_a_score_without_values_that_it_has_none_and_of_a_fu
 ) -> None:
     silent = Score(name="politeness", value=None, failure=Failure(kind="judge", message="no verdict"))
     with Store.open(str(stored)) as store:
-        for one in list(store.attempts(OLD)):
+        for one in list(store.each_attempt(OLD)):
             store.add_scores(OLD, one, [silent])
     assert "Every query has 1.00 with every framework." in words((await get(f"/runs/{OLD}")).text)
     assert "No trial has a value of politeness." in words((await get(f"/runs/{OLD}?score=politeness")).text)

@@ -19,7 +19,7 @@ import pytest
 
 from trialbed.errors import DataError
 from trialbed.records import Run, TrialResult
-from trialbed.store import Store, _database
+from trialbed.store import Store, _database, counted_attempts
 
 pytestmark = pytest.mark.slow(20)
 
@@ -86,7 +86,7 @@ def test_a_killed_writer_loses_nothing_that_it_acknowledged(
         process = writer(path, trial_file, turn * 10_000, turn * 10_000 + 9_999)
         acknowledged |= acknowledged_until_killed(process, rng.randrange(1, 20), rng.random() / 50)
         with Store.open(str(path)) as store:
-            trials = store.results("r1")
+            trials = counted_attempts(store.each_attempt("r1"))
         stored = Counter(trial.key.query_id for trial in trials)
         assert acknowledged <= set(stored)
         assert set(stored.values()) == {1}
@@ -104,7 +104,7 @@ def test_processes_that_write_at_once_lose_nothing(path: Path, trial_file: Path,
     assert [process.returncode for process in writers] == [0, 0, 0]
     assert [len(output.splitlines()) for output in outputs] == [60, 60, 60]
     with Store.open(str(path)) as store:
-        found = {trial.key.query_id for trial in store.results("r1")}
+        found = {trial.key.query_id for trial in counted_attempts(store.each_attempt("r1"))}
     assert found == {*range(60), *range(100, 160), *range(200, 260)}
 
 

@@ -11,7 +11,7 @@ from support.cases import for_each
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run, TrialResult
-from trialbed.store import Store, open_store
+from trialbed.store import Store, counted_attempts, open_store
 
 
 def test_folders_are_made_and_what_was_stored_is_found_again(path: Path, make_run: Callable[..., Run]) -> None:
@@ -56,7 +56,7 @@ def test_a_damaged_file_says_what_to_do(
     whole = path.read_bytes()
     path.write_bytes(whole[:8192] + bytes(len(whole) - 8192))
     with pytest.raises(DataError, match="move it away"), Store.open(str(path)) as store:
-        store.results("r1")
+        counted_attempts(store.each_attempt("r1"))
 
 
 def test_another_programs_database_is_left_alone(path: Path) -> None:

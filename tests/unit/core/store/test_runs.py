@@ -8,7 +8,7 @@ import pytest
 
 from trialbed.errors import DataError
 from trialbed.records import FrameworkInfo, Run, ToolSpec, TrialResult
-from trialbed.store import Store
+from trialbed.store import Store, counted_attempts
 
 MakeRun = Callable[..., Run]
 MakeTrial = Callable[..., TrialResult]
@@ -77,8 +77,8 @@ def test_discarding_a_run_takes_all_of_it_and_nothing_else(
     store.add_selections("r1", "query", {1: ()})
     store.discard_run("r1")
     assert [run.run_id for run in store.runs()] == ["r2"]
-    assert store.results("r2") == [shared]
-    assert store.results("r1") == []
+    assert counted_attempts(store.each_attempt("r2")) == [shared]
+    assert counted_attempts(store.each_attempt("r1")) == []
     assert store.selections("r1", [1]) == {}
     assert [execute(f"SELECT count(*) FROM {table}") for table in ("trials", "blobs")] == [1, 3]
 

@@ -16,7 +16,7 @@ from support.examples import examples
 
 from trialbed.errors import DataError
 from trialbed.records import Failure, Run, Score, TrialKey, TrialResult
-from trialbed.store import Store
+from trialbed.store import Store, counted_attempts
 from trialbed.store._rows import checksum, decode, encode
 
 MakeRun = Callable[..., Run]
@@ -29,7 +29,7 @@ def test_a_trial_comes_back_whole(store: Store, make_run: MakeRun, make_trial: M
     store.create_run(make_run())
     trial = make_trial()
     store.add_trial("r1", trial)
-    assert store.results("r1") == [trial]
+    assert counted_attempts(store.each_attempt("r1")) == [trial]
 
 
 def test_a_failed_trial_comes_back_whole(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
@@ -39,7 +39,7 @@ def test_a_failed_trial_comes_back_whole(store: Store, make_run: MakeRun, make_t
     outcome = trial.outcome.model_copy(update={"answer": None, "failure": failure})
     failed = trial.model_copy(update={"outcome": outcome, "scores": ()})
     store.add_trial("r1", failed)
-    assert store.results("r1") == [failed]
+    assert counted_attempts(store.each_attempt("r1")) == [failed]
 
 
 def test_awkward_bodies_come_back_byte_for_byte(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
@@ -47,7 +47,7 @@ def test_awkward_bodies_come_back_byte_for_byte(store: Store, make_run: MakeRun,
     bodies = ["", "\x00", "\ud83d", "a\r\nb", "𝄞" * 1000]
     for place, body in enumerate(bodies):
         store.add_trial("r1", make_trial(place, body=body))
-    assert [trial.wire.model_calls[0].request for trial in store.results("r1")] == bodies
+    assert [trial.wire.model_calls[0].request for trial in counted_attempts(store.each_attempt("r1"))] == bodies
 
 
 def test_awkward_scores_come_back_whole(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
@@ -55,7 +55,7 @@ def test_awkward_scores_come_back_whole(store: Store, make_run: MakeRun, make_tr
     odd = Score(name="a\x00\ud83d", value=float("inf"), label="\ud83d", detail={"x": [2**80, 1e-300, "\ud83d"]})
     trial = make_trial().model_copy(update={"scores": (odd,)})
     store.add_trial("r1", trial)
-    assert store.results("r1") == [trial]
+    assert counted_attempts(store.each_attempt("r1")) == [trial]
 
 
 def test_secrets_of_the_environment_are_not_stored(
@@ -67,7 +67,7 @@ def test_secrets_of_the_environment_are_not_stored(
     failure = Failure(kind="agent", message="refused: sk-Canary%2b4711")
     failed = trial.outcome.model_copy(update={"answer": None, "failure": failure})
     store.add_trial("r1", trial.model_copy(update={"outcome": failed}))
-    (stored,) = store.results("r1")
+    (stored,) = counted_attempts(store.each_attempt("r1"))
     assert stored.wire.model_calls[0].request == "the key [redacted]"
     assert stored.outcome.failure == Failure(kind="agent", message="refused: [redacted]")
 
@@ -77,7 +77,7 @@ def test_a_trial_is_added_once(store: Store, make_run: MakeRun, make_trial: Make
     store.add_trial("r1", make_trial(5))
     with pytest.raises(DataError, match="already has attempt 0 of the trial of reference on query 5, repeat 0"):
         store.add_trial("r1", make_trial(5, body="other"))
-    assert store.results("r1") == [make_trial(5)]
+    assert counted_attempts(store.each_attempt("r1")) == [make_trial(5)]
 
 
 def test_a_trial_needs_its_run(store: Store, make_trial: MakeTrial) -> None:
@@ -95,8 +95,7 @@ def test_number_and_text_ids_frameworks_and_repeats_are_told_apart(
     kept = {one.key for one in store.each_attempt_summary("r1") if one.status != "not measured"}
     assert kept == {trial.key for trial in trials}
     assert TrialKey(framework="reference", query_id="5") in kept
-    assert store.results("r1") == trials
-    assert store.results("r1", framework="other") == [trials[2]]
+    assert counted_attempts(store.each_attempt("r1")) == trials
 
 
 def test_a_body_that_comes_again_is_stored_once(
@@ -167,17 +166,17 @@ def test_changed_contents_are_an_error_not_a_result(
     store.add_trial("r1", make_trial())
     execute(f"UPDATE {change} = :value", value=value)
     with pytest.raises(DataError, match=message):
-        store.results("r1")
+        counted_attempts(store.each_attempt("r1"))
 
 
 def test_attempts_are_added_together_or_not_at_all(store: Store, make_run: MakeRun, make_trial: MakeTrial) -> None:
     store.create_run(make_run())
     first, second = make_trial("first"), make_trial("second", body="another body")
     store.add_trials("r1", [first, second])
-    assert store.results("r1") == [first, second]
+    assert counted_attempts(store.each_attempt("r1")) == [first, second]
     with pytest.raises(DataError, match=r"'second'.*added only once"):
         store.add_trials("r1", [make_trial("third"), second])
-    assert store.results("r1") == [first, second]
+    assert counted_attempts(store.each_attempt("r1")) == [first, second]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, "\ud800", "ä\x00", -0.0, 2**70, (1, 2), None])
@@ -185,7 +184,7 @@ def test_scores_are_stored_without_loss(store: Store, make_run: MakeRun, make_tr
     store.create_run(make_run())
     score = Score(name="s", value=0.5, detail={"value": value})
     store.add_trial("r1", make_trial().model_copy(update={"scores": (score,)}))
-    (found,) = store.results("r1")
+    (found,) = counted_attempts(store.each_attempt("r1"))
     expected = list(value) if isinstance(value, tuple) else value
     assert repr(found.scores[0].detail["value"]) == repr(expected)
 
@@ -208,5 +207,5 @@ def test_a_field_with_a_default_that_a_record_lacks_has_the_default(
             assert lacking[0][2:] not in row["record"]
     with Store.open(str(path)) as store:
         assert store.run("r1").note == ""
-        (trial,) = store.results("r1")
+        (trial,) = counted_attempts(store.each_attempt("r1"))
         assert (trial.topped_up_tools, trial.outcome.cpu_time) == ((), None)

@@ -34,7 +34,7 @@ from trialbed.records import (
 from trialbed.report import document_schema, legacy_document, read_report
 from trialbed.scoring import ScoreContext, ScoringStopped
 from trialbed.scoring_process import ScoringProcesses
-from trialbed.store import Store, new_run, open_store
+from trialbed.store import Store, counted_attempts, new_run, open_store
 from trialbed_evaluation.score._rescoring import kept_checks, rejudge, rescore
 from trialbed_scripted import Response, say
 
@@ -43,6 +43,10 @@ FIRST, SECOND, THIRD = (query.query_id for query in QUERIES.queries()[:3])
 
 
 pytestmark = pytest.mark.usefixtures("state")
+
+
+def results(store: Store, run: Run) -> list[TrialResult]:
+    return counted_attempts(store.each_attempt(run.run_id))
 
 
 @pytest.fixture
@@ -129,7 +133,7 @@ async def test_judging_twice_pays_once_and_replaces_the_score(
     for _ in range(2):
         await rejudge(store, run, queries(run), settings(model, tmp_path))
     assert len(model.asked) == 2
-    names = [score.name for score in store.results(run.run_id)[0].scores]
+    names = [score.name for score in results(store, run)[0].scores]
     assert names == ["sopr_score", "sopr_score@grader"]
 
 
@@ -138,13 +142,13 @@ async def test_a_judge_that_fails_leaves_an_error_and_the_old_verdict(
 ) -> None:
     model.gives(Response(status=401))
     rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
-    score = store.results(run.run_id)[0].score("sopr_score@grader")
+    score = results(store, run)[0].score("sopr_score@grader")
     assert score is not None
     assert score.failure is not None
     assert (rescored.tally.silent, rescored.tally.first_silence) == (2, score.failure.message)
     assert (score.value, score.failure.kind) == (None, "judge")
     assert "status 401" in score.failure.message
-    assert store.results(run.run_id)[0].score("sopr_score") == trial(FIRST, "good", 1.0, "Solved").score("sopr_score")
+    assert results(store, run)[0].score("sopr_score") == trial(FIRST, "good", 1.0, "Solved").score("sopr_score")
 
 
 def checked_queries(run: Run) -> dict[int | str, Query]:
@@ -158,7 +162,7 @@ async def test_what_checks_found_is_known_of_a_run_whose_judge_was_asked(
 ) -> None:
     model.decide = lambda _asked: vote("Solved")
     await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
-    assert [_verdict(result) for result in store.results(run.run_id)[:2]] == [("Solved", "grader")] * 2
+    assert [_verdict(result) for result in results(store, run)[:2]] == [("Solved", "grader")] * 2
 
 
 @pytest.mark.parametrize(
@@ -174,7 +178,7 @@ async def test_what_checks_found_is_known_of_a_run_that_lists_it(
     own = Score(name="sopr_score", value=0.0, label="Unsolved", detail=detail)
     store.add_scores(run.run_id, trial(FIRST, "good", 1.0, "Solved"), [own])
     await rejudge(store, run, checked_queries(run), settings(model, tmp_path))
-    assert _verdict(store.results(run.run_id)[0]) == (label, method)
+    assert _verdict(results(store, run)[0]) == (label, method)
 
 
 async def test_criteria_that_are_not_known_are_asked_for_and_the_others_are_kept(
@@ -192,7 +196,7 @@ async def test_criteria_that_are_not_known_are_asked_for_and_the_others_are_kept
     more = {"expected": Expected(criteria=("kind", "short"))}
     asked = {query_id: query.model_copy(update=more) for query_id, query in checked_queries(run).items()}
     await rejudge(store, run, asked, settings(model, tmp_path))
-    assert _verdict(store.results(run.run_id)[0]) == ("Solved", "grader")
+    assert _verdict(results(store, run)[0]) == ("Solved", "grader")
     assert [shown(one)["criterion"] for one in model.asked if "criterion" in shown(one)] == ["short"]
 
 
@@ -242,17 +246,17 @@ async def test_the_use_of_a_judge_that_is_interrupted_is_counted(
         await judging
     (use,) = store.run(run.run_id).helpers
     assert (use.role, use.requests) == ("judge", len(model.asked))
-    assert store.results(run.run_id)[0].score("sopr_score@grader") is not None
+    assert results(store, run)[0].score("sopr_score@grader") is not None
 
 
 async def test_rescoring_adds_what_is_missing_and_asks_no_model(store: Store, run: Run) -> None:
-    before = store.results(run.run_id)
+    before = results(store, run)
     await rescore(store, run, queries(run))
-    after = store.results(run.run_id)
+    after = results(store, run)
     assert after[0].score("has_finish") is not None
     assert after[0].score("sopr_score") == before[0].score("sopr_score")
     await rescore(store, run, queries(run))
-    assert store.results(run.run_id) == after
+    assert results(store, run) == after
 
 
 async def test_a_score_that_was_given_is_kept_though_scoring_is_interrupted(
@@ -272,7 +276,7 @@ async def test_a_score_that_was_given_is_kept_though_scoring_is_interrupted(
     asyncio.get_running_loop().call_soon(go_on.set)
     with pytest.raises(asyncio.CancelledError):
         await scoring
-    first, second, _ = store.results(run.run_id)
+    first, second, _ = results(store, run)
     assert first.score("has_finish") is not None
     assert second.score("has_finish") is None
 
@@ -312,7 +316,7 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("foreign")
 async def test_a_plugin_that_a_text_ends_costs_its_score_of_that_trial_alone(store: Store, run: Run) -> None:
     await rescore(store, run, queries(run))
-    first, second, _ = store.results(run.run_id)
+    first, second, _ = results(store, run)
     process, ended = first.score("process"), second.score("ending:failed")
     assert process is not None
     assert process.value not in (None, os.getpid())
@@ -325,7 +329,7 @@ async def test_a_plugin_that_a_text_ends_costs_its_score_of_that_trial_alone(sto
 @pytest.mark.usefixtures("foreign")
 async def test_a_judge_that_a_text_ends_costs_its_verdict_on_that_trial_alone(store: Store, run: Run) -> None:
     await rejudge(store, run, queries(run), RunOptions(judge="ending"))
-    first, second, _ = (result.score("sopr_score@ending") for result in store.results(run.run_id))
+    first, second, _ = (result.score("sopr_score@ending") for result in results(store, run))
     assert first is not None
     assert (first.value, first.detail["reason"] == str(os.getpid())) == (0.5, False)
     assert second is not None
@@ -342,7 +346,7 @@ async def test_texts_that_are_too_much_for_the_scorers_cost_their_trial_alone(
     monkeypatch.setattr(ScoringProcesses, "score", stops)
     monkeypatch.setattr(ScoringProcesses, "takes", lambda self, context, foreign: context.text == "bad")
     await rescore(store, run, queries(run))
-    first, second, _ = store.results(run.run_id)
+    first, second, _ = results(store, run)
     assert first.score("has_finish") is not None
     failed = second.score("scorers:failed")
     assert failed is not None

@@ -18,7 +18,7 @@ WHOLE = {"wall_time": 2.0, "tool_time": 0.5, "framework_time": 0.5}
 def add_times(stored: Path, times: dict[str, dict[str, float]]) -> None:
     """Give the trials of each framework these times."""
     with Store.open(str(stored)) as store:
-        for result in store.attempts(NEW):
+        for result in list(store.each_attempt(NEW)):
             if result.outcome.answer is not None:
                 found = times.get(result.key.framework, {})
                 scores = [Score(name=name, value=value, bounded=False) for name, value in found.items()]

@@ -114,8 +114,9 @@ def test_a_run_in_which_nothing_went_wrong_has_no_worst_queries(bench: Any) -> N
 
 def test_a_trial_without_a_verdict_is_not_judged(bench: Any, stored: Path) -> None:
     silent = Score(name="sopr_score", value=None, failure=Failure(kind="judge", message="no verdict after 3 votes"))
+    key = TrialKey(framework="reference", query_id="a/b")
     with Store.open(str(stored)) as store:
-        (judged,) = (one for one in store.attempts(NEW) if one.key == TrialKey(framework="reference", query_id="a/b"))
+        (judged,) = (one for one in store.each_attempt(NEW) if one.key == key)
         store.add_scores(NEW, judged, [silent])
     shown = bench("show", NEW).output
     (row,) = (line for line in shown.splitlines() if line.startswith("a/b "))
