@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from trialbed_adapter_lab.releases import ReleasesReport, changes_of
+from trialbed_adapter_lab.releases import ReleasesReport
 from trialbed_adapter_lab.report_files import read_report
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -17,7 +17,8 @@ def test_each_issue_of_a_framework_is_about_a_change_that_was_measured() -> None
     for issue in tomllib.loads((folder / "issues.toml").read_text())["issue"]:
         found = [
             subject
-            for change in changes_of(reports[issue["framework"]], [issue["release"]])
+            for change in reports[issue["framework"]].changes
+            if change.release == issue["release"]
             for subject in (*change.subjects, change.part)
         ]
         assert issue["what"] in found, issue["url"]

@@ -1,5 +1,3 @@
-from ._changes import changes_of as changes_of
-from ._changes import release_between as release_between
 from ._choice import Wanted as Wanted
 from ._choice import choose as choose
 from ._choice import known_releases as known_releases
@@ -12,5 +10,7 @@ from ._measure import measure_releases as measure_releases
 from ._records import KnownReleases as KnownReleases
 from ._records import MeasuredRelease as MeasuredRelease
 from ._records import SentRequests as SentRequests
+from ._report import ReleaseChange as ReleaseChange
 from ._report import ReleasesReport as ReleasesReport
+from ._report import release_between as release_between
 from ._report import report_on as report_on

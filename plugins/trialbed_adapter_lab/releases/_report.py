@@ -1,12 +1,13 @@
-"""The report on a framework's releases: every fact with the releases at which it changed."""
+"""The report on a framework's releases: under which conditions they were measured, and the changes between them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from packaging.specifiers import SpecifierSet
+from packaging.version import Version
 from pydantic import Field
 
 from trialbed.environments import FrameworkSpec
@@ -48,33 +49,24 @@ class ReleaseRow(Record):
     failure: str = ""
 
 
-class HistoryPoint(Record):
-    """A value, and the release from which on it is seen.
+class ReleaseChange(Record):
+    """One change from a release to the next; where several subjects change alike, they are one.
 
     Attributes:
-        evidence: the first thing on the wire that differs from the release before; empty where the value says it.
-        after: the last release before it of which the fact is known; empty where that is the one measured before it.
+        release: the first in which it is seen. ``after``: the one before it in which this was measured.
+        before, now: the two values. ``evidence``: the first thing on the wire that differs, where the values do not
+            say it; of the first subject.
     """
 
     release: str
-    value: str
-    evidence: str = ""
-    after: str = ""
-
-
-class FactHistory(Record):
-    """One fact over the releases.
-
-    Attributes:
-        subjects: those that it holds for alike.
-        points: the first is that of the oldest release.
-    """
-
+    after: str
     profile: str
     part: str
     subjects: tuple[str, ...]
     aspect: str
-    points: tuple[HistoryPoint, ...]
+    before: str
+    now: str
+    evidence: str = ""
 
 
 class ReleasesReport(Record):
@@ -83,6 +75,7 @@ class ReleasesReport(Record):
     Attributes:
         package: that the index was asked for. ``allowed``: the versions that the adapter allows.
         releases: that were measured or tried, the oldest first.
+        changes: from each to the next, the oldest first.
         left: releases within the range that were not measured. ``prereleases``, ``yanked``: the same for those.
         beyond: newer releases than all that the adapter allows.
         since: the release that newer ones are shown beside; empty where not only newer ones were asked for.
@@ -92,7 +85,7 @@ class ReleasesReport(Record):
     package: str
     allowed: str
     releases: tuple[ReleaseRow, ...]
-    histories: tuple[FactHistory, ...]
+    changes: tuple[ReleaseChange, ...] = ()
     left: tuple[str, ...] = ()
     prereleases: tuple[str, ...] = ()
     yanked: tuple[str, ...] = ()
@@ -105,19 +98,34 @@ class ReleasesReport(Record):
         return [row.release for row in self.releases if not row.failure]
 
 
-def histories_of(measured: Sequence[MeasuredRelease]) -> tuple[FactHistory, ...]:
-    """Return every fact of these releases, which are in order, with the releases at which it changed."""
+def changes_between(measured: Sequence[MeasuredRelease]) -> tuple[ReleaseChange, ...]:
+    """Return the changes of every fact of these releases, which are in order, the oldest first."""
     usable = [one for one in measured if not one.failure]
     facts = [(one.release, facts_of(one), _gaps(one)) for one in usable]
     keys = dict.fromkeys(key for _, found, _ in facts for key in found)
-    alike: dict[tuple[str, str, str, tuple[HistoryPoint, ...]], list[str]] = {}
+    alike: dict[tuple[str, ...], ReleaseChange] = {}
     for key in keys:
-        points = _points([(release, found.get(key), _is_gap(key, gaps)) for release, found, gaps in facts])
-        alike.setdefault((key.profile, key.part, key.aspect, points), []).append(key.subject)
-    return tuple(
-        FactHistory(profile=profile, part=part, subjects=tuple(subjects), aspect=aspect, points=points)
-        for (profile, part, aspect, points), subjects in alike.items()
-    )
+        known = [(release, found.get(key)) for release, found, gaps in facts if not _is_gap(key, gaps)]
+        for change in _changes(key, known):
+            same = (change.release, change.after, *key[:2], key.aspect, change.before, change.now)
+            first = alike.setdefault(same, change)
+            if first is not change:
+                alike[same] = first.model_copy(update={"subjects": (*first.subjects, key.subject)})
+    places = {one.release: place for place, one in enumerate(usable)}
+    return tuple(sorted(alike.values(), key=lambda change: places[change.release]))
+
+
+def release_between(report: ReleasesReport) -> str:
+    """Return a release that was not measured and would narrow a change down; empty where every change is exact.
+
+    It is in the middle of those between two neighbours that differ.
+    """
+    for change in report.changes:
+        oldest, newest = Version(change.after), Version(change.release)
+        between = [release for release in report.left if oldest < Version(release) < newest]
+        if between:
+            return between[len(between) // 2]
+    return ""
 
 
 def _gaps(measured: MeasuredRelease) -> set[tuple[str, str]]:
@@ -131,24 +139,24 @@ def _is_gap(key: FactKey, gaps: set[tuple[str, str]]) -> bool:
     return key.part != NOT_MEASURED and not gaps.isdisjoint({key[:2], (key.profile, "")})
 
 
-def _points(seen: Sequence[tuple[str, Fact | None, bool]]) -> tuple[HistoryPoint, ...]:
-    """Return the changes of a fact.
-
-    Args:
-        seen: each release, its fact, and whether nothing is known of it.
-    """
-    points: list[HistoryPoint] = []
+def _changes(key: FactKey, known: Sequence[tuple[str, Fact | None]]) -> Iterator[ReleaseChange]:
+    """Yield the changes of a fact over the releases of which it is known."""
     last: Fact | None = None
-    known, before = "", ""
-    for release, fact, gap in seen:
-        if not gap and not (points and _exact(last) == _exact(fact)):
-            evidence = first_difference(last, fact) if points and last and fact else ""
-            value = fact.shown if fact else ABSENT
-            after = known if known != before else ""
-            points.append(HistoryPoint(release=release, value=value, evidence=evidence, after=after))
+    for (after, _), (release, fact) in pairwise([("", None), *known]):
+        if after and _exact(last) != _exact(fact):
+            yield ReleaseChange(
+                release=release,
+                after=after,
+                profile=key.profile,
+                part=key.part,
+                subjects=(key.subject,),
+                aspect=key.aspect,
+                before=last.shown if last else ABSENT,
+                now=fact.shown if fact else ABSENT,
+                evidence=first_difference(last, fact) if last and fact else "",
+            )
+        if not after or _exact(last) != _exact(fact):
             last = fact
-        known, before = known if gap else release, release
-    return tuple(points)
 
 
 def _exact(fact: Fact | None) -> str | None:
@@ -210,7 +218,7 @@ def report_on(folder: ReleaseFolder, wanted: Wanted | None = None) -> ReleasesRe
         package=known.package,
         allowed=known.allowed,
         releases=rows_of(measured, own),
-        histories=histories_of(measured),
+        changes=changes_between(measured),
         left=tuple(one.version for one in others if not (one.is_prerelease or one.yanked)),
         prereleases=tuple(one.version for one in others if one.is_prerelease),
         yanked=tuple(map(_with_reason, (one for one in others if one.yanked and not one.is_prerelease))),

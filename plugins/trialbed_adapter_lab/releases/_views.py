@@ -8,8 +8,7 @@ from typing import TextIO
 from trialbed import views
 from trialbed.texts import one_line
 from trialbed.views import UNKNOWN, Table, TableRow
-from trialbed_adapter_lab.releases._changes import ReleaseChange, changes_of
-from trialbed_adapter_lab.releases._report import ReleaseRow, ReleasesReport
+from trialbed_adapter_lab.releases._report import ReleaseChange, ReleaseRow, ReleasesReport
 
 MEBIBYTE = 2**20
 NAMED = 4
@@ -35,16 +34,15 @@ def markdown(report: ReleasesReport, level: int = 2) -> str:
 
 def report_tables(report: ReleasesReport, longest: int = 1000) -> list[Table]:
     """Return the releases, and a table of changes for each that has any."""
-    changes = changes_of(report)
-    return [_overview(report, changes), *_tables(report, changes, longest)]
+    return [_overview(report), *_tables(report, longest)]
 
 
-def sentence(report: ReleasesReport, changes: Sequence[ReleaseChange]) -> str:
+def _sentence(report: ReleasesReport) -> str:
     """Return the result in one sentence."""
     measured = report.measured
     if len(measured) < 2:
         return _without_neighbours(report)
-    changed = [release for release in measured if any(change.release == release for change in changes)]
+    changed = [release for release in measured if any(change.release == release for change in report.changes)]
     first, last, count = measured[0], measured[-1], len(measured) - 1
     if not changed:
         return f"{report.framework} {first} to {last}: no change in {count} {_steps(count)} between neighbours."
@@ -69,12 +67,15 @@ def _steps(count: int) -> str:
     return "step" if count == 1 else "steps"
 
 
-def _overview(report: ReleasesReport, changes: Sequence[ReleaseChange]) -> Table:
+def _overview(report: ReleasesReport) -> Table:
     profiles = list(dict.fromkeys(name for row in report.releases for name in row.cpu_ms))
     columns = ["release", "published", "packages", "MiB", "kit"]
     columns += [f"changes{_of(name)}" for name in profiles] + [f"CPU, ms{_of(name)}" for name in profiles]
-    rows = [TableRow(row.release, tuple(_cells(row, profiles, changes)), bool(row.failure)) for row in report.releases]
-    return Table("Releases", columns, rows, [sentence(report, changes), *_notes(report)])
+    rows = [
+        TableRow(row.release, tuple(_cells(row, profiles, report.changes)), bool(row.failure))
+        for row in report.releases
+    ]
+    return Table("Releases", columns, rows, [_sentence(report), *_notes(report)])
 
 
 def _of(profile: str) -> str:
@@ -119,10 +120,10 @@ def _notes(report: ReleasesReport) -> Iterator[str]:
     )
 
 
-def _tables(report: ReleasesReport, changes: Sequence[ReleaseChange], longest: int) -> Iterator[Table]:
+def _tables(report: ReleasesReport, longest: int) -> Iterator[Table]:
     rows = {row.release: row for row in report.releases}
-    for release, after in dict.fromkeys((change.release, change.after) for change in changes):
-        found = [change for change in changes if (change.release, change.after) == (release, after)]
+    for release, after in dict.fromkeys((change.release, change.after) for change in report.changes):
+        found = [change for change in report.changes if (change.release, change.after) == (release, after)]
         others = rows[release].others
         note = f"Other packages that changed: {_some(others)}." if others else "No other package changed."
         yield Table.of(

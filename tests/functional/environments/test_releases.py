@@ -35,9 +35,9 @@ def report(machine: Machine, *options: object, code: int = 0) -> dict[str, Any]:
     return dict(json.loads(done.out))
 
 
-def values(found: dict[str, Any], part: str) -> list[list[dict[str, str]]]:
-    """The values of every fact of a part that changes."""
-    return [fact["points"] for fact in found["histories"] if fact["part"] == part and len(fact["points"]) > 1]
+def changes(found: dict[str, Any], part: str) -> list[dict[str, str]]:
+    """The changes of a part."""
+    return [change for change in found["changes"] if change["part"] == part]
 
 
 def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measured_again(
@@ -48,11 +48,11 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     assert (found["package"], found["allowed"]) == ("acme", ">=1")
     assert [row["release"] for row in found["releases"]] == ["1.0", "2.0", "3.0"]
     assert "no-such-package-of-acme" in found["releases"][2]["failure"]
-    (points,) = values(found, "requests")
-    assert [point["release"] for point in points] == ["1.0", "2.0"]
-    assert points[1]["evidence"].startswith("request 1, /conversation/0/content changed")
-    assert any("Be brief" in point["evidence"] for point in points)
-    assert values(found, "prompt"), "tokens and changed messages"
+    (change,) = changes(found, "requests")
+    assert (change["after"], change["release"]) == ("1.0", "2.0")
+    assert change["evidence"].startswith("request 1, /conversation/0/content changed")
+    assert "Be brief" in change["evidence"]
+    assert changes(found, "prompt"), "tokens and changed messages"
     assert found["releases"][1]["others"] == [], "nothing but the framework changed between the two"
     # Locks stay beside the records, environments do not.
     kept = changing.folder / "releases" / "acme"
@@ -81,7 +81,7 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     (kept / "3.0.json").unlink()
     newest = report(changing, "--newer", "--fail-if-changed", "--yes", code=1)
     assert [row["release"] for row in newest["releases"]] == ["2.0", "2.1"]
-    assert [point["release"] for point in values(newest, "requests")[0]] == ["2.0", "2.1"]
+    assert [(change["after"], change["release"]) for change in changes(newest, "requests")] == [("2.0", "2.1")]
     done = changing.bench("releases", "acme", "--part", "prompt", "--newer", "--fail-if-changed", "--yes")
     assert "Nothing changed: acme has no newer release than 2.1." in done.out
 

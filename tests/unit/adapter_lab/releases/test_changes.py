@@ -28,7 +28,6 @@ from trialbed_adapter_lab.releases import (
     ReleaseFolder,
     ReleasesReport,
     Wanted,
-    changes_of,
     release_between,
     report_on,
 )
@@ -78,7 +77,7 @@ def test_a_change_names_its_release_with_what_the_wire_had_before_and_after(tmp_
         measured("1.10", RAISES, content="Hello, be brief"),
     )
     assert report.measured == ["1.0", "1.9", "1.10"]
-    changes = changes_of(report)
+    changes = report.changes
     assert {(change.after, change.release) for change in changes} == {("1.9", "1.10")}
     by = {(change.part, change.aspect): change for change in changes}
     seen = by["errors", "the user sees"]
@@ -92,7 +91,7 @@ def test_a_change_names_its_release_with_what_the_wire_had_before_and_after(tmp_
 def test_the_evidence_begins_where_long_texts_differ(tmp_path: Path) -> None:
     prompt = "You are an agent. " * 20
     report = kept(tmp_path, measured("1.0", content=prompt), measured("1.1", content=f"{prompt}Be brief."))
-    (change,) = changes_of(report)
+    (change,) = report.changes
     assert change.evidence.endswith(': "…. You are an agent. " → "…. You are an agent. Be brief."')
 
 
@@ -100,7 +99,7 @@ def test_a_release_like_the_one_before_has_no_change(tmp_path: Path) -> None:
     report = kept(
         tmp_path, measured("1.0", RAISES), measured("1.1", RAISES.model_copy(update={"text": "at 0x7f9999999"}))
     )
-    assert changes_of(report) == []
+    assert report.changes == ()
     shown = io.StringIO()
     write_table(report, shown)
     assert "acme 1.0 to 1.1: no change in 1 step between neighbours." in shown.getvalue()
@@ -112,7 +111,7 @@ def test_tools_that_change_alike_are_one_change_with_the_first_difference(tmp_pa
         measured("1.0", schemas=schemas("a", "b", "c")),
         measured("1.1", schemas=schemas("a", "b", "c", changes=(CLOSED,))),
     )
-    (change,) = changes_of(report)
+    (change,) = report.changes
     assert (change.subjects, change.before, change.now) == (("a", "b", "c"), "as given", "added 1")
     assert change.evidence == "now /parameters/additionalProperties added: false"
 
@@ -124,7 +123,7 @@ def test_another_difference_of_the_same_kind_is_a_change(tmp_path: Path) -> None
         measured("1.0", schemas=schemas("a", changes=(CLOSED,))),
         measured("1.1", schemas=schemas("a", changes=(other,))),
     )
-    (change,) = changes_of(report)
+    (change,) = report.changes
     assert change.before == change.now == "added 1"
     assert change.evidence == "now /parameters/additionalProperties added: true"
 
@@ -141,7 +140,7 @@ def test_a_part_that_could_not_be_measured_is_one_change_and_not_one_of_each_fac
         measured("1.1").model_copy(update={"figures": (gap,)}),
         measured("1.2", NOT_JSON),
     )
-    assert [(one.release, one.part, one.subjects, one.now) for one in changes_of(report)] == [
+    assert [(one.release, one.part, one.subjects, one.now) for one in report.changes] == [
         ("1.1", "not measured", ("errors",), "it fails"),
         ("1.2", "not measured", ("errors",), "(none)"),
     ]
@@ -154,8 +153,8 @@ def test_a_reason_that_names_the_release_is_the_same_reason_with_the_next(tmp_pa
         )
         for one in ("1.0", "1.1", "1.2")
     ]
-    assert changes_of(kept(tmp_path, *gaps)) == []
-    (change,) = changes_of(kept(tmp_path, measured("1.3")))
+    assert kept(tmp_path, *gaps).changes == ()
+    (change,) = kept(tmp_path, measured("1.3")).changes
     assert (change.release, change.after, change.now) == ("1.3", "1.2", "(none)")
     assert change.before == 'needs 1.3, and 1.0 is installed (File "…/b.py")'
 
@@ -165,7 +164,7 @@ def test_a_profile_that_cannot_be_loaded_is_one_change_and_not_one_of_each_fact(
     figures = gap.figures[0].model_copy(update={"errors": None})
     gap = gap.model_copy(update={"figures": (figures,), "requests": ()})
     report = kept(tmp_path, measured("1.0", NOT_JSON), gap, measured("1.2", NOT_JSON))
-    assert [(one.release, one.part, one.subjects, one.now) for one in changes_of(report)] == [
+    assert [(one.release, one.part, one.subjects, one.now) for one in report.changes] == [
         ("1.1", "not measured", ("everything",), "no module"),
         ("1.2", "not measured", ("everything",), "(none)"),
     ]
@@ -175,7 +174,7 @@ def test_a_change_is_after_the_last_release_in_which_it_was_measured(tmp_path: P
     gap = measured("1.1", missing=(Missing(part="errors", reason="it fails"),))
     gap = gap.model_copy(update={"figures": (gap.figures[0].model_copy(update={"errors": None}),)})
     report = kept(tmp_path, measured("1.0", NOT_JSON), gap, measured("1.2", RAISES, content="other"))
-    afters = {(change.part, change.after) for change in changes_of(report) if change.release == "1.2"}
+    afters = {(change.part, change.after) for change in report.changes if change.release == "1.2"}
     assert afters == {("errors", "1.0"), ("requests", "1.1"), ("not measured", "1.1")}
     page = markdown(report)
     assert page.index("## 1.2, after 1.0\n") < page.index("| answer (4) | acme.Bad (1) |")
@@ -184,7 +183,7 @@ def test_a_change_is_after_the_last_release_in_which_it_was_measured(tmp_path: P
 
 def test_a_release_that_cannot_be_installed_is_a_row_with_the_reason(tmp_path: Path) -> None:
     report = kept(tmp_path, measured("1.0", NOT_JSON), failed("1.1"), measured("1.2", RAISES))
-    assert {change.after for change in changes_of(report)} == {"1.0"}, "neighbours are those that were measured"
+    assert {change.after for change in report.changes} == {"1.0"}, "neighbours are those that were measured"
     page = markdown(report)
     assert "1.1 was not measured: uv says: no" in page
     assert "| 1.1 |" in page
@@ -210,7 +209,7 @@ def test_a_change_between_releases_that_are_no_neighbours_is_narrowed_down(tmp_p
         minor = int(release.partition(".")[2])
         folder.keep(failed(release) if minor == 6 else measured(release, content="other" * (minor > 6) or "Hello"), "")
     assert asked == ["1.5", "1.7", "1.6"], "halves, and none again that cannot be measured"
-    (change,) = changes_of(report_on(folder))
+    (change,) = report_on(folder).changes
     assert (change.after, change.release) == ("1.5", "1.7")
 
 
@@ -283,5 +282,5 @@ def behaviour(at_once: int, seconds: float) -> Behaviour:
 def test_what_depends_on_the_speed_of_the_machine_is_no_change(tmp_path: Path) -> None:
     quick, slow = measured("1.0", behaviour=behaviour(10, 1.5)), measured("1.1", behaviour=behaviour(9, 4.0))
     report = kept(tmp_path, quick, slow, measured("1.2", behaviour=behaviour(1, 5.0)))
-    (change,) = changes_of(report)
+    (change,) = report.changes
     assert (change.release, change.now) == ("1.2", "10 of 10 made, one after the other")
