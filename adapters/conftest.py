@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-LONG = ("long_trials", "many_turns", "very_long_trial")
+LONG = ("long_trials", "very_long_trial")
 """Checks of a framework's own limits, in trials whose requests get ever longer."""
 
 

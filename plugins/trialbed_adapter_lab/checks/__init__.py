@@ -48,7 +48,7 @@ _QUICK = frozenset(
         *("plain_answer", "no_tools", "single_call", "calls_reach_their_own_apis", "parallel_calls"),
         *("parallel_results_match_ids", "parallel_calls_overlap", "ids_may_be_equal", "argument_types_are_kept"),
         *("text_arguments_stay_text", "unicode_arguments", "hostile_argument_names", "empty_arguments"),
-        *("unknown_tool_goes_back", "broken_arguments_are_no_call", "near_names_are_no_call", "slow_model"),
+        *("unknown_tool_goes_back", "mistaken_arguments_are_no_call", "near_names_are_no_call", "slow_model"),
         *("calls_beside_text_are_made", "model_errors_are_named", "model_error_after_calls", "slow_tool"),
         *("empty_answer_is_unfinished", "equal_calls_again_and_again", "trial_with_everything", "step_limit_is_kept"),
         *(

@@ -32,8 +32,6 @@ from trialbed_adapter_lab.harness import (
 from trialbed_scripted import Response, ask, call, fail, say
 
 STATUSES = (400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503)
-NO_OBJECTS = ("[1]", '"Oslo"', "7", "null", "true")
-NO_JSON = ('{"text": ', "text=hello", "{'text': 'hello'}", '{"text": "a"} {"text": "b"}')
 
 
 @must(
@@ -88,38 +86,6 @@ async def unknown_tool_goes_back(harness: Harness) -> None:
     _, second, _ = expect_requests(record, 3)
     expect_results(second, [""])
     expect_calls(record, *echoes("y"))
-
-
-@must(
-    reason="Models write broken JSON, and must be able to correct themselves.",
-    hint="Answer with a tool message that says what is wrong; many frameworks raise, or end the run silently.",
-)
-async def bad_json_goes_back(harness: Harness) -> None:
-    """Arguments that are not JSON are answered with text, and the run continues."""
-    for text in NO_JSON:
-        await _expect_return(harness, text)
-
-
-@must(
-    reason="Arguments are a JSON object; any other JSON value is a mistake of the model's.",
-    hint="Check that the parsed arguments are a dict before you pass them on.",
-)
-async def arguments_that_are_no_object_go_back(harness: Harness) -> None:
-    """Arguments that are a list, a text, a number, a boolean or null are answered with text, and the run continues."""
-    for text in NO_OBJECTS:
-        await _expect_return(harness, text)
-
-
-@should(
-    reason="A call with arguments that the model did not write is the framework's, not the model's.",
-    hint="Switch the repair of broken JSON off, or refuse such arguments before the framework reads them.",
-)
-async def broken_arguments_are_no_call(harness: Harness) -> None:
-    """Arguments that are not a JSON object do not lead to a call."""
-    for text in (*NO_JSON, *NO_OBJECTS):
-        record = await harness.run(call("Echo_text", text), "done")
-        made = [item.arguments for item in record.calls]
-        expect(not made, f"no call for the arguments {text}", made)
 
 
 @must(
@@ -287,19 +253,6 @@ async def giving_up(harness: Harness) -> None:
 def _refusal(status: int) -> Callable[[ObservedRequest], Response]:
     """Return an error of the endpoint, in the form of the request's dialect."""
     return lambda request: fail(status, spoken=request.spoken)
-
-
-async def _expect_return(harness: Harness, arguments: str) -> None:
-    """Expect that a call with these arguments is answered with a text, and that the next one is made."""
-    turn = ask(call("Echo_text", arguments))
-    try:
-        record = await converse(harness, turn, asks_echo("right"))
-        _, second, _ = expect_requests(record, 3)
-        expect_results(second, [""])
-        last = record.calls[-1].arguments if record.calls else None
-        expect_equal("arguments of the last call", last, {"text": "right"})
-    except CheckFailed as failed:
-        raise CheckFailed(f"with the arguments {arguments}: {failed}", failed.cause) from None
 
 
 def _expect_model_failure(record: TrialRecord, what: str) -> None:

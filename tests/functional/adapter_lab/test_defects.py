@@ -63,7 +63,6 @@ def test_a_run_that_ends_with_an_error_claims_no_tokens() -> None:
 
 
 WITNESSES = {
-    "mistaken_arguments_go_back": "RaisesOnBadJson",
     "connection_is_reused": "ConnectsAnewLater",
     "model_errors_are_not_retried": "RepeatsAfter503",
     "nothing_else_is_set": "StopsAtObservations",

@@ -35,7 +35,7 @@ BEFORE = {
     "ClaimsTexts": "argument_types_are_kept",
     "ForgetsUsageAtTheLimit": "step_limit_is_kept",
     "KeepsFiftyTurns": "very_long_trial",
-    "LooksModelsUpAtTimes": "bad_json_goes_back",
+    "LooksModelsUpAtTimes": "mistaken_arguments_go_back",
     "RepeatsAfterNothing": "empty_result",
     "TakesAnEarlierText": "answer_is_the_last_text_alone",
     "TakesTheFirstText": "answer_is_the_last_text_alone",

@@ -142,13 +142,13 @@ async def has_no_patience(_, tool, arguments):
         return "Error: the tool took too long"
 
 
-@caught_by("bad_json_goes_back", "valid_calls_beside_invalid_ones", seam="written")
+@caught_by("mistaken_arguments_go_back", "valid_calls_beside_invalid_ones", seam="written")
 def raises_on_bad_json(_, text):
     json.loads(text or "{}")
     return text
 
 
-@caught_by("arguments_that_are_no_object_go_back", seam="written")
+@caught_by("mistaken_arguments_go_back", seam="written")
 def splits_what_is_no_object(_, text):
     with contextlib.suppress(json.JSONDecodeError):
         dict(**(json.loads(text or "{}")))

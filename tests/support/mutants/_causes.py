@@ -8,7 +8,7 @@ SCHEMA = "schema_"
 PROMPT = ("prompt_and_query_stay", "unicode_conversation", "long_conversation", "system_prompt_is_sent")
 QUERY = ("prompt_and_query_stay", "unicode_conversation", "long_conversation", "query_is_sent")
 ADDED = ("nothing_is_added_between_turns", "turns_are_added_as_they_were", "nothing_is_added_to_the_messages")
-SHORTENED = ("conversation_only_grows", "many_turns", "very_long_trial", "results_follow_their_calls")
+SHORTENED = ("conversation_only_grows", "very_long_trial", "results_follow_their_calls")
 SHORTENED_RESULTS = ("conversation_only_grows", "large_results_in_sum", "results_go_back_whole", "megabyte_result")
 TURNS = (
     "thoughts_in_the_answer_are_kept",
@@ -34,7 +34,7 @@ MANY_TOOLS = ("thousand_tools",)
 OFFERED = ("all_tools_are_offered", "descriptions_are_kept", "tools_stay", "tools_are_offered_in_every_request")
 NAMES_KEPT = ("tool_names_are_kept", "similar_tool_names_are_told_apart")
 NEAR = ("near_names_are_no_call", "unknown_tool_goes_back")
-WRITTEN = ("mistaken_arguments_are_no_call", "broken_arguments_are_no_call", "calls_not_made_are_not_claimed")
+WRITTEN = ("mistaken_arguments_are_no_call", "calls_not_made_are_not_claimed")
 ARGUMENTS = (
     *("argument_types_are_kept", "text_arguments_stay_text", "unicode_arguments", "hostile_argument_names"),
     *("large_arguments", "calls_are_the_models", "arguments_are_not_repaired"),
@@ -42,7 +42,6 @@ ARGUMENTS = (
 REPEATED = ("repeated_calls_are_made_again", "equal_calls_again_and_again")
 GUARD = (
     "very_long_trial",
-    "many_turns",
     "long_trials",
     "results_go_back_whole",
     "claims_are_right_everywhere",
@@ -57,7 +56,7 @@ TWICE = (
 )
 PATIENCE = ("slow_tool", "slow_tool_beside_quick_ones", "slow_model", "tool_that_takes_too_long")
 OVERLAP = ("parallel_calls_overlap", "twenty_calls_overlap")
-WRITTEN_CALLS = ("written_calls_are_not_made", "written_calls_are_the_answer", "text_is_not_a_call")
+WRITTEN_CALLS = ("written_calls_are_not_made", "written_calls_are_the_answer")
 ANSWER = ("answers_are_the_last_text", "answer_text_is_unchanged", "answer_is_the_last_text_alone", "long_conversation")
 THOUGHTS = ("thoughts_in_the_answer_are_kept",)
 EMPTY = (
@@ -82,7 +81,7 @@ QUIET = (
     "response_without_choices_fails_the_trial",
     "response_that_is_no_json_fails_the_trial",
 )
-LIMIT = ("many_turns", "long_trials", "very_long_trial")
+LIMIT = ("long_trials", "very_long_trial")
 UNFINISHED = ("unfinished_is_no_answer", "step_limit_is_kept", "refusal_is_not_an_answer")
 AFRESH = (
     *("conversations_start_afresh", "tools_start_afresh", "results_start_afresh", "counts_start_afresh"),
