@@ -14,7 +14,7 @@ from trialbed_adapter_lab.checks._expectations import (
 )
 from trialbed_adapter_lab.checks._samples import TEXT
 from trialbed_adapter_lab.conformance import expect
-from trialbed_adapter_lab.harness import Harness, TrialRecord, TrialSettings, errs, returns, tool
+from trialbed_adapter_lab.harness import DETAILED_USAGE, Harness, TrialRecord, TrialSettings, errs, returns, tool
 from trialbed_scripted import Line, Turn, ask, call, say
 
 ECHO = "Echo_text"
@@ -48,15 +48,6 @@ async def converse(
     return record
 
 
-DETAILS = {
-    "prompt_tokens": 40,
-    "completion_tokens": 20,
-    "total_tokens": 60,
-    "prompt_tokens_details": {"cached_tokens": 32, "audio_tokens": 2},
-    "completion_tokens_details": {"reasoning_tokens": 16, "audio_tokens": 1},
-}
-"""The tokens that a turn reports, with the parts that are in the sums already."""
-
 EVERYTHING = 6
 """Requests of a trial on everything, which is all that it is allowed."""
 
@@ -65,12 +56,12 @@ async def converse_on_everything(harness: Harness) -> TrialRecord:
     """Run a trial with odd texts, errors, equal results and details of usage, up to its last request."""
     tools = [tool(), tool("Failing_text", errs(TEXT)), tool("Odd_text", returns(TEXT)), tool("Number", returns(1.0))]
     return await harness.run(
-        ask(call("Odd_text", {"text": TEXT}), text=TEXT, usage=DETAILS),
-        ask(call("Failing_text", {"text": TEXT}), call("Number", {"text": ""}), usage=DETAILS),
-        ask(call("Odd_text", {"text": "1"}), call("Odd_text", {"text": "1"}), usage=DETAILS),
-        ask(call("Failing_text", {"text": "2"}), text="I try again.", usage=DETAILS),
-        ask(call("Number", {"text": "3"}), usage=DETAILS),
-        say(TEXT, usage=DETAILS),
+        ask(call("Odd_text", {"text": TEXT}), text=TEXT, usage=DETAILED_USAGE),
+        ask(call("Failing_text", {"text": TEXT}), call("Number", {"text": ""}), usage=DETAILED_USAGE),
+        ask(call("Odd_text", {"text": "1"}), call("Odd_text", {"text": "1"}), usage=DETAILED_USAGE),
+        ask(call("Failing_text", {"text": "2"}), text="I try again.", usage=DETAILED_USAGE),
+        ask(call("Number", {"text": "3"}), usage=DETAILED_USAGE),
+        say(TEXT, usage=DETAILED_USAGE),
         tools=tools,
         query=f"The query.\n{TEXT}",
         system_prompt=f"The prompt.\n{TEXT}",

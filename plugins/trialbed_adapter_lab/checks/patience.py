@@ -6,7 +6,6 @@ import asyncio
 
 from trialbed.tools import TOOL_TIMEOUT
 from trialbed_adapter_lab.checks._conversations import (
-    DETAILS,
     EVERYTHING,
     asks_echo,
     converse,
@@ -18,6 +17,7 @@ from trialbed_adapter_lab.checks._samples import long_text
 from trialbed_adapter_lab.conformance import expect, may, must, should
 from trialbed_adapter_lab.errors import CheckFailed, NotTried
 from trialbed_adapter_lab.harness import (
+    DETAILED_USAGE,
     ApiReply,
     Barrier,
     Harness,
@@ -202,7 +202,7 @@ def _turn(number: int) -> Turn:
     same = 30 <= number < 40
     name = "Failing_text" if number % 7 == 3 else "Echo_text"
     made = call("Echo_text" if same else name, {"text": "again" if same else f"call {number}"})
-    return ask(made, text=f"Step {number}." if number % 5 == 0 else None, usage=DETAILS)
+    return ask(made, text=f"Step {number}." if number % 5 == 0 else None, usage=DETAILED_USAGE)
 
 
 def _tools() -> list[ScriptedTool]:

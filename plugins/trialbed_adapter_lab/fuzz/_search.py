@@ -13,6 +13,7 @@ from typing import Any
 
 from trialbed.errors import TrialbedError, UsageError
 from trialbed_adapter_lab.fuzz._conversation import LONG, MOST_CALLS, TOOLS, Conversation, DrawnCall, DrawnTurn
+from trialbed_adapter_lab.harness import DETAILED_USAGE
 
 Play = Callable[[Conversation], tuple[str, str]]
 """Plays a conversation; returns the broken invariant and the breach in words, both empty if there is none."""
@@ -23,13 +24,6 @@ EXAMPLES = 100_000
 MOST_LONG = 4
 """A long text has at most this many times 25,000 characters; turns that are repeated often have none."""
 
-DETAILS = {
-    "prompt_tokens": 40,
-    "completion_tokens": 20,
-    "total_tokens": 60,
-    "prompt_tokens_details": {"cached_tokens": 32},
-    "completion_tokens_details": {"reasoning_tokens": 16},
-}
 WRITTEN = (
     *('{"text": "x"}', "{}", "", '{"text": 1.0, "n": null}', '"{\\"text\\": \\"x\\"}"', "{'text': 'x'}", "[1]"),
     *('{"text": "x",}', '{"text": "x', "null", '```json\n{"text": "x"}\n```', '{"text": "x"} {"text": "y"}'),
@@ -150,7 +144,7 @@ def _turns(texts: Any) -> Any:
         DrawnTurn,
         calls=st.lists(calls, min_size=1, max_size=MOST_CALLS).map(tuple),
         text=st.none() | texts.filter(bool),
-        usage=st.sampled_from([{"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}, DETAILS]),
+        usage=st.sampled_from([{"prompt_tokens": 5, "completion_tokens": 1, "total_tokens": 6}, DETAILED_USAGE]),
         finish_reason=st.sampled_from(["", "stop", "length"]),
         delay=st.sampled_from([0.0, 0.0, 0.0, 700.0]),
     )

@@ -1,3 +1,4 @@
+from ._endpoint import DETAILED_USAGE as DETAILED_USAGE
 from ._endpoint import FAULTY as FAULTY
 from ._endpoint import FAULTY_ANSWERS as FAULTY_ANSWERS
 from ._endpoint import FINAL_TEXT as FINAL_TEXT

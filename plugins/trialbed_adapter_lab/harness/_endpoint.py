@@ -29,8 +29,8 @@ DETAILED_USAGE = {
     "prompt_tokens": 40,
     "completion_tokens": 20,
     "total_tokens": 60,
-    "prompt_tokens_details": {"cached_tokens": 32},
-    "completion_tokens_details": {"reasoning_tokens": 16},
+    "prompt_tokens_details": {"cached_tokens": 32, "audio_tokens": 2},
+    "completion_tokens_details": {"reasoning_tokens": 16, "audio_tokens": 1},
 }
 """The tokens that an answer reports, with the parts that are in the sums already."""
 

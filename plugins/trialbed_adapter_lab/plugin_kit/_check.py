@@ -44,10 +44,6 @@ class PluginSubject:
         """The module whose lines are named."""
         return str(getattr(self.thing, "__module__", None) or getattr(self.thing, "__name__", ""))
 
-    def make(self, *arguments: Any, **named: Any) -> Any:
-        """Return a new instance of the class."""
-        return self.thing(*arguments, **named)
-
     async def call(
         self,
         what: str,

@@ -22,7 +22,7 @@ SHOWN = 3
 
 
 def _driver(subject: PluginSubject) -> DatasetDriver:
-    return cast("DatasetDriver", subject.make())
+    return cast("DatasetDriver", subject.thing())
 
 
 async def _open(subject: PluginSubject) -> Dataset:

@@ -38,7 +38,7 @@ async def _enter(subject: PluginSubject, accepted: Collection[str] | None = None
         install_hostile_adapter(folder)
         put_first(str(folder))
         try:
-            async with cast("Executor", subject.make(environments={})) as executor:
+            async with cast("Executor", subject.thing(environments={})) as executor:
                 for node in await _nodes(executor):
                     if accepted is None or node in accepted:
                         await executor.describe(AGENT, node)

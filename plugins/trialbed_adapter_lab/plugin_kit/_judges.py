@@ -19,7 +19,7 @@ CLOSE = 1e-9
 
 def _make(subject: PluginSubject, votes: int = 1, reply: Callable[[], str] | None = None) -> Judge:
     asks = reply is not None or subject.thing.needs_model
-    judge = cast("Judge", subject.make(ENDPOINT if asks else None, votes=votes))
+    judge = cast("Judge", subject.thing(ENDPOINT if asks else None, votes=votes))
     if asks:
         judge.model = model_that_says(reply or str)
     return judge

@@ -35,7 +35,7 @@ REQUEST = {"model": "sample", "messages": [{"role": "user", "content": "Which ci
 
 
 def _make(subject: PluginSubject) -> ModelDriver:
-    driver = cast("ModelDriver", subject.make())
+    driver = cast("ModelDriver", subject.thing())
     driver.scheme = subject.name
     return driver
 

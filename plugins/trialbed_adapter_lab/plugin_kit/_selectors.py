@@ -22,7 +22,7 @@ MOST = (1, 3, 120)
 
 
 async def _prepare(subject: PluginSubject, apis: Sequence[Api] | None = None) -> ToolSelector:
-    selector = cast("ToolSelector", await subject.call("an instance", subject.make))
+    selector = cast("ToolSelector", await subject.call("an instance", subject.thing))
     if subject.thing.needs_model:
         selector.model = model_that_says(lambda: REPLY)
     catalog = ApiCatalog(sample_dataset().apis() if apis is None else apis)

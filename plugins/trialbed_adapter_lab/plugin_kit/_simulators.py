@@ -30,7 +30,7 @@ REPLY = '{"error": "", "response": "sample"}'
 
 
 def _make(subject: PluginSubject) -> Simulator:
-    simulator = cast("Simulator", subject.make())
+    simulator = cast("Simulator", subject.thing())
     if subject.thing.needs_model:
         simulator.model = model_that_says(lambda: REPLY)
     return simulator
