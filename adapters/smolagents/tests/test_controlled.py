@@ -6,17 +6,11 @@ import pytest
 from support.adapters import answered
 
 from trialbed_adapter_lab import Harness, tool
-from trialbed_scripted import ask, call, forever
+from trialbed_scripted import ask, call
 
 pytestmark = pytest.mark.framework("smolagents:controlled")
 
 ECHO = call("Echo_text", {"text": "one"})
-
-
-async def test_a_request_has_the_trials_fields_and_words_alone(harness: Harness) -> None:
-    record = await harness.run(ECHO, "done", max_tokens=9)
-    assert set(record.requests[0].body) == {"model", "messages", "temperature", "seed", "max_tokens", "tools"}
-    assert record.requests[1].roles == ["system", "user", "assistant", "tool"]
 
 
 async def test_wrong_calls_cost_no_right_one_beside_them_its_result(harness: Harness) -> None:
@@ -35,9 +29,3 @@ async def test_a_tool_may_be_called_as_smolagents_own(harness: Harness) -> None:
     record = await harness.run(turn, "done", tools=[tool("final_answer"), tool("a-tool")])
     assert [made.arguments for made in record.calls] == [{"answer": "x"}]
     assert answered(record).final_answer == "done"
-
-
-async def test_no_request_follows_the_last_one(harness: Harness) -> None:
-    record = await harness.run(forever(ask(ECHO)), max_steps=2)
-    answer = answered(record)
-    assert (answer.final_answer, answer.model_turns, len(answer.calls), len(record.requests)) == ("", 2, 2, 2)

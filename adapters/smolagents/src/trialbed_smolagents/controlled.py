@@ -87,7 +87,9 @@ def _read_calls(
 ) -> Iterator[tuple[str, Mapping[str, Any] | None, str]]:
     """The calls that smolagents reports, in the model's order; those of one turn end in any."""
     for output in sorted(outputs, key=lambda output: tuple(map(int, output.id.split("_")[1:]))):
-        yield names.get(output.tool_call.name, ""), output.tool_call.arguments, str(output.output)
+        given = output.tool_call.arguments
+        sent = {**given, "text": given["text"].removeprefix(NO_JSON)}
+        yield names.get(output.tool_call.name, ""), sent, str(output.output)
 
 
 FINAL = "final_answer"
@@ -139,6 +141,7 @@ class SealedModel(Model):
     def _call(self, id: str, function: dict[str, str], **_: Any) -> ChatMessageToolCall:  # noqa: A002 - the wire's word
         name = self.names.get(function["name"], UNKNOWN)
         arguments = json.loads(function["arguments"])
+        arguments["text"] = f"{NO_JSON}{arguments['text']}"
         return ChatMessageToolCall(
             function=ChatMessageToolCallFunction(name=name, arguments=arguments), id=id, type="function"
         )
@@ -150,3 +153,6 @@ class SealedModel(Model):
 
 UNKNOWN = "unknown_tool"
 """The tool of smolagents for the calls of tools that are not offered."""
+
+NO_JSON = "text: "
+"""Begins the model's own arguments: smolagents would parse what looks like JSON, and fail at what it cannot read."""
