@@ -7,15 +7,28 @@ import importlib.util
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from trialbed.records import Answer
+from trialbed.records import Answer, Usage
+from trialbed.wire import Call
 from trialbed_adapter_lab import CHECKS, Check, Harness, TrialRecord, check_adapter, named_agent
 from trialbed_adapter_lab.testing import AdapterConformance
-from trialbed_scripted import Response, ask, call, fail
+from trialbed_scripted import Response, ask, call, fail, forever, say
 
-NO_COMPLETIONS = ("", "<html>", "[]", "{}", '{"choices": []}', '{"choices": [{"message": null}]}')
+ECHO = call("Echo_text", {"text": "one"})
+
+NO_COMPLETIONS = (
+    *("", "<html>", "[]", "{}", '{"choices": []}', '{"choices": null}', '{"choices": [null]}', '{"choices": [{}]}'),
+    *('{"choices": [{"message": null}]}', '{"choices": "none"}'),
+)
+
+NO_OBJECTS = (
+    *('{"text": ', "[1]", "[]", '"Oslo"', '""', "7", "null", "true", "()", "{'text': 'hello'}", '{"text": True}'),
+    *(r'{"text": "\ud83d"}', '{"text": ' + "[" * 9_000 + "]" * 9_000 + "}", '{"text": ' + "1" * 5_000 + "}"),
+)
+"""Arguments that frameworks fail at, or guess an object from."""
 
 BINDING = [check for check in CHECKS if check.level_for("native") != "may"]
 """The checks that a native profile can fail: what others see is told, and fails nothing."""
@@ -69,9 +82,76 @@ class NativeTests(AdapterConformance):
 class ControlledTests:
     """Tests of every controlled profile; a subclass names the adapter."""
 
-    async def test_the_temperature_is_zero_where_none_is_given(self, harness: Harness) -> None:
-        record = await harness.run("done", temperature=None)
-        assert record.requests[0].body["temperature"] == 0.0
+    @pytest.mark.parametrize("temperature", [None, 0.0])
+    async def test_the_request_is_all_of_it_the_rigs(self, harness: Harness, temperature: float | None) -> None:
+        asked: Any = {"query": "Why {input}?", "system_prompt": "Be {brief}.", "max_tokens": 9}
+        record = await harness.run(ECHO, "done", **asked, temperature=temperature)
+        first, second = record.requests
+        assert first.body == {
+            "model": "harness-model",
+            "messages": [
+                {"role": "system", "content": asked["system_prompt"]},
+                {"role": "user", "content": asked["query"]},
+            ],
+            "temperature": 0.0,
+            "seed": 0,
+            "max_tokens": 9,
+            "tools": [{"type": "function", "function": first.functions[0]}],
+        }
+        assert set(first.functions[0]) == {"name", "description", "parameters"}
+        assert second.body == {**first.body, "messages": second.messages}
+        assert second.messages[:2] == first.messages
+        assert second.roles == ["system", "user", "assistant", "tool"]
+
+    @pytest.mark.filterwarnings("ignore:Resolved model mismatch")
+    @pytest.mark.parametrize("model", ["gpt-5", "o3-mini", "openai/gpt-4o", "claude-3-5-haiku", "deepseek-r1"])
+    async def test_a_models_name_changes_nothing_but_the_name(self, harness: Harness, model: str) -> None:
+        plain, named = [await harness.run(ECHO, "done", model=name, temperature=0.5) for name in ("plain", model)]
+        assert [request.body for request in named.requests] == [
+            {**seen.body, "model": model} for seen in plain.requests
+        ]
+
+    @pytest.mark.parametrize("text", NO_OBJECTS, ids=lambda text: text[:20])
+    async def test_arguments_that_are_no_object_go_back_as_the_model_wrote_them(
+        self, harness: Harness, text: str
+    ) -> None:
+        record = await harness.run(call("Echo_text", text), "done")
+        assert (record.calls, answered(record).calls, answered(record).final_answer) == ((), (), "done")
+        _, second = record.requests
+        assert [made for _, _, made in second.tool_calls] == [text]
+        assert second.results == [("call_0_0", f"Error: the arguments are not a JSON object: {text}")]
+
+    @pytest.mark.parametrize("wrong", [call("Nobody"), call("Echo_text", "[1]"), call("Echo_text", "{")])
+    async def test_a_model_that_calls_wrongly_again_and_again_is_stopped_by_the_step_limit_alone(
+        self, harness: Harness, wrong: Call
+    ) -> None:
+        record = await harness.run(forever(ask(wrong, wrong)), max_steps=8)
+        answer = answered(record)
+        assert len(record.requests) == answer.model_turns == 8
+        assert (answer.final_answer, answer.finish, answer.calls, record.calls) == ("", None, (), ())
+
+    @pytest.mark.parametrize("max_steps", [1, 2, 60])
+    async def test_a_model_that_repeats_itself_is_stopped_by_the_step_limit_alone(
+        self, harness: Harness, max_steps: int
+    ) -> None:
+        said = ask(ECHO, text="Once more.", usage=Usage(prompt_tokens=10, completion_tokens=3))
+        record = await harness.run(forever(said), max_steps=max_steps)
+        answer = answered(record)
+        assert len(record.requests) == len(record.calls) == len(answer.calls) == answer.model_turns == max_steps
+        assert (answer.final_answer, answer.finish) == ("", None)
+        assert answer.usage == Usage(prompt_tokens=10 * max_steps, completion_tokens=3 * max_steps)
+        assert {text for request in record.requests for _, text in request.results} <= {'{"text": "one"}'}
+
+    @pytest.mark.parametrize("end", [{"fields": {"refusal": "I would rather not."}}, {"finish_reason": "length"}])
+    async def test_an_end_without_a_text_is_no_answer_and_what_came_before_it_counts(
+        self, harness: Harness, end: dict[str, Any]
+    ) -> None:
+        answer = answered(await harness.run(ECHO, say(None, **end)))
+        assert (answer.final_answer, answer.finish, len(answer.calls), answer.model_turns) == ("", None, 1, 2)
+
+    async def test_texts_of_several_turns_are_not_strung_together(self, harness: Harness) -> None:
+        answer = answered(await harness.run(ask(ECHO, text="First I look."), "GIVE_UP nothing there"))
+        assert (answer.final_answer, answer.finish) == ("GIVE_UP nothing there", "give_up_and_restart")
 
     @pytest.mark.parametrize("body", NO_COMPLETIONS)
     async def test_what_is_no_completion_is_the_models_failure(self, harness: Harness, body: str) -> None:

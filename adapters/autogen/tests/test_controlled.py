@@ -17,28 +17,6 @@ from trialbed_scripted import ask, call
 pytestmark = pytest.mark.framework("autogen:controlled")
 
 ECHO = call("Echo_text", {"text": "one"})
-OPEN = {"type": "object", "properties": {}}
-
-
-async def test_the_request_has_none_of_autogens_additions(harness: Harness) -> None:
-    record = await harness.run(ECHO, "done")
-    for request in record.requests:
-        assert "tool_choice" not in request.body
-        assert set(request.functions[0]) == {"name", "description", "parameters"}
-        assert all("name" not in message for message in request.messages)
-
-
-@pytest.mark.parametrize("text", ["null", "[]", "[1]", '""', '"text"', "0", "7", "false"])
-async def test_arguments_that_are_no_object_are_no_call(harness: Harness, text: str) -> None:
-    record = await harness.run(call("Echo_text", text), "done", tools=[tool(parameters=OPEN)])
-    assert (record.calls, answered(record).calls, answered(record).final_answer) == ((), (), "done")
-    assert "not a JSON object" in record.requests[1].results[0][1]
-
-
-@pytest.mark.parametrize("text", ['{"text": ' + "1" * 5_000 + "}", '{"text": ' + "[" * 5_000 + "]" * 5_000 + "}"])
-async def test_arguments_that_python_cannot_hold_do_not_hang_the_run(harness: Harness, text: str) -> None:
-    record = await harness.run(call("Echo_text", text), "done", timeout=10)
-    assert (answered(record).calls, answered(record).final_answer) == ((), "done")
 
 
 async def test_results_belong_to_the_calls_even_under_one_id(harness: Harness) -> None:

@@ -12,28 +12,12 @@ from pathlib import Path
 import pytest
 from support.adapters import answered, refusal
 
-from trialbed.wire import Call
 from trialbed_adapter_lab import Barrier, Harness, Latch, tool
-from trialbed_scripted import Response, ask, call, forever, say
+from trialbed_scripted import Response, ask, call
 
 pytestmark = pytest.mark.framework("crewai:controlled")
 
 ECHO = call("Echo_text", {"text": "one"})
-
-
-@pytest.mark.parametrize("temperature", [None, 0.0])
-async def test_the_request_is_all_of_it_the_rigs(harness: Harness, temperature: float | None) -> None:
-    record = await harness.run("done", query="Why?", system_prompt="Be brief.", max_tokens=9, temperature=temperature)
-    definition = {"type": "function", "function": record.requests[0].functions[0]}
-    assert record.requests[0].body == {
-        "model": "harness-model",
-        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}],
-        "temperature": 0.0,
-        "seed": 0,
-        "max_tokens": 9,
-        "tools": [definition],
-    }
-    assert set(definition["function"]) == {"name", "description", "parameters"}
 
 
 @pytest.mark.parametrize("text", ["{input} {tools} {tool_names}", "{role}{goal}{backstory}", "{{ .System }}", "", "%s"])
@@ -64,45 +48,6 @@ async def test_a_name_that_is_only_like_a_tools_is_unknown(harness: Harness, nam
     assert (record.calls, answered(record).calls, answered(record).final_answer) == ((), (), "done")
     assert record.requests[1].messages[2]["tool_calls"][0]["function"]["name"] == name
     assert record.requests[1].results == [("call_0_0", f"Error: there is no tool {name!r}")]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["[1]", '"one"', "7", "null", "true", "[" * 9000 + "]" * 9000, '{"text": ', '{"text": ' + "9" * 5000 + "}"],
-)
-async def test_arguments_that_crewai_would_fail_at_or_guess_go_back_to_the_model(harness: Harness, text: str) -> None:
-    record = await harness.run(call("Echo_text", text), "done")
-    assert (record.calls, answered(record).calls, answered(record).final_answer) == ((), (), "done")
-    assert record.requests[1].messages[2]["tool_calls"][0]["function"]["arguments"] == text
-    ((_, told),) = record.requests[1].results
-    assert told == f"Error: the arguments are not a JSON object: {text}"
-
-
-async def test_deep_arguments_do_not_end_the_run(harness: Harness) -> None:
-    text = '{"text": ' + "[" * 9000 + "]" * 9000 + "}"
-    record = await harness.run(call("Echo_text", text), "done")
-    assert (answered(record).final_answer, answered(record).calls) == ("done", ())
-
-
-@pytest.mark.parametrize("max_steps", [1, 2, 30])
-async def test_a_model_that_repeats_itself_is_stopped_by_the_step_limit_only(harness: Harness, max_steps: int) -> None:
-    record = await harness.run(forever(ask(ECHO, text="Once more.")), max_steps=max_steps)
-    answer = answered(record)
-    assert len(record.requests) == len(record.calls) == len(answer.calls) == answer.model_turns == max_steps
-    assert (answer.final_answer, answer.finish) == ("", None)
-    assert {claimed.response for claimed in answer.calls} == {'{"text": "one"}'}
-    assert all(request.functions for request in record.requests)
-    assert {told for _, told in record.requests[-1].results} <= {'{"text": "one"}'}
-
-
-@pytest.mark.parametrize("wanted", [call("Later"), call("Echo_text", "[1]"), call("Echo_text", "{")])
-async def test_a_model_that_repeats_a_wrong_call_is_stopped_by_the_step_limit_only(
-    harness: Harness, wanted: Call
-) -> None:
-    record = await harness.run(forever(ask(wanted, wanted)), max_steps=8)
-    answer = answered(record)
-    assert len(record.requests) == answer.model_turns == 8
-    assert (answer.final_answer, answer.finish, answer.calls, record.calls) == ("", None, (), ())
 
 
 @pytest.mark.parametrize(
@@ -147,19 +92,6 @@ async def test_a_call_of_an_agent_without_tools_goes_back_to_the_model(harness: 
     record = await harness.run(call("unknown_tool"), "done", tools=())
     assert (answered(record).final_answer, answered(record).calls) == ("done", ())
     assert record.requests[1].results == [("call_0_0", "Error: there is no tool 'unknown_tool'")]
-
-
-@pytest.mark.parametrize("model", ["o1-mini", "solo1", "gpt-5.5", "openai/gpt-4o", "anthropic/claude"])
-async def test_a_models_name_changes_nothing_but_the_name(harness: Harness, model: str) -> None:
-    record = await harness.run(ECHO, "done", model=model)
-    plain = await harness.run(ECHO, "done")
-    assert [request.body for request in record.requests] == [{**seen.body, "model": model} for seen in plain.requests]
-
-
-async def test_a_refusal_is_no_answer_and_what_came_before_it_counts(harness: Harness) -> None:
-    record = await harness.run(ECHO, say(None, fields={"refusal": "I would rather not."}))
-    answer = answered(record)
-    assert (answer.final_answer, answer.finish, len(answer.calls), answer.model_turns) == ("", None, 1, 2)
 
 
 @pytest.mark.parametrize(("calls", "met"), [(8, True), (9, False)])

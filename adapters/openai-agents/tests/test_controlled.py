@@ -36,12 +36,6 @@ def traces() -> Iterator[list[Any]]:
     set_trace_processors([])
 
 
-async def test_a_tool_is_offered_without_a_word_about_strictness(harness: Harness) -> None:
-    record = await harness.run("done")
-    assert record.requests[0].body["tools"] == [{"type": "function", "function": record.requests[0].functions[0]}]
-    assert set(record.requests[0].functions[0]) == {"name", "description", "parameters"}
-
-
 async def test_text_beside_a_call_of_an_unknown_tool_is_not_the_answer(harness: Harness) -> None:
     record = await harness.run(ask(call("Later", "{}"), text="Let me see."), "done")
     assert (answered(record).final_answer, answered(record).calls) == ("done", ())
@@ -54,24 +48,6 @@ async def test_a_call_under_an_id_that_was_used_is_a_call_of_its_own(harness: Ha
     record = await harness.run(*turns, "done")
     assert [json.loads(claimed.response) for claimed in answered(record).calls] == [{"text": "one"}, second]
     assert [made for made, _ in record.requests[2].results] == ["same", "same"]
-
-
-@pytest.mark.parametrize("text", ['{"text": "\\ud83d"}', '{"text": ' + "[" * 5_000 + "]" * 5_000 + "}"])
-async def test_arguments_that_the_sdk_cannot_take_apart_do_not_end_the_run(harness: Harness, text: str) -> None:
-    record = await harness.run(call("Echo_text", text), "done")
-    assert (answered(record).final_answer, answered(record).calls) == ("done", ())
-    assert "not a JSON object" in record.requests[1].results[0][1]
-
-
-async def test_a_refusal_is_no_answer_and_what_came_before_it_counts(harness: Harness) -> None:
-    record = await harness.run(ECHO, say(None, fields={"refusal": "I would rather not."}))
-    assert (answered(record).final_answer, answered(record).finish, len(answered(record).calls)) == ("", None, 1)
-    assert answered(record).model_turns == 2
-
-
-async def test_an_answer_cut_off_before_its_first_word_is_no_answer(harness: Harness) -> None:
-    record = await harness.run(ECHO, say(None, finish_reason="length"))
-    assert (answered(record).final_answer, answered(record).finish, len(answered(record).calls)) == ("", None, 1)
 
 
 async def test_a_locked_conversation_is_not_tried_again(harness: Harness) -> None:
