@@ -45,7 +45,6 @@ def suggested(*words: str) -> list[str]:
         (("adapter", "check", "lang"), "langgraph"),
         (("env", "add", "ag"), "agno"),
         (("fidelity", "-f", "lang"), "langgraph"),
-        (("fidelity", "--executor", "lo"), "local"),
         (("figure", "latest", "scores", "--score", "api_"), "api_f1"),
         (("adapter", "check", "x", "--check", ""), CHECKS[0].name),
         (("verify", "--suite", "trig"), "triggering"),

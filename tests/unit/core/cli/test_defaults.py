@@ -70,10 +70,6 @@ def test_a_repeatable_option_is_a_list_without_doubles(asked: Any) -> None:
     )
 
 
-def test_one_value_of_a_repeatable_option_needs_no_list(asked: Any) -> None:
-    assert asked(toml='[run]\nframework = "langgraph"\n').frameworks == ("langgraph",)
-
-
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
 def test_every_setting_of_a_run_has_its_key(asked: Any, setting: Declared) -> None:
     values: dict[type, Any] = {str: "other", int: 7, float: 7.5, Path: "other", bool: True}

@@ -122,12 +122,6 @@ def test_every_module_and_package_of_a_command_is_listed() -> None:
     assert not modules & packages
 
 
-def test_the_list_is_sorted_and_whole() -> None:
-    listed = cli.list_commands(click.Context(cli))
-    assert listed == sorted(listed)
-    assert set(listed) >= COMMANDS
-
-
 def test_the_list_of_a_group_shows_whole_descriptions() -> None:
     found = {path: command(path).get_short_help_str(60) for path in all_commands() if " " in path}
     assert {path: text for path, text in found.items() if text.endswith("...")} == {}

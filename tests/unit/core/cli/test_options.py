@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
-import pytest
 from click.testing import CliRunner
 from support.cases import for_each
 
@@ -73,16 +72,6 @@ def test_repeatable_options_and_flags_are_as_click_has_them() -> None:
     assert ask("--name", "--name", is_flag=True) is True
 
 
-def test_a_pair_of_values_is_one_value() -> None:
-    assert ask("--name", "a", "b", nargs=2) == ("a", "b")
-
-
-def test_a_value_of_the_environment_is_replaced_by_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
-    command = click.Command("c", params=[SingleOption(["--name"], envvar="NAME")], callback=click.echo)
-    monkeypatch.setenv("NAME", "from-the-environment")
-    assert CliRunner().invoke(command, ["--name", "x"]).exit_code == CliRunner().invoke(command, []).exit_code
-
-
 def test_the_value_of_an_option_may_be_left_out_where_it_says_so() -> None:
     settings = {"is_flag": False, "flag_value": "last"}
     assert ask(**settings) is None
@@ -97,10 +86,6 @@ def test_json_keeps_letters_and_lines_and_escapes_all_that_controls_a_terminal()
     assert text.replace("\n", "").isprintable()
     assert json.loads(text) == value
     assert escape_controls('{\n  "a": "b"\n}') == '{\n  "a": "b"\n}'
-
-
-def test_a_number_that_json_lacks_is_null() -> None:
-    assert json.loads(json_text([1.5, float("inf"), float("nan")])) == [1.5, None, None]
 
 
 @for_each(("option", "number"), [("--timeout", "inf"), ("--temperature", "nan")])

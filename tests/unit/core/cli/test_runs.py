@@ -10,10 +10,8 @@ from xml.etree import ElementTree
 
 import click
 import pytest
-from click.shell_completion import ShellComplete
 from click.testing import Result
 
-from trialbed.cli import cli
 from trialbed.cli.stored import Since, seconds, show_command
 from trialbed.errors import DataError
 from trialbed.store import Store
@@ -103,12 +101,6 @@ def test_an_empty_store_says_how_it_gets_a_run(bench: Any, stored: Path) -> None
 
 def test_more_runs_than_are_shown_are_said(bench: Any) -> None:
     assert "There are more runs" in bench("runs", "--limit", 1).output
-
-
-def test_ids_are_completed(bench: Any) -> None:
-    bench("runs")
-    complete = ShellComplete(cli, {}, "bench", "_X").get_completions(["show"], "2026010")
-    assert [item.value for item in complete] == [OLD]
 
 
 def test_since_is_a_time_or_how_long_ago() -> None:

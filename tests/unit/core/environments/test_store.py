@@ -90,11 +90,6 @@ def test_another_build_of_the_adapter_is_the_reason_for_a_new_environment(
     assert store.reason_to_rebuild(other) == f"{made_with} other requirements"
 
 
-def test_spellings_of_a_release_are_one_request() -> None:
-    assert BuildRequest(parse("acme==1.0")).key == BuildRequest(parse("acme==1.0")).key
-    assert BuildRequest(parse("acme==1.0")).key != BuildRequest(parse("acme==1.1")).key
-
-
 def test_a_damaged_resolution_is_ignored(store: EnvironmentStore) -> None:
     installed = install(store, "acme", "a" * 64)
     request = BuildRequest(parse("acme"))

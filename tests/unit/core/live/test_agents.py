@@ -11,7 +11,7 @@ from support.cases import for_each
 
 from trialbed.errors import NothingMeasured, ServerUnavailable, UsageError
 from trialbed.live import LiveExecutor
-from trialbed.records import ApiRef, Failure, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
+from trialbed.records import Answer, ApiRef, Failure, Limits, ModelEndpoint, Outcome, ToolSpec, TrialKey, TrialSpec
 
 REF = ApiRef(category="Data", tool_name="Stars", api_name="by_id")
 
@@ -34,12 +34,22 @@ def document(text: str) -> dict[str, Any]:
     return {"answer": {"final_answer": text, "answer_details": []}, "called_apis": [["Stars", "by_id"]]}
 
 
-async def failure_of(agent: Any, **limits: float) -> Failure:
-    """Run a trial of an agent, or of an executor's, and return its failure."""
+async def outcome_of(agent: Any, **limits: float) -> Outcome:
+    """Run a trial of an agent, or of an executor's."""
     executor = agent if isinstance(agent, LiveExecutor) else LiveExecutor({"mine": agent})
-    outcome = await executor.execute(spec(**limits))
+    return await executor.execute(spec(**limits))
+
+
+async def failure_of(agent: Any, **limits: float) -> Failure:
+    outcome = await outcome_of(agent, **limits)
     assert outcome.failure is not None
     return outcome.failure
+
+
+async def answer_of(agent: Any, **limits: float) -> Answer:
+    outcome = await outcome_of(agent, **limits)
+    assert outcome.answer is not None, outcome.failure
+    return outcome.answer
 
 
 class Bare:
@@ -60,27 +70,16 @@ class Async:
 
 
 async def test_a_bare_object_answers_and_its_claims_are_read() -> None:
-    outcome = await LiveExecutor({"mine": Bare()}).execute(spec())
-    assert outcome.answer is not None
-    assert outcome.answer.final_answer == "How many?"
-    assert [call.api for call in outcome.answer.calls] == [REF]
-    assert outcome.wall_time > 0
-
-
-async def test_no_trial_is_the_first_of_a_worker_process() -> None:
-    assert not (await LiveExecutor({"mine": Bare()}).execute(spec())).first
+    answer = await answer_of(Bare())
+    assert answer.final_answer == "How many?"
+    assert [call.api for call in answer.calls] == [REF]
+    assert (await outcome_of(Bare())).wall_time > 0
 
 
 async def test_tools_are_bound_where_the_object_takes_them() -> None:
     agent = Bound()
-    await LiveExecutor({"mine": agent}).execute(spec())
+    await answer_of(agent)
     assert agent.bound == (["Stars_by_id"], "http://127.0.0.1:9/t/x/virtual")
-
-
-async def test_async_agents_are_awaited() -> None:
-    outcome = await LiveExecutor({"mine": Async()}).execute(spec())
-    assert outcome.answer is not None
-    assert outcome.answer.final_answer == "async How many?"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +149,7 @@ async def test_time_spent_waiting_for_the_endpoint_moves_the_deadline() -> None:
 
     executor = LiveExecutor({"mine": Waiting()})
     executor.waited = waited
-    assert (await executor.execute(spec(timeout=0.01))).answer is not None
+    await answer_of(executor, timeout=0.01)
     assert set(asked) == {"x"}
 
 
@@ -174,18 +173,14 @@ async def test_a_function_gets_what_its_parameters_name() -> None:
     ) -> str:
         return f"{question} {[tool.name for tool in tools]} {endpoint.base_url} {model} {seed} {limits.timeout} {more}"
 
-    outcome = await LiveExecutor({"mine": asking}).execute(spec())
-    assert outcome.answer is not None
-    assert outcome.answer.final_answer == "How many? ['Stars_by_id'] http://127.0.0.1:9/t/x/v1 m 0 5.0 1"
+    assert (await answer_of(asking)).final_answer == "How many? ['Stars_by_id'] http://127.0.0.1:9/t/x/v1 m 0 5.0 1"
 
 
 @pytest.mark.parametrize(
     "agent", [lambda tools, query: query, lambda *anything: anything[0], lambda query, **more: query]
 )
 async def test_the_query_is_found_by_its_name_or_comes_first(agent: Any) -> None:
-    outcome = await LiveExecutor({"mine": agent}).execute(spec())
-    assert outcome.answer is not None
-    assert outcome.answer.final_answer == "How many?"
+    assert (await answer_of(agent)).final_answer == "How many?"
 
 
 async def test_a_class_is_made_and_closed_for_each_trial() -> None:
@@ -203,9 +198,7 @@ async def test_a_class_is_made_and_closed_for_each_trial() -> None:
 
     executor = LiveExecutor({"mine": Fresh})
     for _ in range(2):
-        outcome = await executor.execute(spec())
-        assert outcome.answer is not None
-        assert outcome.answer.final_answer == "How many? 1"
+        assert (await answer_of(executor)).final_answer == "How many? 1"
     assert made == ["m", "closed", "m", "closed"]
 
 
@@ -238,9 +231,7 @@ async def test_an_answer_stays_however_its_agent_closes(
         caplog.clear()
         monkeypatch.setattr("trialbed.live._code.CLOSING_SECONDS", seconds)
         async with LiveExecutor({"mine": agent}) as executor:
-            outcome = await executor.execute(spec())
-        assert outcome.answer is not None, agent
-        assert outcome.failure is None
+            await answer_of(executor)
         assert problem in caplog.text
 
 
@@ -270,7 +261,7 @@ async def test_a_function_that_hangs_costs_its_trial_alone() -> None:
         executor = LiveExecutor({"mine": lambda query: release.wait() and query})
         assert (await failure_of(executor, timeout=0.05)).kind == "timeout"
         release.set()
-        assert (await executor.execute(spec())).answer is not None
+        await answer_of(executor)
     finally:
         release.set()
 
@@ -308,11 +299,10 @@ async def test_code_in_python_is_ended_where_it_does_not_return(monkeypatch: pyt
         for agent in (answering, SimpleNamespace(answer=answering)):
             again.clear()
             async with LiveExecutor({"mine": agent}) as executor:
-                failure = (await executor.execute(spec(timeout=0.1))).failure
-                assert failure is not None
+                failure = await failure_of(executor, timeout=0.1)
                 assert failure.kind == "timeout"
                 assert answering is stubborn or f'(File "{__file__}", line ' in failure.message
-                assert (await executor.execute(spec())).answer is not None, (answering, agent)
+                await answer_of(executor)
 
 
 async def test_a_trial_whose_event_loop_another_one_holds_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +336,7 @@ async def test_an_agent_that_ends_its_event_loop_ends_nothing_else() -> None:
 
     async with LiveExecutor({"mine": leaving}) as executor:
         for _ in range(2):
-            assert (await executor.execute(spec())).answer is not None
+            await answer_of(executor)
 
 
 async def test_an_agent_that_cancels_itself_has_failed_alone() -> None:
@@ -357,9 +347,7 @@ async def test_an_agent_that_cancels_itself_has_failed_alone() -> None:
         raise asyncio.CancelledError
 
     for agent in (giving_up, giving_up_too):
-        failure = (await LiveExecutor({"mine": agent}).execute(spec())).failure
-        assert failure is not None
-        assert failure.kind == "agent"
+        assert (await failure_of(agent)).kind == "agent"
 
 
 async def test_an_answer_that_works_when_it_is_read_works_in_the_agents_time() -> None:
@@ -378,7 +366,7 @@ async def test_an_answer_that_works_when_it_is_read_works_in_the_agents_time() -
         async def answer(self, query: str) -> Any:
             return Working(document(query))
 
-    assert (await LiveExecutor({"mine": Lazy()}).execute(spec())).answer is not None
+    await answer_of(Lazy())
     assert threads
     assert threading.main_thread() not in threads
 

@@ -14,7 +14,7 @@ import pytest
 
 from trialbed.contracts import ApiRefused, Simulation, Simulator
 from trialbed.live import CallbackServer
-from trialbed.records import Api, Json
+from trialbed.records import Api, Failure, Json, Query
 from trialbed.tasks import Task, compile_tasks
 
 
@@ -41,12 +41,21 @@ class Memory:
 QUERIES, BODIES, _ = compile_tasks([Task("?", tools=[double, Memory], state=["a"])])
 
 
-async def ask(callbacks: CallbackServer, name: str, trial: str = "one", **arguments: Any) -> Any:
-    api = next(ref for ref in callbacks.apis(QUERIES[0]) if ref.api_name == name)
+async def ask(
+    callbacks: CallbackServer, name: str, trial: str = "one", query: Query = QUERIES[0], **arguments: Any
+) -> Any:
+    api = next(ref for ref in callbacks.apis(query) if ref.api_name == name)
     assert callbacks.url is not None
     async with httpx.AsyncClient() as client:
         asked = {"trial": trial, "api": api.model_dump(), "arguments": arguments}
         return (await client.post(callbacks.url, json=asked)).json()
+
+
+async def failure_of(callbacks: CallbackServer, trial: str = "one") -> Failure:
+    """Close a trial, and return the failure of its tools."""
+    _, failure = await callbacks.close(trial)
+    assert failure is not None
+    return failure
 
 
 async def test_functions_answer_and_what_they_leave_is_the_trials_own() -> None:
@@ -78,8 +87,7 @@ async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() ->
         callbacks.open("one", QUERIES[0])
         for number in (5, 6):
             await ask(callbacks, "double", number=number)
-        _, failure = await callbacks.close("one")
-    assert failure is not None
+        failure = await failure_of(callbacks)
     line = double.__code__.co_firstlineno + 4
     assert (failure.kind, failure.message) == ("tool", f'double raised KeyError: 5 (File "{__file__}", line {line})')
     assert "in double" in failure.detail
@@ -104,8 +112,7 @@ async def test_tools_that_cannot_be_made_are_the_trials_failure() -> None:
     queries, bodies, _ = compile_tasks([Task("?", tools=Broken)])
     async with CallbackServer(bodies) as callbacks:
         callbacks.open("one", queries[0])
-        _, failure = await callbacks.close("one")
-    assert failure is not None
+        failure = await failure_of(callbacks)
     assert failure.message.startswith("making the tools raised OSError: no database (File ")
 
 
@@ -126,8 +133,7 @@ async def test_a_simulator_that_fails_on_arguments_that_do_not_fit_is_not_at_fau
         assert (await callbacks.close("one"))[1] is None
         callbacks.open("two", QUERIES[0])
         assert (await ask(callbacks, "double", "two", number=2))["error"].startswith("double raised KeyError: 2 (File ")
-        _, failure = await callbacks.close("two")
-    assert failure is not None
+        await failure_of(callbacks, "two")
 
 
 @pytest.fixture
@@ -161,14 +167,10 @@ def waiting(let_go: threading.Event, at: str) -> type:
 async def test_objects_that_do_not_return_cost_their_trial_alone(let_go: threading.Event, at: str) -> None:
     queries, bodies, _ = compile_tasks([Task("?", tools=[waiting(let_go, at), double])])
     async with CallbackServer(bodies, seconds=0.2) as callbacks:
-        (use,) = (ref for ref in callbacks.apis(queries[0]) if ref.api_name == "use")
         for trial in ("one", "two"):
             callbacks.open(trial, queries[0])
-        async with httpx.AsyncClient() as client:
-            asked = {"trial": "one", "api": use.model_dump(), "arguments": {}}
-            await client.post(callbacks.url or "", json=asked)
-        _, failure = await callbacks.close("one")
-    assert failure is not None
+        await ask(callbacks, "use", query=queries[0])
+        failure = await failure_of(callbacks)
     assert failure.kind == "tool"
     assert re.search(rf'{re.escape(at)} did not return within 0.2 s \(File "{__file__}", line \d+\)$', failure.message)
 
@@ -185,15 +187,10 @@ async def test_a_function_that_never_returns_is_ended_and_others_answer(monkeypa
             ended.set()
 
     queries, bodies, _ = compile_tasks([Task("?", tools=[endless, double])])
-    async with CallbackServer(bodies, seconds=0.5) as callbacks, httpx.AsyncClient() as client:
+    async with CallbackServer(bodies, seconds=0.5) as callbacks:
         callbacks.open("one", queries[0])
-        refs = {ref.api_name: ref.model_dump() for ref in callbacks.apis(queries[0])}
-
-        async def ask_for(name: str, **arguments: Any) -> Any:
-            asked = {"trial": "one", "api": refs[name], "arguments": arguments}
-            return (await client.post(callbacks.url or "", json=asked)).json()
-
-        stuck, answered = await asyncio.gather(ask_for("endless"), ask_for("double", number=1))
+        asking = (ask(callbacks, "endless", query=queries[0]), ask(callbacks, "double", query=queries[0], number=1))
+        stuck, answered = await asyncio.gather(*asking)
         _, failure = await callbacks.close("one")
     assert answered["response"] == 2
     assert "endless did not return within 0.5 s (File " in stuck["error"]
@@ -208,12 +205,10 @@ async def test_an_async_function_that_is_late_has_raised_nothing() -> None:
         await asyncio.Event().wait()
 
     queries, bodies, _ = compile_tasks([Task("?", tools=[wait])])
-    async with CallbackServer(bodies, seconds=0.05) as callbacks, httpx.AsyncClient() as client:
+    async with CallbackServer(bodies, seconds=0.05) as callbacks:
         callbacks.open("one", queries[0])
-        (api,) = callbacks.apis(queries[0])
-        await client.post(callbacks.url or "", json={"trial": "one", "api": api.model_dump(), "arguments": {}})
-        _, failure = await callbacks.close("one")
-    assert failure is not None
+        await ask(callbacks, "wait", query=queries[0])
+        failure = await failure_of(callbacks)
     assert failure.message == "wait did not return within 0.05 s"
 
 
