@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from support.trials import run_config
+from support.trials import run_config, run_of
 
 from trialbed.catalogs import open_dataset
 from trialbed.prices import read_prices
@@ -98,16 +98,8 @@ def make_hostile_store(path: Path, text: str) -> Path:
         dataset_digest=open_dataset(str(dataset), path.parent).digest(),
     )
     created = datetime(2026, 2, 2, 12, tzinfo=UTC)
-    stored = Run(
-        run_id=NEW,
-        config=config,
-        config_digest=NEW,
-        status="incomplete",
-        created_at=created,
-        environment_digest="e",
-        tags=(told[:3000], "second"),
-        note=told,
-    )
+    about = {"config_digest": NEW, "tags": (told[:3000], "second"), "note": told}
+    stored = run_of(config, NEW, status="incomplete", created_at=created, **about)
     with Store.open(str(path)) as store:
         store.create_run(stored)
         tools = (ToolSpec(name=text[:60], description=text, parameters={}, api=API),)
@@ -174,15 +166,7 @@ def run(run_id: str, created: datetime, frameworks: tuple[str, ...]) -> Run:
         adapter_versions=dict.fromkeys(frameworks, "1"),
         base_url="https://user:hidden-password@models.example/v1",
     )
-    return Run(
-        run_id=run_id,
-        config=config,
-        config_digest=run_id,
-        status="finished",
-        created_at=created,
-        environment_digest="e",
-        overall_time=90.0,
-    )
+    return run_of(config, run_id, config_digest=run_id, created_at=created, overall_time=90.0)
 
 
 def trial(framework: str, query_id: int | str, *, wrong: bool) -> TrialResult:

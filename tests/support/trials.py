@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from trialbed.records import Failure, FailureKind, Outcome, RunConfig, Timing, TrialKey, TrialResult, WireLog
+from trialbed.records import Failure, FailureKind, Outcome, Run, RunConfig, Timing, TrialKey, TrialResult, WireLog
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -23,6 +23,12 @@ def run_config(**fields: Any) -> RunConfig:
         "trialbed_version": "0.1.0",
     }
     return RunConfig(**defaults | fields)
+
+
+def run_of(config: RunConfig, run_id: str = "r", **fields: Any) -> Run:
+    """A finished run of this configuration, except for these fields."""
+    defaults = {"config_digest": "d", "status": "finished", "created_at": NOW, "environment_digest": "e"}
+    return Run(run_id=run_id, config=config, **defaults | fields)
 
 
 def ended(kind: FailureKind | None = None, message: str = "refused") -> TrialResult:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.trials import run_config
+from support.trials import run_config, run_of
 
 from trialbed.engine._control import ControlClient
 from trialbed.engine._gold import GoldCalls
@@ -21,7 +21,6 @@ from trialbed.records import (
     GoldCall,
     Parameter,
     Query,
-    Run,
     TrialRegistration,
     WireLog,
 )
@@ -61,12 +60,7 @@ class Server:
 @pytest.fixture
 def store(tmp_path: Path) -> Any:
     with Store.open(str(tmp_path / "store.db")) as opened:
-        config = run_config(query_ids=(1, "b", 3))
-        now = datetime.now(UTC)
-        run = Run(
-            run_id="r", config=config, config_digest="d", status="running", created_at=now, environment_digest="e"
-        )
-        opened.create_run(run)
+        opened.create_run(run_of(run_config(query_ids=(1, "b", 3)), status="running"))
         yield opened
 
 

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from support.trials import run_config
+from support.trials import run_config, run_of
 
 from trialbed.contracts import ToolSelector
 from trialbed.engine._gold import gold_script
@@ -64,14 +63,7 @@ class Failing(ToolSelector):
 
 
 def running(queries: Sequence[Query]) -> Run:
-    return Run(
-        run_id="r",
-        config=run_config(query_ids=tuple(one.query_id for one in queries)),
-        config_digest="d",
-        created_at=datetime(2026, 1, 1, tzinfo=UTC),
-        status="running",
-        environment_digest="e",
-    )
+    return run_of(run_config(query_ids=tuple(one.query_id for one in queries)), status="running")
 
 
 async def test_choices_that_were_made_before_one_fails_are_kept(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ class Workers(Executor):
         return Outcome(started_at=NOW, wall_time=1, failure=self.failure, first=self.first)
 
 
-class Turns(Executor):
+class Turns(Workers):
     """Notes when a trial's agent works, which may end once it is let go."""
 
     def __init__(self, events) -> None:
@@ -91,12 +91,6 @@ class Turns(Executor):
         self.events = events
         self.begun = asyncio.Event()
         self.let_go = asyncio.Event()
-
-    async def __aexit__(self, kind, error, trace):
-        """Nothing to end."""
-
-    async def describe(self, framework, node=""):
-        return FrameworkInfo(name=framework, version="1", adapter="a", adapter_version="1", python="3")
 
     async def execute(self, spec):
         self.events.append(("begun", spec.trial))
@@ -367,19 +361,14 @@ async def test_no_other_failure_gets_a_second_try(executor, calls):
 
 
 async def test_a_lost_trial_has_the_time_at_which_it_ran() -> None:
-    class Losing(Executor):
-        async def __aexit__(self, *_: object) -> None: ...
-        async def describe(self, framework: str, node: str = "") -> FrameworkInfo: ...
-        async def execute(self, spec: TrialSpec) -> LostTrial:
+    class Losing(Workers):
+        async def execute(self, spec):
             self.began = datetime.now(UTC)
             await asyncio.sleep(0)
             return LostTrial("west", "its plug was pulled")
 
     executor = Losing()
-    config = SimpleNamespace(plain_label=lambda label: label)
-    runner = SimpleNamespace(run=SimpleNamespace(config=config), executors={"f": executor})
-    spec = SimpleNamespace(key=TrialKey(framework="f", query_id=1))
-    outcome = await TrialRunner._work(runner, spec)
+    outcome = (await run(executor, Control())).outcome
     assert outcome.failure.kind == "lost"
     assert outcome.started_at <= executor.began
     assert outcome.wall_time > 0

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from support.cases import for_each
-from support.trials import ended, run_config
+from support.trials import ended, run_config, run_of
 
 from trialbed.errors import DataError, UsageError
 from trialbed.preparation._configuration import config_digest
@@ -53,14 +53,7 @@ def add_run(store: Store) -> AddRun:
     def add(run_id: str, status: RunStatus = "finished", **changes: object) -> Run:
         config = changed(**changes)
         created = began + timedelta(hours=len(store.runs()))
-        run = Run(
-            run_id=run_id,
-            config=config,
-            config_digest=config_digest(config),
-            status=status,
-            created_at=created,
-            environment_digest="e",
-        )
+        run = run_of(config, run_id, config_digest=config_digest(config), status=status, created_at=created)
         store.create_run(run)
         return run
 

@@ -4,7 +4,7 @@ import sys
 import pytest
 from pydantic import ValidationError
 from support.cases import for_each
-from support.trials import NOW, run_config
+from support.trials import run_config, run_of
 
 from trialbed.records import QueryIds, Record, Run
 
@@ -80,10 +80,7 @@ def test_numbers_in_a_row_take_no_memory_and_others_eight_bytes_each() -> None:
 
 
 def test_a_run_is_read_back_from_its_short_form() -> None:
-    config = run_config(query_ids=range(2_000))
-    run = Run(
-        run_id="r", config=config, config_digest="d", status="running", created_at=NOW, environment_digest="e"
-    )  # fmt: skip
+    run = run_of(run_config(query_ids=range(2_000)))
     short = run.in_short()
     assert short["config"]["query_ids"] == [[0, 1_999]]
     assert Run.model_validate(short) == run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,11 @@ import click
 import pytest
 from support.cases import for_each
 from support.run_reports import result_document
+from support.trials import run_of
 
 from trialbed.cli import cli
 from trialbed.preparation import RunOptions, config_digest
-from trialbed.records import Run, RunConfig
+from trialbed.records import RunConfig
 from trialbed.report import document_schema
 from trialbed.settings import Declared, IdentitySettings, RunSettings, declared_settings
 
@@ -56,9 +56,7 @@ def parsed(arguments: list[str]) -> Mapping[str, Any]:
 
 
 def about(config: RunConfig) -> dict[str, Any]:
-    now = datetime(2026, 1, 1, tzinfo=UTC)
-    run = Run(run_id="r", config=config, config_digest="c", status="running", created_at=now, environment_digest="e")
-    return result_document(run, "reference", {}, [], {})["metadata"]
+    return result_document(run_of(config), "reference", {}, [], {})["metadata"]
 
 
 @each_setting

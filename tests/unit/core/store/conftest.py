@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import URL, create_engine, text
-from support.trials import run_config
+from support.trials import run_config, run_of
 
 from trialbed.records import (
     Answer,
@@ -76,8 +76,7 @@ def make_trial() -> Callable[..., TrialResult]:
 
 def new_run(run_id: str = "r1", digest: str = "d1", created: datetime = NOON, **more: Any) -> Run:
     config = run_config(dataset_digest="0" * 64, query_ids=(1, "1"))
-    fields = {"status": "running", "environment_digest": "e"} | more
-    return Run(run_id=run_id, config=config, config_digest=digest, created_at=created, **fields)
+    return run_of(config, run_id, **{"config_digest": digest, "created_at": created, "status": "running"} | more)
 
 
 def new_trial(
