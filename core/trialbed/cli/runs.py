@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import repeat
+from math import isnan, nan
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +20,7 @@ from trialbed.cli.stored import Since, complete_trial, store_option
 
 if TYPE_CHECKING:
     from trialbed.records import Rating, RunConfig, RunStatus
-    from trialbed.store import ColumnTable, StoredRun
+    from trialbed.store import StoredRun, TrialColumns
 
 JUDGED = "sopr_score"
 
@@ -175,7 +177,10 @@ def _figures(run: StoredRun) -> tuple[dict[str, int], dict[str, float | None]]:
     known = headlines(run)
     if known is None:
         table, ends = column_table(run, (JUDGED,)), run_ends(run)
-        means = {name: _mean(name, run.config, table) for name in run.config.frameworks}
+        scores = table.score(JUDGED) if JUDGED in table.scores else repeat(nan)
+        every = list(zip(table.trials(), scores, strict=False))
+        of_framework = {name: [one for one in every if one[0].key.framework == name] for name in run.config.frameworks}
+        means = {name: _mean(name, run.config, own) for name, own in of_framework.items()}
         return {status: ends[status] for status in ("answered", "failed")}, means
     counts = [found.counts for found in known.values()]
     ended = {"answered": sum(one.answered for one in counts), "failed": sum(one.failed for one in counts)}
@@ -183,20 +188,18 @@ def _figures(run: StoredRun) -> tuple[dict[str, int], dict[str, float | None]]:
     return ended, {name: score.value if score else None for name, score in judged.items()}
 
 
-def _mean(framework: str, config: RunConfig, table: ColumnTable) -> float | None:
+def _mean(framework: str, config: RunConfig, own: Sequence[tuple[TrialColumns, float]]) -> float | None:
     """Return the mean of ``sopr_score`` over the trials of a framework that were measured; failed ones are 0.
 
     None of a row that is void.
+
+    Args:
+        own: its trials, each with its score; nan without one.
     """
-    from itertools import repeat
-    from math import isnan, nan
     from statistics import fmean
 
     from trialbed.report import framework_integrity
 
-    scores = table.score(JUDGED) if JUDGED in table.scores else repeat(nan)
-    every = zip(table.trials(), scores, strict=False)
-    own = [(trial, score) for trial, score in every if trial.key.framework == framework]
     if framework_integrity(config, framework, (trial.integrity for trial, _ in own)).void:
         return None
     values = [score for trial, score in own if trial.status == "answered" and not isnan(score)]
