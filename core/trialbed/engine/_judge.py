@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from trialbed.catalogs import expecting_queries
 from trialbed.contracts import Judge
@@ -25,6 +24,7 @@ from trialbed.scoring import (
     judge_apart,
     judge_identity,
     kept_calibrations,
+    make_judge,
 )
 from trialbed.scoring_process import JudgeOrder
 from trialbed.settings import RunSettings
@@ -54,7 +54,7 @@ async def judge_of(
     driver, model = judge_choice(settings)
     async with AsyncExitStack() as stack:
         access = None if model is None else await stack.enter_async_context(_access(helpers, control, model))
-        judge = made_judge(settings, driver, access)
+        judge = make_judge(driver, access, votes=settings.judge_votes, prompts=settings.judge_prompts)
         stack.push_async_callback(judge.close)
         yield judge
 
@@ -73,17 +73,6 @@ def judge_order(settings: RunSettings, judge: Judge) -> JudgeOrder | None:
     if model is not None and not foreign and getattr(load_driver("judges", name), "needs_model", False):
         return None
     return JudgeOrder(name, settings.judge_votes, settings.judge_prompts, foreign, judge.endpoint)
-
-
-def made_judge(settings: RunSettings, driver: str, access: ModelAccess | None) -> Judge:
-    """Make an instance of a judge's driver, with its model and its prompts."""
-    endpoint = None if access is None else access.endpoint
-    judge = cast("Judge", load_driver("judges", driver)(endpoint, votes=settings.judge_votes))
-    if access is not None:
-        judge.model = access
-    if settings.judge_prompts is not None:
-        judge.prompts = Path(settings.judge_prompts)
-    return judge
 
 
 @asynccontextmanager

@@ -32,7 +32,7 @@ from trialbed.scoring._counting import (
     zero_scores,
 )
 from trialbed.scoring._expected import Expectation, criterion_name, expectations, has_expectations, run_criteria
-from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge
+from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge, make_judge
 from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score, open_criteria
 from trialbed.scoring._loops import judge_apart, judge_here
 from trialbed.scoring._quality import ALWAYS, quality_scores
@@ -81,6 +81,7 @@ __all__ = [
     "judge_note",
     "judged_score",
     "kept_calibrations",
+    "make_judge",
     "open_criteria",
     "quality_scores",
     "run_checks",

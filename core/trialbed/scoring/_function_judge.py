@@ -1,17 +1,22 @@
-"""Judges that are plain functions."""
+"""Makes judges: of drivers, and of plain functions."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
+from trialbed.drivers import load_driver
 from trialbed.errors import JudgeError, UsageError
 from trialbed.own_thread import do_alone
 from trialbed.records import Answer, Query, WireLog
 from trialbed.scoring._bounds import SILENT_SECONDS
+
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
 
 Found = bool | float | AnswerStatus | Verdict
 JudgeFunction = Callable[[Query, Answer, WireLog], Found | Awaitable[Found]]
@@ -45,6 +50,16 @@ class FunctionJudge(Judge):
         status: AnswerStatus = "Solved" if value == 1 else "Unsure" if value else "Unsolved"
         reason = f"{self.name} returned {found!r}"
         return Verdict(status=status, value=float(value), reason=reason, votes=(status,))
+
+
+def make_judge(driver: str, model: ModelAccess | None = None, *, votes: int = 1, prompts: str | None = None) -> Judge:
+    """Make an instance of a judge's driver, with its model and the folder of its prompts."""
+    judge = cast("Judge", load_driver("judges", driver)(None if model is None else model.endpoint, votes=votes))
+    if model is not None:
+        judge.model = model
+    if prompts is not None:
+        judge.prompts = Path(prompts)
+    return judge
 
 
 def as_judge(given: Judge | JudgeFunction) -> Judge:

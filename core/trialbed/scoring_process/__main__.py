@@ -7,17 +7,15 @@ import os
 import signal
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO, cast
 
 from trialbed.contracts import Judge, Verdict
-from trialbed.drivers import load_driver
 from trialbed.errors import JudgeError
 from trialbed.listeners import Listeners, installed_listeners
 from trialbed.model_access import RelayedModel
 from trialbed.records import Answer, Query, WireLog
-from trialbed.scoring import MEMORY, PROCESSOR_SECONDS, judged_score
+from trialbed.scoring import MEMORY, PROCESSOR_SECONDS, judged_score, make_judge
 from trialbed.scoring_process._messages import (
     Given,
     JudgeCall,
@@ -199,12 +197,8 @@ def _judge(order: Order, engine: Engine, made: dict[JudgeOrder, Judge]) -> Judge
 
 def _made_judge(wanted: JudgeOrder, engine: Engine, made: dict[JudgeOrder, Judge]) -> Judge:
     if wanted not in made:
-        judge = cast("Judge", load_driver("judges", wanted.driver)(wanted.endpoint, votes=wanted.votes))
-        if wanted.endpoint is not None:
-            judge.model = RelayedModel(wanted.endpoint, engine.ask_model)
-        if wanted.prompts is not None:
-            judge.prompts = Path(wanted.prompts)
-        made[wanted] = judge
+        model = None if wanted.endpoint is None else RelayedModel(wanted.endpoint, engine.ask_model)
+        made[wanted] = make_judge(wanted.driver, model, votes=wanted.votes, prompts=wanted.prompts)
     return made[wanted]
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from support.cases import for_each
 from support.scoring import context
 
-from trialbed.engine._judge import judge_duties, judge_report, made_judge
+from trialbed.engine._judge import judge_duties, judge_report
 from trialbed.records import Expected, Query
+from trialbed.scoring import make_judge
 from trialbed.settings import RunSettings
 
 
@@ -41,6 +42,6 @@ def test_the_rule_gives_no_verdict_where_expectations_decide(
 
 def test_a_judge_that_gives_no_verdict_is_described_as_not_asked() -> None:
     settings = RunSettings()
-    judge: Any = made_judge(settings, "rule", None)
+    judge: Any = make_judge("rule")
     assert judge_report(judge, settings, asked=False)["asked"] is False
     assert "asked" not in judge_report(judge, settings)
