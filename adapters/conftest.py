@@ -16,14 +16,27 @@ BEGUN = pytest.StashKey[set[str]]()
 """The classes and files of which a test has run."""
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Search for no garbage while a framework may be imported."""
+    if _is_first(item):
+        gc.disable()
+
+
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Let the garbage collector pass over a framework once it is imported: it looks at it again and again."""
-    owner = item.nodeid.rpartition("::")[0]
-    begun = item.config.stash.setdefault(BEGUN, set())
-    if owner not in begun:
-        begun.add(owner)
+    if _is_first(item):
+        item.config.stash.setdefault(BEGUN, set()).add(_owner(item))
         gc.collect()
         gc.freeze()
+        gc.enable()
+
+
+def _is_first(item: pytest.Item) -> bool:
+    return _owner(item) not in item.config.stash.get(BEGUN, set())
+
+
+def _owner(item: pytest.Item) -> str:
+    return item.nodeid.rpartition("::")[0]
 
 
 @pytest.fixture

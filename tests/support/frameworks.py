@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 FRAMEWORKS = ("reference", *FIRST_PARTY)
 """The reference, and those whose adapters are published with Trialbed."""
 IMPORT_ALL = """
+import gc
+gc.disable()
 from importlib.metadata import entry_points
 import trialbed.worker
 for entry in entry_points(group="trialbed.frameworks"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from contextvars import ContextVar
@@ -12,8 +13,10 @@ import httpx
 import pytest
 
 from trialbed.contracts import BaseAgent
+from trialbed.records import FrameworkInfo
 from trialbed.tools import BlockingClient
 from trialbed.worker import _loop
+from trialbed.worker._messages import Hello
 
 
 @pytest.fixture
@@ -85,3 +88,41 @@ def test_a_trial_does_not_see_the_context_of_the_one_before(runner: asyncio.Runn
     for _ in range(2):
         _loop._run_trial(runner, SettingTrial(), BaseAgent, httpx.AsyncClient(), BlockingClient())
     assert seen == ["nobody", "nobody"]
+
+
+class Wire:
+    """What a worker is sent and sends, without an executor."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    def receive(self) -> Hello:
+        return Hello(nonce="n")
+
+    def send(self, message: object) -> None:
+        self.sent.append(type(message).__name__)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_no_garbage_is_searched_for_while_a_framework_is_imported(fails: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    wire, searched = Wire(), []
+
+    def load(_: str) -> tuple[type[BaseAgent], FrameworkInfo]:
+        searched.append(gc.isenabled())
+        if fails:
+            raise ImportError("it is not there")
+        return BaseAgent, FrameworkInfo(name="f", version="1", adapter="a", adapter_version="1", python="3")
+
+    def run(*_: object) -> int:
+        searched.append(gc.isenabled())
+        return 0
+
+    monkeypatch.setattr(_loop.Channel, "take_over", lambda: wire)
+    monkeypatch.setattr(_loop, "load_agent", load)
+    monkeypatch.setattr(_loop, "_run_trials", run)
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    try:
+        assert _loop.serve("f") == 0
+    finally:
+        gc.enable()
+    assert (wire.sent, searched) == ((["Failed"], [False]) if fails else (["Ready"], [False, True]))
