@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,10 +117,14 @@ def _build_all(folder: Path) -> None:
     for_sdist = _copy(ROOT, folder / "for_sdist")
     uv("build", "--quiet", "--out-dir", str(folder / "by_sdist"), str(for_sdist))
     _build(_copy(ROOT, folder / "for_wheel"), folder / "main")
-    _build(_copy(THIRD_PARTY / "trialbed-acme", folder / "acme_source"), folder / "acme")
-    _build(_copy(THIRD_PARTY / "trialbed-broken", folder / "broken_source"), folder / "broken")
+    # The others need what the main one does to be built: it is installed once for them.
+    builder = _new_environment(folder / "builder")
+    builder.install(*tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"])
+    beside = ("--no-build-isolation", "--python", str(builder.python))
+    _build(_copy(THIRD_PARTY / "trialbed-acme", folder / "acme_source"), folder / "acme", *beside)
+    _build(_copy(THIRD_PARTY / "trialbed-broken", folder / "broken_source"), folder / "broken", *beside)
     for name in ADAPTERS:
-        _build(for_sdist / "adapters" / name, folder / name)
+        _build(for_sdist / "adapters" / name, folder / name, *beside)
 
 
 @pytest.fixture(scope="session")
@@ -225,8 +230,8 @@ def _entry_points(groups: Mapping[str, Mapping[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def _build(source: Path, out: Path) -> None:
-    uv("build", "--quiet", "--wheel", "--out-dir", str(out), str(source))
+def _build(source: Path, out: Path, *options: str) -> None:
+    uv("build", "--quiet", "--wheel", *options, "--out-dir", str(out), str(source))
 
 
 def _wheel(folder: Path) -> Path:

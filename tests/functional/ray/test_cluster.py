@@ -1,6 +1,6 @@
 """Runs on two nodes of Ray: the same documents as on one machine, and every trial once, whichever nodes are killed.
 
-``TRIALBED_TEST_RAY_KILLS`` is the number of nodes that are killed, each at a random moment of the run; two if it is not
+``TRIALBED_TEST_RAY_KILLS`` is the number of nodes that are killed, each at a random moment of the run; one if it is not
 set. The store of the run on nodes is PostgreSQL, and that of the one on one machine is SQLite.
 """
 
@@ -36,7 +36,7 @@ from trialbed.store import Store
 
 pytestmark = pytest.mark.slow(100)
 
-KILLS = int(os.environ.get("TRIALBED_TEST_RAY_KILLS", "2"))
+KILLS = int(os.environ.get("TRIALBED_TEST_RAY_KILLS", "1"))
 KEY = "sk-canary-of-the-engine"
 
 

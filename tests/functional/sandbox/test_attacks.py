@@ -18,11 +18,11 @@ from support.warm import warm_programs
 from trialbed_adapter_lab.hostile import ATTACKS, CHEATS, run_attacks, run_cheats
 
 SOME = (
-    *("exit code", "segfault", "crash beside a daemon", "kill the group", "kill the parent", "stop itself"),
-    *("forge", "giant answer", "grow in a child", "raise interrupt"),
-    *("leave a daemon", "bounded fork bomb", "leak descriptors", "lower the limits", "remove all folders"),
+    *("segfault", "crash beside a daemon", "kill the group", "kill the parent", "stop itself"),
+    *("giant answer", "grow in a child"),
+    *("leave a daemon", "bounded fork bomb", "lower the limits", "remove all folders"),
 )
-"""One attack of each kind; those that keep a processor busy to their end are tried without a sandbox."""
+"""Attacks by processes, memory, limits, pipes and files, which sandboxes are between; all are tried without one."""
 OF_USERS = ("kill the group", "kill the parent", "bounded fork bomb", "lower the limits", "remove all folders")
 """Of these, those that an ordinary user's rights and limits decide about; the others are the same for everybody."""
 SOME_CHEATS = ("another model", "forced by name", "unasked calls", "facts from the dataset", "work when closed")
@@ -43,7 +43,7 @@ print(json.dumps({{"user": os.geteuid(), **replace(report, reach=run_probes(sys.
 """
 
 
-def test_one_attack_of_each_kind_is_known() -> None:
+def test_the_chosen_attacks_are_known() -> None:
     assert {attack.name for attack in ATTACKS} >= set(SOME) > set(OF_USERS)
     assert {cheat.name for cheat in CHEATS if cheat.model == NONE} >= set(SOME_CHEATS)
 

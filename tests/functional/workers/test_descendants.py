@@ -65,19 +65,10 @@ def test_it_ends_with_an_engine_that_is_killed(make_spec, daemon):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("query", "kind", "text"),
-    [
-        ("kill the parent", "crash", "SIGKILL"),
-        ("kill the group", "crash", "SIGTERM"),
-        ("become another program", "crash", "closed its output"),
-        ("stop the parent", None, ""),
-    ],
-)
-async def test_a_supervisor_that_is_attacked_costs_one_trial(make_spec, query, kind, text):
+async def test_a_supervisor_that_is_stopped_costs_no_trial(make_spec):
+    """``test_hostile_run`` has what it costs to kill it."""
     async with LocalExecutor() as executor:
-        outcome = await executor.execute(make_spec(query, timeout=5.0))
+        outcome = await executor.execute(make_spec("stop the parent", timeout=5.0))
         following = await executor.execute(make_spec("good"))
-    assert (outcome.failure.kind if outcome.failure else None) == kind, outcome.failure
-    assert kind is None or text in outcome.failure.message
-    assert following.answer is not None, following.failure
+    assert (outcome.failure, following.failure) == (None, None)
+    assert following.answer is not None
