@@ -1,4 +1,4 @@
-"""Runs that are killed at a dozen random moments, and started twice at once: each trial is there once."""
+"""Runs that are killed at random moments, and started twice at once: each trial is there once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support.warm import Program, run_warm, started_warm
 from trialbed import open_store
 from trialbed_scripted import ReceivedRequest, Turn, say, serve
 
-KILLS = 12
+KILLS = 8
 """Kills of runs in a file; half as many in a database, and half of those again where runs are started twice at once."""
 LIMIT = 3
 REFUSED = 2

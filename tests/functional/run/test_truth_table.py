@@ -31,10 +31,12 @@ QUERIES = (4, 11, 12, 13)
 """They have one to four gold calls, two of one Api, and all kinds of arguments, given and left to be made up."""
 FEWER = (11, 13)
 """Of these, those that frameworks are asked: four calls, with arguments to be made up; two calls of an Api."""
+TWICE = ("gold", "parallel", "partial", "reordered", "retry")
+"""Policies under which frameworks are asked both: what they do depends on which calls there are."""
 SLOW = "slow"
 """The policy whose trials run beside one another: two of a set-up at once would need a second worker."""
 
-AT_A_TIME = 4
+AT_A_TIME = 2
 
 LABELS = labels()
 MOST_IDLE = AT_A_TIME * len(LABELS)
@@ -43,8 +45,20 @@ ASKED = {label: QUERIES if label.startswith(REFERENCE) else FEWER for label in L
 
 
 def asked_under(policy: str, asked: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the queries that are asked under a policy: a slow model is asked one by frameworks."""
-    return asked[-1:] if policy == SLOW and asked == FEWER else asked
+    """Return the queries that are asked under a policy: under most, frameworks are asked one."""
+    if asked != FEWER or policy in TWICE:
+        return asked
+    return asked[-1:] if policy == SLOW else asked[:1]
+
+
+def together(asked: tuple[int, ...]) -> list[tuple[str, ...]]:
+    """Return the policies that are tried in one run each: those of the same queries, and by itself the slow one."""
+    groups: dict[object, tuple[str, ...]] = {}
+    for policy in POLICIES:
+        # A slow model is waited for: more of its trials fit beside one another.
+        place = SLOW if policy == SLOW else asked_under(policy, asked)
+        groups[place] = (*groups.get(place, ()), policy)
+    return [*groups.values()]
 
 
 Documents = dict[str, dict[str, dict[str, Any]]]
@@ -94,8 +108,7 @@ def documents(
         found: Documents = {policy: {} for policy in POLICIES}
         async with KeptWorkers(environments=environments, most_idle=MOST_IDLE) as workers:
             for asked in dict.fromkeys(ASKED.values()):
-                # A slow model is waited for: more of its trials fit beside one another.
-                for policies in (tuple(policy for policy in POLICIES if policy != SLOW), (SLOW,)):
+                for policies in together(asked):
                     report = await run_and_report(options(policies, asked), executor=WorkersOfMany(workers))
                     for document in legacy_documents(report):
                         label, _, model = document["metadata"]["agent_name"].partition(SETTINGS)
