@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -14,7 +13,6 @@ from support.servers import API, REF, TRIAL, Serve, closed, registration, until,
 import trialbed_server.simulators.registry
 from trialbed.contracts import Simulation, Simulator
 from trialbed.records import Api
-from trialbed_server import import_cache
 
 
 class Gated(Simulator):
@@ -30,8 +28,7 @@ class Gated(Simulator):
             raise KeyError("a bug")
         if arguments.get("city") == "own timeout":
             raise TimeoutError("its database")
-        if arguments.get("city") != "fast":
-            await until(self.gate.is_set)  # in a loop of its own
+        await until(self.gate.is_set)  # in a loop of its own
         if arguments.get("city") == "error":
             return Simulation(error="no such city", response="partly")
         return Simulation(response=f"answer {len(self.asked)}")
@@ -66,16 +63,6 @@ async def test_an_answer_is_made_once_and_then_comes_from_the_cache(serve: Serve
     ] * 2
 
 
-async def test_answers_survive_a_restart(serve: Serve) -> None:
-    answers = []
-    for _ in range(2):
-        client = await serve()
-        answers.append((await client.post("/virtual", json=virtual({"x": 1}))).json())
-        metrics = (await client.get("/metrics")).text
-    assert answers[0] == answers[1]
-    assert 'trialbed_virtual_requests_total{outcome="hit"} 1.0' in metrics
-
-
 async def test_arguments_that_violate_the_schema_are_an_api_error_and_are_not_cached(serve: Serve) -> None:
     client = await serve()
     await client.post("/control/trials", json=registration())
@@ -85,60 +72,12 @@ async def test_arguments_that_violate_the_schema_are_an_api_error_and_are_not_ca
     assert [call["provenance"] for call in (await closed(client))["api_calls"]] == ["", ""]
 
 
-async def test_malformed_requests_are_answered_as_stabletoolbench_does(serve: Serve) -> None:
+async def test_a_text_for_an_input_is_a_json_object_of_finite_numbers(serve: Serve) -> None:
     client = await serve()
-    missing = await client.post("/virtual", json={key: "x" for key in virtual() if key != "strip"})
-    assert missing.status_code == 422
-    assert missing.json()["detail"][0]["loc"] == ["body", "strip"]
-    assert (await client.get("/virtual")).status_code == 405
-    unparsable = await client.post("/virtual", json=virtual("{'city': 'Oslo'}"))
-    assert (unparsable.status_code, unparsable.json()) == (
-        200,
-        {"error": "Tool input parse error...\n", "response": ""},
-    )
     not_finite = await client.post("/virtual", content=json.dumps(virtual()).replace('"Oslo"', "1e999").encode())
     assert not_finite.json()["error"] == "Tool input parse error...\n"
     listed = await client.post("/virtual", json=virtual("[1]"))
     assert "tool_input must be a JSON object" in listed.json()["error"]
-    assert (await client.post("/virtual", json=virtual(""))).json()["error"] == ""
-    chat = await client.post("/virtual", json=virtual(api_name="chat_with_user"))
-    assert chat.json() == {"error": "", "response": "Chat with user."}
-
-
-async def test_a_body_over_the_limit_is_refused(serve: Serve) -> None:
-    client = await serve(max_body=1000)
-    small = await client.post("/virtual", json=virtual({"city": "x" * 500}))
-    large = await client.post("/virtual", json=virtual({"city": "x" * 5000}))
-
-    async def pieces() -> Any:
-        for _ in range(50):
-            yield b"x" * 100
-
-    streamed = await client.post("/virtual", content=pieces())
-    assert [small.status_code, large.status_code, streamed.status_code] == [200, 413, 413]
-    assert large.json() == {"error": "the request is larger than 1000 bytes", "response": ""}
-
-
-async def test_many_who_ask_at_once_get_one_computation(serve: Serve, gated: type[Gated]) -> None:
-    client = await serve(simulator="gated")
-    asking = [asyncio.ensure_future(client.post("/virtual", json=virtual())) for _ in range(20)]
-    await until(lambda: gated.asked)
-    gated.gate.set()
-    replies = [reply.json() for reply in await asyncio.gather(*asking)]
-    assert replies == [{"error": "", "response": "answer 1"}] * 20
-    assert len(gated.asked) == 1
-
-
-async def test_a_hit_does_not_wait_for_misses(serve: Serve, gated: type[Gated]) -> None:
-    client = await serve(simulator="gated")
-    await client.post("/virtual", json=virtual({"city": "fast"}))
-    misses = [asyncio.ensure_future(client.post("/virtual", json=virtual({"city": str(n)}))) for n in range(60)]
-    await until(lambda: len(gated.asked) == 61)
-    hit = await client.post("/virtual", json=virtual({"city": "fast"}))
-    assert hit.json()["response"] == "answer 1"
-    assert not any(miss.done() for miss in misses)
-    gated.gate.set()
-    await asyncio.gather(*misses)
 
 
 @pytest.mark.parametrize(
@@ -217,41 +156,6 @@ async def test_a_frozen_server_answers_from_the_cache_and_names_the_nearest_inpu
     assert 'nearest cached inputs: {"city":"Oslo","days":3}' in missed["error"]
     empty = (await frozen.post("/virtual", json=virtual(api_name="Other"))).json()
     assert "no input of this Api is cached" in empty["error"]
-
-
-async def test_imported_entries_answer_by_original_and_standardised_names(serve: Serve, tmp_path: Path) -> None:
-    file = tmp_path / "cache" / "Weather" / "weather_now_for_Weather" / "current.json"
-    file.parent.mkdir(parents=True)
-    entry = {"error": "", "response": "from the folder"}
-    file.write_text(json.dumps({"{'cityname': 'Oslo', 'is_id': 1}": entry}))
-    import_cache(tmp_path / "cache", str(tmp_path / "responses.db"))
-    client = await serve()
-    for tool_input in ({"is_id": 1, "cityname": "Oslo"}, {"cityName": "Oslo", "id": 1}):
-        for names in ({}, {"tool_name": "weather_now", "api_name": "current"}):
-            assert (await client.post("/virtual", json=virtual(tool_input, **names))).json() == entry
-    assert (await client.post("/virtual", json=virtual({"cityName": "Oslo", "id": "1"}))).json() != entry
-
-
-def files_in(folder: Path) -> list[Path]:
-    return [*sorted(folder.rglob("*")), *Path("/tmp").glob("trialbed-escape*")]
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"tool_name": "/tmp/trialbed-escape_for_Weather"},
-        {"tool_name": "../../../escape_for_Weather"},
-        {"category": "..", "tool_name": "x_for_..", "api_name": "../../escape"},
-        {"category": "/", "api_name": "..\\escape"},
-        {"api_name": "\x00escape"},
-    ],
-)
-async def test_nothing_in_a_request_names_a_file(serve: Serve, tmp_path: Path, fields: dict[str, str]) -> None:
-    client = await serve(cache=str(tmp_path / "deep" / "er" / "responses.db"))
-    before = files_in(tmp_path)
-    reply = await client.post("/virtual", json=virtual(**fields))
-    assert reply.status_code == 200
-    assert files_in(tmp_path) == before
 
 
 async def test_each_trial_has_its_own_simulator(serve: Serve, gated: type[Gated]) -> None:

@@ -6,17 +6,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from trialbed.wire import Call, ModelAnswer, usage_counts
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import write_answer, write_document, write_message
 from trialbed_scripted import Turn
 from trialbed_scripted.models import answer_of
 from trialbed_scripted.policies import estimate_usage
-from trialbed_server.gateway.observation import observe
 
-WHOLE = dialect().read_request({})
 STREAMED = dialect().read_request({"stream": True, "stream_options": {"include_usage": True}})
 CALLS = Turn(calls=(Call("one", '{"city": "Zürich", "n": 12345}'), Call("two", "{")))
 TEXT = Turn(text="A text of more than one piece, with ümlauts.")
@@ -26,28 +22,12 @@ def answer(turn: Turn, identity: str = "trial#0", usage: dict[str, int] | None =
     return replace(answer_of(turn, identity), model="scripted:gold", usage=usage)
 
 
-@pytest.mark.parametrize("turn", [CALLS, TEXT])
-def test_a_stream_says_the_same_as_the_document(turn: Turn) -> None:
-    built = answer(turn, usage=usage_counts(5, 7))
-    whole = observe(dialect(), b"".join(write_answer(built, WHOLE)), {"one"}, stream=False)
-    streamed = observe(dialect(), b"".join(write_answer(built, STREAMED)), {"one"}, stream=True)
-    assert whole._replace(document=None) == streamed._replace(document=None)
-    assert whole.usage is not None
-    assert (whole.usage.prompt_tokens, whole.usage.completion_tokens) == (5, 7)
-
-
 def test_a_stream_comes_in_small_chunks_and_ends_with_done() -> None:
     *events, last = write_answer(answer(TEXT), STREAMED)
     pieces = [json.loads(event[6:])["choices"][0]["delta"].get("content") or "" for event in events]
     assert max(map(len, pieces)) <= 8
     assert "".join(pieces) == TEXT.text
     assert last.endswith(b"data: [DONE]\n\n")
-
-
-def test_the_usage_chunk_comes_only_if_it_is_asked_for() -> None:
-    built = answer(TEXT, usage=usage_counts(5, 7))
-    assert b"usage" not in b"".join(write_answer(built, dialect().read_request({"stream": True})))
-    assert b"usage" in b"".join(write_answer(built, STREAMED))
 
 
 def test_ids_are_the_same_for_the_same_call_and_different_for_another() -> None:
