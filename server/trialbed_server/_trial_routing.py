@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -14,6 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from yarl import URL
 
+from trialbed.wire import lenient_json
 from trialbed.wire.answer_limits import answer_limits
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_already, read_body
@@ -211,10 +211,7 @@ def _headers(scope: Scope) -> CIMultiDict[str]:
 
 def _token(body: bytes) -> str | None:
     """The token of a registration; None where it cannot be read, and any worker can report the fault."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
+    found = lenient_json(body)
     trial = found.get("trial") if isinstance(found, dict) else None
     return trial if isinstance(trial, str) else None
 

@@ -17,6 +17,7 @@ from ._json import check_depth as check_depth
 from ._json import dump_json as dump_json
 from ._json import finite_float as finite_float
 from ._json import json_decoder as json_decoder
+from ._json import lenient_json as lenient_json
 from ._json import parse_json as parse_json
 from ._json import parse_json_fast as parse_json_fast
 from ._json import parse_object as parse_object

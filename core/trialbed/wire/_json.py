@@ -107,6 +107,14 @@ def finite_float(text: str) -> float:
     return value
 
 
+def lenient_json(text: bytes | str, otherwise: Any = None) -> Any:
+    """The value of a JSON text as lenient clients read it, with ``NaN``; ``otherwise`` where it is no JSON."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
 def parse_object(body: bytes) -> tuple[dict[str, Any], str]:
     """The object that the body of a request is, and why it is none."""
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from trialbed.wire import Call, ModelRequest
+from trialbed.wire import Call, ModelRequest, lenient_json
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.vendor import LETTERS, possible_calls, spare_call, usage_of
 
@@ -94,10 +94,7 @@ def _call_instead(turn: Turn, call: Call) -> Turn:
 
 
 def _flatten(arguments: str) -> str:
-    try:
-        value = json.loads(arguments)
-    except ValueError:
-        return arguments
+    value = lenient_json(arguments)
     if not isinstance(value, dict):
         return arguments
     flat = {name: item if isinstance(item, str) else json.dumps(item) for name, item in value.items()}

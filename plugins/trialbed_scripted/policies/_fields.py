@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trialbed.wire import Call, ModelMessage, ModelRequest, OfferedTool
+from trialbed.wire import Call, ModelMessage, ModelRequest, OfferedTool, lenient_json
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.schemas import filled_json
 
@@ -84,7 +84,7 @@ class FieldForm:
 
     def _write(self, values: Mapping[str, str]) -> str:
         if self.as_json:
-            written = {name: _parse(value) if self.outputs[name] else value for name, value in values.items()}
+            written = {name: lenient_json(one, one) if self.outputs[name] else one for name, one in values.items()}
             return json.dumps(written, ensure_ascii=False)
         parts = [f"[[ ## {name} ## ]]\n{value}" for name, value in values.items()]
         return "\n\n".join([*parts, "[[ ## completed ## ]]"])
@@ -173,7 +173,7 @@ def _value(text: str, wanted: str) -> str:
     """Return a value for a field that says what a text says, as far as it may."""
     _, has_schema, schema = wanted.partition("JSON schema: ")
     if has_schema:
-        return filled_json(_parse(schema), text)
+        return filled_json(lenient_json(schema, schema), text)
     # The values themselves may have any words in them.
     _, several, values = wanted.partition("one of: ")
     if several:
@@ -182,10 +182,3 @@ def _value(text: str, wanted: str) -> str:
         found = NUMBER.search(text)
         return found[0].partition("." if "int" in wanted else " ")[0] if found else "0"
     return "True" if "True or False" in wanted else text
-
-
-def _parse(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from trialbed.wire import Call, ModelMessage
+from trialbed.wire import Call, ModelMessage, lenient_json
 
 MOST = 1000
 """Answers with calls that are remembered, the latest ones; each makes further requests a little slower."""
@@ -93,12 +92,7 @@ def _results(text: str) -> list[str]:
 
 
 def _is_result(line: str) -> bool:
-    if line.startswith("Error:"):
-        return True
-    try:
-        return isinstance(json.loads(line), dict | list)
-    except (ValueError, RecursionError):
-        return False
+    return line.startswith("Error:") or isinstance(lenient_json(line), dict | list)
 
 
 def _digest(text: str) -> str:

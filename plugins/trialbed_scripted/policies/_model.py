@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
 from trialbed.errors import UsageError
 from trialbed.records import ScriptedCall, ToolSpec
-from trialbed.wire import Call, ModelAnswer, ModelRequest, usage_counts
+from trialbed.wire import Call, ModelAnswer, ModelRequest, lenient_json, usage_counts
 from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted._requests import ReceivedRequest
@@ -93,10 +92,7 @@ def estimate_usage(request: ModelRequest, answer: ModelAnswer, spoken: Dialect) 
 
 
 def _as_scripted(call: Call) -> ScriptedCall:
-    try:
-        arguments = json.loads(call.arguments)
-    except ValueError:
-        arguments = None
+    arguments = lenient_json(call.arguments)
     if not isinstance(arguments, dict):
         raise UsageError(f"the arguments of {call.name} are not a JSON object, which a policy needs")
     return ScriptedCall(name=call.name, arguments=arguments)

@@ -5,14 +5,13 @@ The effect of each on a framework, and so the right value of every score, is kno
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from trialbed.evidence import every_value
 from trialbed.records import GIVE_UP, LostCall, ScriptedCall
-from trialbed.wire import ModelMessage
+from trialbed.wire import ModelMessage, lenient_json
 from trialbed_scripted._turns import Turn
 from trialbed_scripted.policies._tools import Lost, PlannedCall, Tools
 
@@ -223,19 +222,13 @@ def answer_with_evidence(messages: Sequence[ModelMessage]) -> str:
 
 def _is_error(text: str) -> bool:
     """Return whether a result is a failure of an Api, or a framework's own, which some write as an object."""
-    try:
-        value = json.loads(text) if text.startswith("{") else None
-    except (ValueError, RecursionError):
-        return False
+    value = lenient_json(text) if text.startswith("{") else None
     return text.startswith("Error:") or (isinstance(value, dict) and list(value) == ["error"])
 
 
 def _unquote(text: str) -> str:
     """Read a text that a framework wrote as JSON once more, or as an object's ``result``; leave any other as it is."""
-    try:
-        inner = json.loads(text) if text.startswith(('"', '{"result"')) else text
-    except (ValueError, RecursionError):
-        return text
+    inner = lenient_json(text) if text.startswith(('"', '{"result"')) else text
     if isinstance(inner, dict) and list(inner) == ["result"]:
         inner = inner["result"]
     return inner if isinstance(inner, str) else text

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from trialbed.records import Cause
-from trialbed.wire import TRANSIENT, ModelRequest
+from trialbed.wire import TRANSIENT, ModelRequest, lenient_json
 
 OVERLOADED = frozenset({503, 529})
 """Statuses of 5xx that say themselves that the endpoint has no capacity."""
@@ -76,11 +75,7 @@ def repeats_a_broken_call(request: ModelRequest) -> bool:
 
 
 def _is_broken(arguments: str) -> bool:
-    try:
-        json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return True
-    return False
+    return bool(arguments) and lenient_json(arguments, arguments) is arguments
 
 
 def cause_of_problem(kind: str, code: object) -> Cause | None:

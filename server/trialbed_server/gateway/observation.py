@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from trialbed.records import Cause, SentCall, Usage
-from trialbed.wire import Call, Reading, read_response, text_calls
+from trialbed.wire import Call, Reading, lenient_json, read_response, text_calls
 from trialbed.wire.dialects import Dialect
 from trialbed_server.gateway.causes import cause_of_problem
 
@@ -55,14 +55,11 @@ def observe(
 
 def _among(call: Call, others: Iterable[Call]) -> bool:
     """Return whether a call was sent, too: some vendors leave its text where they found it."""
-    return any((call.name, _value(call.arguments)) == (other.name, _value(other.arguments)) for other in others)
+    return any((call.name, _value(call)) == (other.name, _value(other)) for other in others)
 
 
-def _value(arguments: str) -> Any:
-    try:
-        return json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
+def _value(call: Call) -> Any:
+    return lenient_json(call.arguments, call.arguments)
 
 
 def _cause(reading: Reading, body: bytes) -> Cause | None:
@@ -91,9 +88,8 @@ def _sent_call(call: Call, offered: Collection[str]) -> SentCall:
 def _problem(call: Call, offered: Collection[str]) -> str | None:
     if call.name not in offered:
         return "unknown tool"
-    try:
-        value = json.loads(call.arguments)
-    except (ValueError, RecursionError):
+    value = _value(call)
+    if value is call.arguments:
         return "invalid json"
     return None if isinstance(value, dict) else "not an object"
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from trialbed.wire._exchange import TextKind
+from trialbed.wire._json import lenient_json
 from trialbed.wire.dialects._values import list_of, objects_of, text_of
 from trialbed.wire.dialects.chat_completions._requests import REASONING
 
@@ -335,13 +336,8 @@ class _CallPieces:
         return {"id": self.identity, "type": self._type or "function", "function": {"name": name, "arguments": text}}
 
     def _complete(self) -> bool:
-        if not self._names or not self._arguments:
-            return False
-        try:
-            json.loads("".join(self._arguments))
-        except (ValueError, RecursionError):
-            return False
-        return True
+        text = "".join(self._arguments)
+        return bool(self._names) and lenient_json(text, text) is not text
 
 
 def _name(fragments: list[str], offered: Collection[str]) -> str:

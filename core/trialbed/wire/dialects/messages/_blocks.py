@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelMessage
+from trialbed.wire._json import lenient_json
 from trialbed.wire.dialects._parts import FIRST, write_part
 from trialbed.wire.dialects._values import list_of, mapping_of, objects_of, text_of
 
@@ -77,10 +78,7 @@ def call_id(call: Call, place: int, number_id: str = "") -> str:
 
 def write_input(call: Call) -> Any:
     """Return the arguments of a call as the object that they are; as their text where they are none."""
-    try:
-        found = json.loads(call.arguments) if call.arguments.strip() else {}
-    except (ValueError, RecursionError):
-        return call.arguments
+    found = lenient_json(call.arguments) if call.arguments.strip() else {}
     return found if isinstance(found, dict) else call.arguments
 
 
