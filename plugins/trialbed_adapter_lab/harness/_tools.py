@@ -48,9 +48,9 @@ def returns(response: Any) -> Behaviour:
     return _always(ApiReply(response))
 
 
-def errs(error: str, response: Any = "") -> Behaviour:
+def errs(error: str) -> Behaviour:
     """Answer every call with an error of the Api."""
-    return _always(ApiReply(response, error))
+    return _always(ApiReply(error=error))
 
 
 def breaks(status: int) -> Behaviour:
