@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ import click
 from trialbed.cli.options import print_json
 from trialbed.errors import NothingMeasured
 from trialbed.records import CONTROLLED, framework_profile
-from trialbed.worker import WORKER_MARK, worker_environment
+from trialbed_adapter_lab.cli._runner import start_kit
 from trialbed_adapter_lab.fuzz import Conversation, search
 
 if TYPE_CHECKING:
@@ -85,13 +84,8 @@ class _Player:
 
 @contextmanager
 def _player(framework: str, environment: Environment | None) -> Iterator[_Player]:
-    python = environment.python if environment else sys.executable
-    command = [python, "-P", "-m", "trialbed_adapter_lab", "--framework", framework, "--play"]
-    variables = worker_environment("conformance", own_packages=environment is not None)
-    variables.pop(WORKER_MARK)
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=variables
-    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = start_kit(framework, environment, ["--play"], text=True, encoding="utf-8", **pipes)
     try:
         yield _Player(process)
     finally:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 from pydantic import ValidationError
@@ -66,16 +66,10 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
         UsageError: the adapter cannot be loaded.
         NothingMeasured: the kit did not get to its end.
     """
-    python = environment.python if environment else sys.executable
-    # -P: a folder of the working directory must not be taken for a package.
-    command = [python, "-P", "-m", "trialbed_adapter_lab", "--framework", framework, *arguments]
-    variables = worker_environment("conformance", own_packages=environment is not None)
-    variables.pop(WORKER_MARK)
+    quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     with (
         tempfile.TemporaryFile() as output,
-        subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, env=variables
-        ) as kit,
+        start_kit(framework, environment, arguments, stdout=output, **quiet) as kit,
     ):
         try:
             said = _follow(kit)
@@ -84,6 +78,18 @@ def run_kit(framework: str, environment: Environment | None, arguments: Sequence
             raise
         kit.wait()
         return _report(kit.returncode, output, said)
+
+
+def start_kit(
+    framework: str, environment: Environment | None, arguments: Sequence[str], **streams: Any
+) -> subprocess.Popen[Any]:
+    """Start the kit in the interpreter that has the adapter; the arguments are those of ``run_kit``."""
+    python = environment.python if environment else sys.executable
+    # -P: a folder of the working directory must not be taken for a package.
+    command = [python, "-P", "-m", "trialbed_adapter_lab", "--framework", framework, *arguments]
+    variables = worker_environment("conformance", own_packages=environment is not None)
+    del variables[WORKER_MARK]
+    return subprocess.Popen(command, env=variables, **streams)
 
 
 def show_report(report: ConformanceReport) -> None:
