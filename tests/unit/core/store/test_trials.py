@@ -182,11 +182,13 @@ def test_attempts_are_added_together_or_not_at_all(store: Store, make_run: MakeR
 @pytest.mark.parametrize("value", [math.nan, math.inf, "\ud800", "ä\x00", -0.0, 2**70, (1, 2), None])
 def test_scores_are_stored_without_loss(store: Store, make_run: MakeRun, make_trial: MakeTrial, value: Any) -> None:
     store.create_run(make_run())
-    score = Score(name="s", value=0.5, detail={"value": value})
+    score = Score(name="s", value=math.nan, detail={"value": value}, failure=Failure(kind="judge", message="none"))
     store.add_trial("r1", make_trial().model_copy(update={"scores": (score,)}))
     (found,) = counted_attempts(store.each_attempt("r1"))
     expected = list(value) if isinstance(value, tuple) else value
     assert repr(found.scores[0].detail["value"]) == repr(expected)
+    assert repr(found.scores[0].value) == "nan"
+    assert found.scores[0].failure == score.failure
 
 
 def test_a_field_with_a_default_that_a_record_lacks_has_the_default(
