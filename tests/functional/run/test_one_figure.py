@@ -90,9 +90,10 @@ def pages_agree(walk: Walk) -> None:
     for name in walk.run.config.frameworks:
         for score in ("sopr_score", "api_call_score", "total_tokens", *(["cost"] if walk.is_priced else []), *TIMES):
             mean = walk.figures.mean(name, score)
-            found |= {(name, f"mean {score}"): mean.value, (name, f"n {score}"): mean.n}
+            found |= {(name, f"mean {score}"): mean.value, (name, f"n {score}"): mean.denominator}
             if mean.interval and walk.figures.columns.kinds[score].bounded:
-                found |= {(name, f"low {score}"): mean.interval.low, (name, f"high {score}"): mean.interval.high}
+                low, high = mean.interval
+                found |= {(name, f"low {score}"): low, (name, f"high {score}"): high}
             if walk.is_alike:
                 found[name, f"median {score}"] = (
                     None if score in ("sopr_score", "api_call_score") else (walk.figures.median(name, score))
