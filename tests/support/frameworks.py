@@ -83,9 +83,12 @@ def framework_environment(
     bench = bench_in(tmp_path_factory.mktemp("elsewhere"), own_environment(), timeout=1200)
 
     def find(framework: str) -> FrameworkEnvironment:
-        (row,) = json.loads(bench("env", "add", framework, "--env-dir", env_dir, "--json").out)
-        found = FrameworkEnvironment(Path(row["path"]))
-        once(f"imported-{framework}", lambda _: found.import_all())
-        return found
+        def build(folder: Path) -> None:
+            (row,) = json.loads(bench("env", "add", framework, "--env-dir", env_dir, "--json").out)
+            FrameworkEnvironment(Path(row["path"])).import_all()
+            (folder / "path.txt").write_text(row["path"], encoding="utf-8")
+
+        built = once(f"environment-{framework}", build)
+        return FrameworkEnvironment(Path((built / "path.txt").read_text(encoding="utf-8")))
 
     return find
