@@ -34,7 +34,7 @@ def test_the_words_about_the_small_model_are_those_that_recording_it_again_would
     assert published["about"] == [" ".join(part.split()) for part in kept.split("\n\n")]
 
 
-@pytest.mark.slow(80)
+@pytest.mark.slow(50)
 @pytest.mark.parametrize("folder", PUBLISHED, ids=lambda folder: folder.name)
 def test_a_replay_through_all_frameworks_gives_every_number_and_file_again(
     folder: Path, tmp_path: Path, env_dir: Path, framework_environment: Callable[[str], FrameworkEnvironment]

@@ -50,7 +50,7 @@ print(count)
 """
 
 
-@pytest.mark.slow(80)
+@pytest.mark.slow(50)
 @pytest.mark.parametrize("version", DECLARED)
 def test_it_works_on(
     version: str, wheels: Wheels, suite: Callable[..., None], tmp_path: Path, record_property: Callable[..., None]

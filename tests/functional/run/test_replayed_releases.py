@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.bench import bench_in, own_environment
 
-pytestmark = pytest.mark.slow(130)
+pytestmark = pytest.mark.slow(60)
 
 NEW = ("langgraph", "agno")
 OLD = ("langgraph==1.0.0", "agno==2.0.0")

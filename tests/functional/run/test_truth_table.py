@@ -25,7 +25,7 @@ from trialbed.run_report import run_and_report
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_scripted import policy_names
 
-pytestmark = pytest.mark.slow(70)
+pytestmark = pytest.mark.slow(110)
 
 QUERIES = (4, 11, 12, 13)
 """They have one to four gold calls, two of one Api, and all kinds of arguments, given and left to be made up."""
