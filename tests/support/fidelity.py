@@ -21,9 +21,29 @@ from trialbed.records import (
     TrialSpec,
     WireLog,
 )
+from trialbed_adapter_lab.fidelity import PARTS, Conditions
 from trialbed_adapter_lab.harness import Observed, Scenario, stations
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
+CONDITIONS = Conditions(
+    measured_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
+    trialbed="0.1.0",
+    python="3.11.7",
+    system="Linux",
+    processor="a processor",
+    cores=4,
+    memory=8 * 2**30,
+    load_before=0.5,
+    load_after=1.5,
+    seconds=60.0,
+    parts=PARTS,
+    tools=20,
+    many=(120,),
+    model_name="gpt-4o",
+    rounds=3,
+    concurrencies=(1, 8),
+)
+
 ANSWER = Answer(final_answer="done", finish="give_answer")
 
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.cases import for_each
+from support.fidelity import CONDITIONS
 
 from trialbed.cli import main
 from trialbed_adapter_lab.fidelity import FidelityReport
 from trialbed_adapter_lab.report_files import report_text
 
-CONDITIONS: dict[str, Any] = {
-    "measured_at": "2026-01-02T03:04:00Z", "trialbed": "0", "python": "3", "system": "Linux", "processor": "p",
-    "cores": 1, "memory": 1, "load_before": None, "load_after": None, "seconds": 1.0, "parts": ["schemas"],
-    "tools": 4, "many": [], "model_name": "gpt-4o", "rounds": 1, "concurrencies": [1],
-}  # fmt: skip
 NAMES = ("plain", "a “quoted”\nname", "{[", "x" * 500)
 
 

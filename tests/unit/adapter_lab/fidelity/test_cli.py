@@ -8,6 +8,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from support.fidelity import CONDITIONS
 
 from trialbed.errors import DataError
 from trialbed_adapter_lab.fidelity import PARTS as ALL_PARTS
@@ -49,11 +50,7 @@ def test_without_times_there_is_no_load() -> None:
 
 def test_parts_that_a_file_does_not_have_are_told(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
-    conditions = {
-        "measured_at": "2026-01-02T03:04:00Z", "trialbed": "0", "python": "3", "system": "s", "processor": "p",
-        "cores": 1, "memory": 1, "load_before": None, "load_after": None, "seconds": 1.0, "parts": ["prompt"],
-        "tools": 4, "many": [], "model_name": "gpt-4o", "rounds": 1, "concurrencies": [1],
-    }  # fmt: skip
+    conditions = CONDITIONS.model_copy(update={"parts": ("prompt",)}).model_dump(mode="json")
     figures.write_text(json.dumps({"conditions": conditions, "frameworks": [{"framework": "reference"}]}))
     with pytest.raises(DataError, match="has no figures of the part load; it has those of prompt"):
         _read(figures, ("load",))

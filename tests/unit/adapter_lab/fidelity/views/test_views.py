@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import io
 import re
-from datetime import UTC, datetime
 
 import pytest
+from support.fidelity import CONDITIONS
 
 from trialbed import HardSchema, hard_schemas
 from trialbed.views import Folded, Table
 from trialbed_adapter_lab.fidelity import (
     PARTS,
     Behaviour,
-    Conditions,
     ErrorFinding,
     FidelityReport,
     Figure,
@@ -36,24 +35,6 @@ from trialbed_adapter_lab.fidelity.views import markdown, page_parts, write_tabl
 from trialbed_adapter_lab.fidelity.views._cells import share
 
 DASH = "-"
-CONDITIONS = Conditions(
-    measured_at=datetime(2026, 1, 2, 3, 4, tzinfo=UTC),
-    trialbed="0.1.0",
-    python="3.11.7",
-    system="Linux",
-    processor="a processor",
-    cores=4,
-    memory=8 * 2**30,
-    load_before=0.5,
-    load_after=1.5,
-    seconds=60.0,
-    parts=PARTS,
-    tools=20,
-    many=(120,),
-    model_name="gpt-4o",
-    rounds=3,
-    concurrencies=(1, 8),
-)
 FIGURE = Figure(median=4.0, low=3.0, high=6.0, n=3)
 
 
