@@ -84,7 +84,9 @@ def run_settings() -> str:
 
 def _command(path: str, command: click.Command) -> str:
     usage = " ".join(
-        f"{parameter.human_readable_name.upper()}" for parameter in command.params if _is_argument(parameter)
+        f"{parameter.human_readable_name.upper()}"
+        for parameter in command.params
+        if isinstance(parameter, click.Argument)
     )
     lines = [f"## bench {path}", "", f"    bench {path} [OPTIONS] {usage}".rstrip(), "", markdown(command.help or "")]
     if isinstance(command, SectionedCommand):
@@ -111,10 +113,6 @@ def _examples(command: click.Command) -> str:
 
 def _options(command: click.Command) -> list[click.Option]:
     return [parameter for parameter in command.params if isinstance(parameter, click.Option)]
-
-
-def _is_argument(parameter: click.Parameter) -> bool:
-    return isinstance(parameter, click.Argument)
 
 
 def _names(option: click.Option) -> str:

@@ -78,14 +78,10 @@ def open_world(path: Path, answers: str | None = None) -> FileWorld:
     names = {
         tool.function.name: (tool.original if form.mcp else None) or tool.function.name
         for tool in form.tools
-        if form.mcp or _is_made(tool, form)
+        if form.mcp or (tool.request is not None and tool.request.method in form.methods)
     }
     tools = [AnsweredApi(api, LiveBody(live, names[api.api_name])) if api.api_name in names else api for api in apis]
     return FileWorld(path, tuple(tools), simulator, (path, answers_path(path)))
-
-
-def _is_made(tool: ToolForm, form: ToolsForm) -> bool:
-    return tool.request is not None and tool.request.method in form.methods
 
 
 def _live_tools(form: ToolsForm, path: Path) -> LiveTools:

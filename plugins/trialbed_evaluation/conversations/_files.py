@@ -158,13 +158,8 @@ def _reader(value: Mapping[str, Any], place: str) -> Reader:
     if _stabletoolbench.is_converted(value):
         return lambda found, at, _: _stabletoolbench.read_converted(found, at)
     keys = ", ".join(list(value)[:SHOWN_KEYS]) or "no keys"
-    raise DataError(
-        f"{place}: the format is not recognised; the object has {keys}. Known are {'; '.join(_known_formats())}"
-    )
-
-
-def _known_formats() -> Iterator[str]:
-    return (f"{name} ({words})" for name, words in FORMATS.items())
+    known = "; ".join(f"{name} ({words})" for name, words in FORMATS.items())
+    raise DataError(f"{place}: the format is not recognised; the object has {keys}. Known are {known}")
 
 
 def _records(file: Path) -> Iterator[tuple[str, Any]]:

@@ -13,7 +13,6 @@ from trialbed.contracts import AnswerStatus, Judge, Verdict
 from trialbed.engine import judge_order, judge_report, standing_judge
 from trialbed.errors import JudgeError
 from trialbed.listeners import installed_listeners
-from trialbed.model_access import ModelAccess
 from trialbed.preparation import config_digest
 from trialbed.records import (
     Answer,
@@ -121,7 +120,8 @@ async def rejudge(
         try:
             tally = await _score_again(contexts, give, completed.concurrency, name)
         finally:  # verdicts are paid for where it is interrupted, too
-            use = None if judge.model is None else _use_of(judge.model)
+            model = judge.model
+            use = None if model is None else HelperUse(role="judge", model=model.model, **dict(model.use))
             helpers = added_uses(run.helpers, [use] if use else [])
             await _to_its_end(asyncio.to_thread(partial(store.update_run, run.run_id, helpers=helpers)))
         report = judge_report(judge, completed)
@@ -130,11 +130,6 @@ async def rejudge(
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})
     own = own.model_copy(update={"helpers": helpers})
     return Rescored(own, tally, name, f"{JUDGED}@{judge_label(run.config)}", use)
-
-
-def _use_of(model: ModelAccess) -> HelperUse:
-    """The use that the judge has made of its model."""
-    return HelperUse(role="judge", model=model.model, **dict(model.use))
 
 
 async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int = 4) -> Rescored:

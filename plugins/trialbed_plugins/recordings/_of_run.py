@@ -102,7 +102,7 @@ def _replies(
     asked: Counter[str] = Counter()
     slowed = 0.0 if config.faults is None else read_fault_plan(config.faults).slow_seconds
     for call, request in requests_of(trial, config, cache=cache):
-        if not _is_answered(call):
+        if call.status != 200 or call.cause is not None:
             left_out["failed"] += 1
         elif request is None or call.response.endswith(CUT):
             left_out["cut"] += 1
@@ -123,7 +123,3 @@ def _replies(
 def _duration(call: ModelCall, slowed: float) -> float:
     """The seconds that the model took, without those of a fault; the wait for a turn has these in it."""
     return max(0.0, call.duration - max(call.waited, slowed if call.fault else 0.0))
-
-
-def _is_answered(call: ModelCall) -> bool:
-    return call.status == 200 and call.cause is None

@@ -62,25 +62,18 @@ def run_table(report: Report) -> Table:
         pinned=pinned,
         legend=list(run_legend(columns)),
     )
-    return replace(table, narrow=_narrow_table(table, columns)) if len(names) > MOST_COLUMNS else table
+    return (
+        replace(table, narrow=_as_rows(table, columns, _narrow_columns(columns)))
+        if len(names) > MOST_COLUMNS
+        else table
+    )
 
 
 def brief_table(report: Report) -> Table:
     """The most important figures of a run: a row for each framework."""
     columns = comparable(report)
     leading, *_ = telling_names(columns) or [JUDGED]
-    wanted: list[Wanted] = [
-        ("without failure", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"),
-        (shown_name(leading), partial(_cell, leading)),
-        *((heading, partial(_one_figure, name)) for name, heading in BRIEF.items() if name != leading),
-        *((status, partial(_ends, status)) for status in ("failed", "not measured")),
-    ]
-    return _as_rows(Table(_heading(report), (), [], list(brief_notes(columns))), columns, wanted)
-
-
-def _narrow_table(table: Table, columns: Sequence[Column]) -> Table:
-    """A row for each framework, which can be compared down each column: the most important figures first."""
-    return _as_rows(table, columns, _narrow_columns(columns))
+    return _as_rows(Table(_heading(report), (), [], list(brief_notes(columns))), columns, _first_columns(leading))
 
 
 def _as_rows(table: Table, columns: Sequence[Column], wanted: Iterable[Wanted]) -> Table:
@@ -91,12 +84,17 @@ def _as_rows(table: Table, columns: Sequence[Column], wanted: Iterable[Wanted]) 
     return Table(table.title, ("", *(heading for heading, _ in shown)), rows, table.notes, legend=table.legend)
 
 
-def _narrow_columns(columns: Sequence[Column]) -> Iterator[Wanted]:
+def _first_columns(leading: str) -> Iterator[Wanted]:
+    """Yield the most important figures, of which one leads, where frameworks are rows."""
     yield "without failure", lambda column: f"{column.summary.counts.answered}/{column.summary.counts.planned}"
-    yield shown_name(JUDGED), partial(_cell, JUDGED)
-    yield from ((heading, partial(_one_figure, name)) for name, heading in HEADLINE.items())
-    for status in ("failed", "not measured"):
-        yield status, partial(_ends, status)
+    yield shown_name(leading), partial(_cell, leading)
+    yield from ((heading, partial(_one_figure, name)) for name, heading in BRIEF.items() if name != leading)
+    yield from ((status, partial(_ends, status)) for status in ("failed", "not measured"))
+
+
+def _narrow_columns(columns: Sequence[Column]) -> Iterator[Wanted]:
+    """Yield every figure, which can be compared down each column: the most important ones first."""
+    yield from _first_columns(JUDGED)
     if all(column.whole for column in columns):
         yield "solved/unsure/unsolved", _verdicts
     others = [name for name in telling_names(columns) if name not in HEADLINE and name != JUDGED]
@@ -198,9 +196,10 @@ def _alike(columns: Sequence[Column]) -> dict[str, list[str]]:
 
 
 def _rows(columns: Sequence[Column], names: Iterable[str]) -> list[TableRow]:
+    counted = [column.summary.counts for column in columns]
     return [
         TableRow("version", tuple(_version(column.summary) or UNKNOWN for column in columns)),
-        TableRow("trials without failure", tuple(_answered_text(column.summary) for column in columns)),
+        TableRow("trials without failure", tuple(f"{ends.answered} of {ends.planned}" for ends in counted)),
         *_end_rows("failed", columns),
         *_end_rows("not measured", columns),
         *_all_verdicts(columns),
@@ -210,10 +209,6 @@ def _rows(columns: Sequence[Column], names: Iterable[str]) -> list[TableRow]:
 
 def _version(summary: Summary) -> str | None:
     return summary.info.version if summary.info else None
-
-
-def _answered_text(summary: Summary) -> str:
-    return f"{summary.counts.answered} of {summary.counts.planned}"
 
 
 def _end_rows(status: str, columns: Sequence[Column]) -> list[TableRow]:

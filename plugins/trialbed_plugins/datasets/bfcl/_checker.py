@@ -106,7 +106,7 @@ def _is_right(described: Mapping[str, Any], allowed: Sequence[Any], value: Any, 
     if otherwise:
         return value in allowed
     if expected is dict:
-        return _is_dict(value, allowed)
+        return any(_fits(value, answer) for answer in allowed if answer != "")
     if expected is list and inner is dict:
         return any(_are_dicts(value, answer) for answer in allowed)
     if expected is str:
@@ -127,10 +127,6 @@ def _check_type(value: Any, allowed: Sequence[Any], expected: type, inner: type 
 
 def _all_typed(value: Any, answer: Any, inner: type) -> bool:
     return type(answer) is not list or all(_check_type(item, answer, inner, None)[0] for item in value)
-
-
-def _is_dict(value: Mapping[str, Any], allowed: Sequence[Any]) -> bool:
-    return any(_fits(value, answer) for answer in allowed if answer != "")
 
 
 def _are_dicts(value: Sequence[Any], answer: Any) -> bool:

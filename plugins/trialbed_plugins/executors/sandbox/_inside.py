@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from trialbed_plugins.executors.sandbox._interpreters import Interpreter
 from trialbed_plugins.executors.sandbox._server import ServerAddress
@@ -121,7 +120,12 @@ def sandboxed_environment(environment: Mapping[str, str], folder: Path) -> dict[
 
     Variables that say where Trialbed keeps things, or that lead to other programs of the user, are left out.
     """
-    kept = {name: value for name, value in environment.items() if name == MARK or not _leads_out(name)}
+    out = (OWN, *SOCKETS)
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if name == MARK or not (name in PLACES or name.startswith(out))
+    }
     # Packages cannot be written to, so Python need not try to keep bytecode there.
     return kept | {name: str(folder / place) for name, place in FOLDERS.items()} | {"PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -132,41 +136,27 @@ def make_folders(folder: Path) -> None:
         (folder / place).mkdir(parents=True, exist_ok=True)
 
 
-def _leads_out(name: str) -> bool:
-    return name in PLACES or name.startswith((OWN, *SOCKETS))
-
-
-class Descriptors:
+class Descriptors(ExitStack):
     """Opens descriptors, and closes them in this process when the context is left.
 
     Attributes:
         passed: those that the process must inherit.
     """
 
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self.passed: tuple[int, ...] = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.close()
+    passed: tuple[int, ...] = ()
 
     def pipe(self) -> tuple[int, int]:
         """A pipe, whose end for writing is inherited; reading does not block."""
         readable, writable = os.pipe()
-        self._stack.callback(os.close, readable)
-        self._stack.callback(os.close, writable)
+        self.callback(os.close, readable)
+        self.callback(os.close, writable)
         os.set_blocking(readable, False)
         self.passed += (writable,)
         return readable, writable
 
     def text(self, text: str) -> int:
         """An inherited file without a name that holds a text."""
-        file = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+        file = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - it is closed with the others
         file.write(text.encode())
         file.seek(0)
         self.passed += (file.fileno(),)
