@@ -83,11 +83,7 @@ def run_settings() -> str:
 
 
 def _command(path: str, command: click.Command) -> str:
-    usage = " ".join(
-        f"{parameter.human_readable_name.upper()}"
-        for parameter in command.params
-        if isinstance(parameter, click.Argument)
-    )
+    usage = " ".join(one.human_readable_name.upper() for one in command.params if isinstance(one, click.Argument))
     lines = [f"## bench {path}", "", f"    bench {path} [OPTIONS] {usage}".rstrip(), "", markdown(command.help or "")]
     if isinstance(command, SectionedCommand):
         sections = command.sections(click.Context(command))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,7 +168,7 @@ def _print_query(query: Query) -> None:
     if not query.states_calls:
         line("calls: the query does not say which ones solve it")
     for place, call in enumerate(query.gold_calls, 1):
-        arguments = "any arguments" if call.arguments is None else _compact_json(call.arguments)
+        arguments = "any arguments" if call.arguments is None else json.dumps(call.arguments, ensure_ascii=False)
         line(f"call {place}: {call.api.title} {arguments}")
     if query.reference_answer is not None:
         line(f"answer: {query.reference_answer}")
@@ -196,12 +197,6 @@ def _print_dataset(dataset: Any, figures: dict[str, Any]) -> None:
         click.echo(printable(f"query {query.query_id}: {one_line(query.text, TEXT)}"))
     if figures["queries"] > FIRST:
         click.echo(f"… and {figures['queries'] - FIRST:,} more; one of them: --query-id ID")
-
-
-def _compact_json(value: Any) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _figures(dataset: Any) -> dict[str, Any]:

@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import httpx
-
 from trialbed import Answer, ModelFailed, Tool
 from trialbed.wire import Call, ModelMessage, OfferedTool
 from trialbed.wire.dialects import dialect
-from trialbed_plugins.frameworks.reference import MAX_ERROR_TEXT, ReferenceAgent
+from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
 class OtherDialectAgent(ReferenceAgent):
@@ -34,19 +32,9 @@ class OtherDialectAgent(ReferenceAgent):
         return Answer(final_answer="", calls=tuple(self._calls), usage=self._usage, model_turns=self.limits.max_steps)
 
     async def _ask_for_message(self, messages: Sequence[ModelMessage]) -> ModelMessage:
-        spoken, endpoint = dialect(self.dialect), self.endpoint
-        try:
-            response = await self._client.post(
-                f"{endpoint.base_url}/{spoken.PATH}",
-                json=spoken.write_request(endpoint.model, messages, self._settings(), self._offered),
-                headers={"Authorization": f"Bearer {endpoint.api_key}", **spoken.HEADERS},
-            )
-        except httpx.HTTPError as error:
-            raise ModelFailed(f"the model could not be reached: {type(error).__name__}: {error}") from error
-        if response.status_code != 200:
-            text = response.text[:MAX_ERROR_TEXT]
-            raise ModelFailed(f"the model's endpoint answered with status {response.status_code}: {text}")
-        reading = spoken.read_body(response.content)
+        spoken = dialect(self.dialect)
+        request = spoken.write_request(self.endpoint.model, messages, self._settings(), self._offered)
+        reading = spoken.read_body((await self._post(spoken.PATH, request, spoken.HEADERS)).content)
         if reading.problem is not None:
             raise ModelFailed(f"the model's endpoint did not answer with a message: {reading.problem.message}")
         self._count(reading.answer.usage or {})

@@ -21,6 +21,7 @@ from trialbed.wire.dialects.chat_completions import read_body
 from trialbed_controlled import assistant_message
 
 MAX_ERROR_TEXT = 500
+NO_HEADERS: Mapping[str, str] = {}
 
 
 class ReferenceAgent(BaseAgent):
@@ -71,18 +72,25 @@ class ReferenceAgent(BaseAgent):
         Raises:
             ModelFailed: the model cannot be reached, or does not answer with a completion.
         """
+        return self._message(await self._post("chat/completions", self._request(messages)))
+
+    async def _post(
+        self, path: str, request: Mapping[str, Any], headers: Mapping[str, str] = NO_HEADERS
+    ) -> httpx.Response:
+        """Return the endpoint's answer.
+
+        Raises:
+            ModelFailed: the endpoint cannot be reached, or refuses.
+        """
+        sent = {"Authorization": f"Bearer {self.endpoint.api_key}", **headers}
         try:
-            response = await self._client.post(
-                f"{self.endpoint.base_url}/chat/completions",
-                json=self._request(messages),
-                headers={"Authorization": f"Bearer {self.endpoint.api_key}"},
-            )
+            response = await self._client.post(f"{self.endpoint.base_url}/{path}", json=request, headers=sent)
         except httpx.HTTPError as error:
             raise ModelFailed(f"the model could not be reached: {type(error).__name__}: {error}") from error
         if response.status_code != 200:
             text = response.text[:MAX_ERROR_TEXT]
             raise ModelFailed(f"the model's endpoint answered with status {response.status_code}: {text}")
-        return self._message(response)
+        return response
 
     def _request(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
         request: dict[str, Any] = {

@@ -62,11 +62,9 @@ def run_table(report: Report) -> Table:
         pinned=pinned,
         legend=list(run_legend(columns)),
     )
-    return (
-        replace(table, narrow=_as_rows(table, columns, _narrow_columns(columns)))
-        if len(names) > MOST_COLUMNS
-        else table
-    )
+    if len(names) <= MOST_COLUMNS:
+        return table
+    return replace(table, narrow=_as_rows(table, columns, _narrow_columns(columns)))
 
 
 def brief_table(report: Report) -> Table:
