@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.cases import for_each
-
-from trialbed.errors import DataError
-from trialbed_tools._imported import FoundTools
-from trialbed_tools._loading import find_tools
+from unit.tools.documents import check_refused, imported
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}
 WORDS = {"name": "find", "description": "Find an order."}
@@ -27,12 +22,6 @@ SPELLINGS: list[Any] = [
     {"name": "find", "description": "Find an order.", "parameters": SCHEMA},
     [{"title": "find", "description": "Find an order.", **SCHEMA}],
 ]
-
-
-def imported(folder: Path, document: Any) -> FoundTools:
-    path = folder / "tools.json"
-    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
-    return find_tools(str(path))
 
 
 @for_each("document", SPELLINGS)
@@ -73,7 +62,7 @@ FAULTS = [
     ([{"$ref": "#/1"}], "[0].$ref: there is no '#/1'"),
     ([{"$ref": "#/0"}], "[0]: the references lead in a circle"),
     ('[{"name": "a", "name": "b"}]', "the key 'name' occurs twice"),
-    ('[{"name": "a"},]', "tools.json:1: is not valid JSON"),
+    ('[{"name": "a"},]', "shop.json:1: is not valid JSON"),
     ('{"result": {"tools": null}}', "result.tools: must be a list of definitions"),
     ("3", "is not an OpenAPI 3 document"),
     ('{"name": "a"}', "is not an OpenAPI 3 document"),
@@ -83,7 +72,4 @@ FAULTS = [
 
 @for_each(("document", "says"), FAULTS)
 def test_a_fault_is_named_with_file_and_key(tmp_path: Path, document: Any, says: str) -> None:
-    with pytest.raises(DataError) as raised:
-        imported(tmp_path, document)
-    assert says in str(raised.value)
-    assert str(raised.value).startswith(str(tmp_path / "tools.json"))
+    check_refused(tmp_path, document, says)

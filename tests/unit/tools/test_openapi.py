@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cases import for_each
 from support.examples import examples
+from unit.tools.documents import check_refused, imported, with_part
 
 from trialbed.errors import DataError, UsageError
 from trialbed.wire.json_schemas import JsonSchema
-from trialbed_tools._imported import FoundTool, FoundTools
+from trialbed_tools._imported import FoundTool
 from trialbed_tools._loading import find_tools
 from trialbed_tools._openapi import read_openapi
 from trialbed_tools.located import Located
@@ -92,12 +94,6 @@ SHOP: dict[str, Any] = {
         "securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "key"}},
     },
 }
-
-
-def imported(folder: Path, document: Any) -> FoundTools:
-    path = folder / "shop.json"
-    path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
-    return find_tools(str(path))
 
 
 def test_an_operation_is_a_tool(tmp_path: Path) -> None:
@@ -228,13 +224,7 @@ def test_a_document_whose_parts_multiply_is_cut(tmp_path: Path) -> None:
     assert len(json.dumps(tool.parameters)) < 500_000
 
 
-def changed(*path: str | int, value: Any) -> dict[str, Any]:
-    document = deepcopy(SHOP)
-    part: Any = document
-    for step in path[:-1]:
-        part = part[step]
-    part[path[-1]] = value
-    return document
+changed = partial(with_part, SHOP)
 
 
 GET = ("paths", "/orders/{id}", "get")
@@ -291,11 +281,7 @@ OPERATION_FAULTS: list[tuple[Any, str]] = [
 
 @for_each(("document", "says"), FAULTS)
 def test_a_fault_is_named_with_file_and_key(tmp_path: Path, document: Any, says: str) -> None:
-    with pytest.raises(DataError) as raised:
-        imported(tmp_path, document)
-    assert says in str(raised.value)
-    assert str(raised.value).startswith(str(tmp_path / "shop.json"))
-    assert len(str(raised.value)) < 500
+    check_refused(tmp_path, document, says)
 
 
 @for_each(("document", "says"), OPERATION_FAULTS)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.cases import for_each
-
-from trialbed.errors import DataError
-from trialbed_tools._imported import FoundTools
-from trialbed_tools._loading import find_tools
+from unit.tools.documents import check_refused, imported, with_part
 
 SHOP: dict[str, Any] = {
     "info": {"name": "Shop", "schema": "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
@@ -73,12 +68,6 @@ SHOP: dict[str, Any] = {
 }
 
 
-def imported(folder: Path, document: Any) -> FoundTools:
-    path = folder / "shop.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    return find_tools(str(path))
-
-
 def test_a_request_is_a_tool(tmp_path: Path) -> None:
     found = imported(tmp_path, SHOP)
     find, refund, pay = found.tools
@@ -111,13 +100,7 @@ def test_a_request_is_a_tool(tmp_path: Path) -> None:
     assert "secret" not in str(found)
 
 
-def changed(*path: str | int, value: Any) -> dict[str, Any]:
-    document = deepcopy(SHOP)
-    part: Any = document
-    for step in path[:-1]:
-        part = part[step]
-    part[path[-1]] = value
-    return document
+changed = partial(with_part, SHOP)
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -157,7 +140,4 @@ FAULTS = [
 
 @for_each(("document", "says"), FAULTS)
 def test_a_fault_is_named_with_file_and_key(tmp_path: Path, document: Any, says: str) -> None:
-    with pytest.raises(DataError) as raised:
-        imported(tmp_path, document)
-    assert says in str(raised.value)
-    assert str(raised.value).startswith(str(tmp_path / "shop.json"))
+    check_refused(tmp_path, document, says)
