@@ -1,7 +1,7 @@
 """Reports of runs as typed records, and the documents and texts that are made of them."""
 
 from trialbed.integrity import Integrity, IntegrityTally, framework_integrity
-from trialbed.report._build import build_report, read_report
+from trialbed.report._build import read_report
 from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, join_alike
 from trialbed.report._document import (
     legacy_document,
@@ -110,7 +110,6 @@ __all__ = [
     "WireFigures",
     "WireTally",
     "WorstQuery",
-    "build_report",
     "check_folder",
     "check_thresholds",
     "conclusion_text",

@@ -1,4 +1,4 @@
-"""Makes the report of a run, from its trials in memory or from a store."""
+"""Makes the report of a stored run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 
 from trialbed.listeners import Listeners, installed_listeners
-from trialbed.records import GoldAnswer, Query, QueryIds, Run, ToolSpec, TrialKey, TrialResult
+from trialbed.records import Query, QueryIds, Run, ToolSpec, TrialKey, TrialResult
 from trialbed.report._reading import BlankQueries, ReadTrials, are_first_apart, common_trials
 from trialbed.report._records import Summary
 from trialbed.report._report import Report
@@ -20,55 +20,10 @@ from trialbed.report.comparison import FrameworkComparison, compare_frameworks, 
 from trialbed.scoring import ALWAYS, OF_SOME, absent_by_trials, absent_scores
 from trialbed.settings import secret_values
 from trialbed.spool import Spool
-from trialbed.store import StoredRun, counted_attempts, require_frameworks
+from trialbed.store import StoredRun, require_frameworks
 
 Queries = Mapping[QueryId, Query]
 Offers = Mapping[int | None, Mapping[QueryId, Sequence[ToolSpec]]]
-Gold = Mapping[QueryId, GoldAnswer]
-
-
-def build_report(
-    run: Run,
-    queries: Queries,
-    attempts: Sequence[TrialResult],
-    *,
-    tools: Offers | None = None,
-    gold: Gold | None = None,
-    against: str | None = None,
-    margin: float | None = None,
-    allow_incomplete: bool = False,
-    plugins: Mapping[str, object] | None = None,
-) -> Report:
-    """Report a run whose trials are in memory.
-
-    Args:
-        queries: the run's queries by id.
-        attempts: every attempt, those that do not count too.
-        tools: the tools on offer as ``StoredRun.offers`` gives them while the store is open, which show where expected
-            calls were lost; None where they are not known.
-        gold: the answers to expected calls, where the run made them itself.
-        against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
-        margin: the largest difference of a score that does not matter; None for the run's own.
-        allow_incomplete: where trials are missing, add the figures over those that every framework has.
-        plugins: name -> a plugin of this run alone, beside those that are installed.
-
-    Raises:
-        UsageError: ``against`` is not in the run.
-        DataError: a trial is about a query that is not given, or a plugin's figure has the name of another.
-    """
-    by_key = {result.key: result for result in counted_attempts(attempts)}
-    return _report(
-        run,
-        queries,
-        lambda: iter(attempts),
-        by_key.__getitem__,
-        tools=tools,
-        gold=gold,
-        against=against,
-        margin=margin,
-        allow_incomplete=allow_incomplete,
-        listeners=installed_listeners(plugins),
-    )
 
 
 def read_report(
@@ -88,57 +43,27 @@ def read_report(
     Args:
         queries: the run's queries by id; None where the dataset is out of reach: their texts and expected Apis, and
             what became of their expected calls, are not known then.
+        against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
+        margin: the largest difference of a score that does not matter; None for the run's own.
+        allow_incomplete: where trials are missing, add the figures over those that every framework has.
+        plugins: name -> a plugin of this run alone, beside those that are installed.
         shown: gives each attempt as it is reported, such as with the verdicts of another judge.
-        against, margin, allow_incomplete, plugins: as ``build_report`` takes them.
 
     Raises:
-        UsageError, DataError: as ``build_report`` says.
+        UsageError: ``against`` is not in the run.
+        DataError: a trial is about a query that is not given, or a plugin's figure has the name of another.
     """
-    return _report(
-        ended_run(require_frameworks(stored).record),
-        queries,
-        lambda: map(shown, stored.each_result()),
-        lambda key: shown(stored.trial(key.framework, key.query_id, key.repeat).result),
-        tools=stored.offers(queries) if queries else None,
-        gold=stored.gold_answers(),
-        against=against,
-        margin=margin,
-        allow_incomplete=allow_incomplete,
-        listeners=installed_listeners(plugins),
-    )
+    run, listeners = ended_run(require_frameworks(stored).record), installed_listeners(plugins)
+    known, gold = queries_of(run, queries), stored.gold_answers()
+    tools = stored.offers(queries) if queries else None
 
+    def each() -> Iterator[TrialResult]:
+        return map(shown, stored.each_result())
 
-def ended_run(run: Run) -> Run:
-    """The run as one that has ended: where it is not finished, it is incomplete."""
-    return run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
+    def whole(key: TrialKey) -> TrialResult:
+        return shown(stored.trial(key.framework, key.query_id, key.repeat).result)
 
-
-def queries_of(run: Run, queries: Queries | None) -> Queries:
-    """The queries of a run by id; without texts and Apis where the dataset is out of reach."""
-    return queries or BlankQueries(run.config.query_ids)
-
-
-def _report(
-    run: Run,
-    queries: Queries | None,
-    each: Callable[[], Iterator[TrialResult]],
-    whole: Callable[[TrialKey], TrialResult],
-    *,
-    tools: Offers | None,
-    gold: Gold | None,
-    against: str | None,
-    margin: float | None,
-    allow_incomplete: bool,
-    listeners: Listeners,
-) -> Report:
-    """Sum up the trials of each framework, then compare them.
-
-    Args:
-        each: gives every attempt, as often as it is called.
-        whole: gives the attempt of a trial that counts.
-    """
-    known = queries_of(run, queries)
-    groups = {name: read.count(gold or {}) for name, read in _read(run, each(), known, tools).items()}
+    groups = {name: read.count(gold) for name, read in _read(run, each(), known, tools).items()}
     columns = [group.trials.columns for group in groups.values()]
     common = common_trials(run.status, columns) if allow_incomplete else None
     answered = chain.from_iterable(own.values_by_query(OF_SOME) for own in columns)
@@ -165,7 +90,17 @@ def _report(
         against=against or run.against,
         margin=margin or run.margin,
     )
-    return _with_figures_of_plugins(Report(run, compared, known, described, gold or {}, each, absent), listeners)
+    return _with_figures_of_plugins(Report(run, compared, known, described, gold, each, absent), listeners)
+
+
+def ended_run(run: Run) -> Run:
+    """The run as one that has ended: where it is not finished, it is incomplete."""
+    return run if run.status == "finished" else run.model_copy(update={"status": "incomplete"})
+
+
+def queries_of(run: Run, queries: Queries | None) -> Queries:
+    """The queries of a run by id; without texts and Apis where the dataset is out of reach."""
+    return queries or BlankQueries(run.config.query_ids)
 
 
 def _read(run: Run, each: Iterable[TrialResult], queries: Queries, tools: Offers | None) -> dict[str, ReadTrials]:

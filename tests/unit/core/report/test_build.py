@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
+from support.run_reports import report_of
 from support.trials import run_config
 
 from trialbed.preparation import config_digest
 from trialbed.records import Answer, Outcome, Query, Run, Score, Timing, TrialKey, TrialResult, WireLog
-from trialbed.report import Report, ScoreSummary, build_report
+from trialbed.report import Report, ScoreSummary
 from trialbed.store import new_run
 from trialbed_plugins.reporters import MarkdownReporter
 
@@ -44,7 +45,7 @@ def run_of(trials: Sequence[TrialResult]) -> tuple[Run, dict[int | str, Query]]:
 
 
 def reported(*trials: TrialResult) -> Report:
-    return build_report(*run_of(trials), trials)
+    return report_of(*run_of(trials), trials)
 
 
 WARM = (trial("warm", 1, 4.0, first=True), trial("warm", 2, 0.1, first=False))
@@ -75,7 +76,7 @@ def test_an_incomplete_run_is_compared_only_where_that_is_accepted() -> None:
     run, queries = run_of(trials)
     incomplete = run.model_copy(update={"status": "incomplete"})
     refused, accepted = (
-        build_report(incomplete, queries, trials, allow_incomplete=allowed)["acme"] for allowed in (False, True)
+        report_of(incomplete, queries, trials, allow_incomplete=allowed)["acme"] for allowed in (False, True)
     )
     assert (refused.comparisons, refused.common, refused.ranks) == ((), None, None)
     assert [one.against for one in accepted.comparisons] == ["reference"]
@@ -86,9 +87,9 @@ def test_an_incomplete_run_is_compared_only_where_that_is_accepted() -> None:
 def test_figures_over_common_trials_have_the_statistics_of_a_finished_run() -> None:
     trials = [trial(name, query, 1.0, first=False) for name in ("reference", "acme") for query in (1, 2)]
     run, queries = run_of(trials)
-    finished = build_report(run, queries, trials)["acme"].scores["wall_time"]
+    finished = report_of(run, queries, trials)["acme"].scores["wall_time"]
     incomplete = run.model_copy(update={"status": "incomplete"})
-    common = build_report(incomplete, queries, trials, allow_incomplete=True)["acme"].common
+    common = report_of(incomplete, queries, trials, allow_incomplete=True)["acme"].common
     assert common is not None
     found = common.scores["wall_time"]
     assert isinstance(found, ScoreSummary)

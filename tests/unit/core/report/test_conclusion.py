@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
+from support.run_reports import report_of
 
 from trialbed.records import Run, ScoreDescription
-from trialbed.report import Conclusion, ScoreMean, build_report, conclusions, join_alike, percent, points
+from trialbed.report import Conclusion, ScoreMean, conclusions, join_alike, percent, points
 from trialbed.report.attribution import STAGES, USED, Attribution
 from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
 from trialbed.views import number
@@ -175,16 +176,16 @@ def test_the_measure_of_a_dataset_leads(run: Run, queries: Any, results: Any) ->
     own = results[0].scores[0].model_copy(update={"name": "exact", "value": 0.0})
     results = [result.model_copy(update={"scores": (*result.scores, own)}) for result in results]
     own_run = run.model_copy(update={"scores": {"exact": ScoreDescription("exact", leads=True)}})
-    (first, *_) = [str(one) for one in conclusions(build_report(own_run, queries, results))]
+    (first, *_) = [str(one) for one in conclusions(report_of(own_run, queries, results))]
     assert first.startswith("reference reaches 0 % ")
     assert " in exact over " in first
-    (first, *_) = [str(one) for one in conclusions(build_report(run, queries, results))]
+    (first, *_) = [str(one) for one in conclusions(report_of(run, queries, results))]
     assert first.startswith("reference solves ")
 
 
 def test_a_framework_that_was_measured_waits_for_those_that_were_not(run: Run, queries: Any, results: Any) -> None:
     begun = run.model_copy(update={"status": "incomplete"})
-    found = {one.framework: str(one) for one in conclusions(build_report(begun, queries, [results[0], results[2]]))}
+    found = {one.framework: str(one) for one in conclusions(report_of(begun, queries, [results[0], results[2]]))}
     whole = "2 of 2 trials measured"
     assert found["reference"] == f"reference: {whole}; its result is not shown, because other's are missing."
     assert found["other"] == "other has no result yet: 2 trials were not measured."

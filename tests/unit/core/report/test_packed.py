@@ -11,12 +11,12 @@ from datetime import timedelta
 from random import Random
 
 import pytest
-from support.run_reports import run_of, short
+from support.run_reports import report_of, run_of, short
 from support.scoring import gold_call
 from support.stored_runs import trial
 
 from trialbed.records import Failure, IntegrityFinding, Query, Score, TrialResult
-from trialbed.report import ReportedTrial, build_report
+from trialbed.report import ReportedTrial
 from trialbed.report._columns import ReportedColumns
 from trialbed.report._packed import PackedTrials, TrialPack, finder
 from trialbed.report.attribution import AttributedCall
@@ -116,7 +116,7 @@ def test_a_report_holds_few_bytes_of_each_trial() -> None:
     count = 1_000
     run = run_of({"agent_name": "reference", "num_queries": count})
     queries = {number: Query(query_id=number, text="", apis=()) for number in range(count)}
-    trials = build_report(run, queries, list(results(count))).frameworks[0].trials
+    trials = report_of(run, queries, list(results(count))).frameworks[0].trials
     assert len(trials) == count
     assert len(pickle.dumps(trials)) / count < 400  # an object of each takes 3 kB
     assert pickle.loads(pickle.dumps(trials)) == trials

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
-from support.run_reports import result_document
+from support.run_reports import report_of, result_document
 
 from trialbed.records import (
     Failure,
@@ -21,7 +21,7 @@ from trialbed.records import (
     TrialResult,
     Usage,
 )
-from trialbed.report import build_report, how_to_complete, reason_lines
+from trialbed.report import how_to_complete, reason_lines
 from trialbed.statistics import wilson_interval
 
 Make = Callable[..., TrialResult]
@@ -149,7 +149,7 @@ def test_a_reason_is_said_of_those_trials_alone_that_have_it(
         for repeat, message in enumerate(messages)
     ]
     run = run.model_copy(update={"config": run.config.model_copy(update={"query_ids": (1,), "repeat": len(messages)})})
-    report = build_report(run, {1: queries[1]}, results)
+    report = report_of(run, {1: queries[1]}, results)
     (line,) = (line for line in reason_lines(report["reference"]) if "failed" in line)
     assert line.startswith(said)
 
@@ -194,7 +194,7 @@ def test_the_wires_facts_are_counted_over_all_trials(run: Run, queries: Queries,
     document = result_document(run, "reference", queries, results, {})
     found = document["summary"]
     assert found["finish_reasons"] == {"length": 1, "stop": 1}
-    waited = build_report(run, queries, [asked(0, waited=2.4), asked(1, waited=1.2), asked(2)])["reference"].wire.waited
+    waited = report_of(run, queries, [asked(0, waited=2.4), asked(1, waited=1.2), asked(2)])["reference"].wire.waited
     assert (waited.count, waited.trials) == (3, 2)
     assert found["truncated"] == {"answers": 1, "trials": 1}
     assert found["text_calls"] == {"calls": 2, "trials": 1}
@@ -274,7 +274,7 @@ def test_without_trials_nothing_is_claimed(run: Run, queries: Queries) -> None:
 
 
 def test_a_tool_that_failed_is_mended_before_the_run_goes_on(run: Run, queries: Queries, make: Make) -> None:
-    report = build_report(run, queries, [make(1, failure=Failure(kind="tool", message="KeyError: 'x'"))])
+    report = report_of(run, queries, [make(1, failure=Failure(kind="tool", message="KeyError: 'x'"))])
     assert how_to_complete(report.frameworks).startswith("mend the tool first: ")
 
 
