@@ -33,7 +33,6 @@ from trialbed.records import (
 from trialbed.report import (
     Claims,
     ClaimTotals,
-    CommonFigures,
     Counts,
     Figures,
     Reason,
@@ -156,7 +155,7 @@ def summary(document: Mapping[str, Any]) -> Summary:
         counts=_counts(found),
         scores=_scores(found),
         over_answered=_figures(found.get("over_answered") or {}),
-        common=_common(found["common"]) if found.get("common") else None,
+        common=_figures(found["common"]) if found.get("common") else None,
         failures=tuple(Reason(**{"alike": one["count"], **one}) for one in found.get("failures", ())),
         untold=tuple(Reason(**{"alike": one["count"], **one}) for one in found.get("untold_reasons", ())),
         tokens=_tokens(found.get("totals", {})),
@@ -247,22 +246,12 @@ def _scores(found: Mapping[str, Any]) -> dict[str, ScoreSummary]:
 
 
 def _figures(found: Mapping[str, Any]) -> Figures:
-    means = {
-        name: ScoreMean(value, found["intervals"].get(name), found["denominators"].get(name, 0))
+    intervals, counts = found.get("intervals", {}), found.get("denominators", {})
+    scores = {
+        name: ScoreSummary(value, intervals.get(name), counts.get(name, 0), name=name, bounded=True, quality=False)
         for name, value in found.get("averages", {}).items()
     }
-    return Figures(found.get("trials", 0), means)
-
-
-def _common(found: Mapping[str, Any]) -> CommonFigures:
-    figures = _figures(found)
-    return CommonFigures(
-        figures.trials,
-        {
-            name: ScoreSummary(mean.value, mean.interval, mean.denominator, name=name, bounded=True, quality=False)
-            for name, mean in figures.scores.items()
-        },
-    )
+    return Figures(found.get("trials", 0), scores)
 
 
 def _mean(found: Mapping[str, Any]) -> ScoreMean:

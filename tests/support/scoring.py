@@ -46,7 +46,7 @@ def attribution_of(trials: Iterable[Attributed | ReportedTrial]) -> Attribution:
     """Count the expected calls of trials."""
     counter = CallCounter()
     for trial in trials:
-        counter.add(trial)
+        counter.add(trial.query_id, trial.gold_calls or (), trial.failure)
     return counter.total
 
 

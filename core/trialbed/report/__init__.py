@@ -24,7 +24,6 @@ from trialbed.report._reasons import how_to_complete, reason_lines
 from trialbed.report._records import (
     Claims,
     ClaimTotals,
-    CommonFigures,
     Counts,
     Figures,
     KeptFigures,
@@ -72,7 +71,6 @@ __all__ = [
     "ClaimTotals",
     "Claimed",
     "Claims",
-    "CommonFigures",
     "ComparedRun",
     "ComparedTrial",
     "Conclusion",

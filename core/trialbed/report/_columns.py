@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trialbed.records import QueryIds
 from trialbed.report._trials import QueryId, ReportedTrial
-from trialbed.report.comparison import SideColumn, TrialTable, UnpackedColumns, in_order
+from trialbed.report.comparison import SideColumn, TrialTable, UnpackedColumns
 from trialbed.scoring import JUDGED, NONE_ABSENT
 from trialbed.spool import Spool
 from trialbed.store import PackedColumn
@@ -198,52 +198,27 @@ class ReportedColumns:
             yield ids[number], sets[bits]
 
     def table(
-        self,
-        trials: Sequence[ReportedTrial],
-        quality: Collection[str],
-        absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
+        self, trials: Sequence[ReportedTrial], absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT
     ) -> TrialTable:
-        """Return the trials as a comparison counts them.
+        """Return the trials as a comparison has them.
 
         Args:
             trials: the same ones; the tools on offer are read from them when they are asked for.
-            quality: the scores that a trial that failed has as 0.
         """
         import numpy as np
 
+        every = np.arange(len(self))
         lacks = {name: gone for name in dict.fromkeys(_names(absent)) if (gone := self.lacks(name, absent)).any()}
         return TrialTable(
-            query=SideColumn(self.queries, self.query.astype(np.int64)).take(np.arange(len(self))),
+            query=SideColumn(self.queries, self.query.astype(np.int64)).take(every),
             repeat=self.repeat.astype(np.int64),
-            failed=SideColumn(list(self._failures), self.column("failure").astype(np.int64)).take(np.arange(len(self))),
+            failed=SideColumn(list(self._failures), self.column("failure").astype(np.int64)).take(every),
             measured=self.is_measured,
             first=self.first,
-            tools=SideColumn(_Tools(trials), np.arange(len(self))),
-            scores=UnpackedColumns(self._compared_names(in_order(quality), lacks), self._reader(quality, lacks)),
+            tools=SideColumn(_Tools(trials), every),
+            scores=UnpackedColumns(self.names, lambda name: self.score(name)[0]),
             absent=lacks,
         )
-
-    def _reader(self, quality: Collection[str], lacks: Mapping[str, NDArray[Any]]) -> Any:
-        import numpy as np
-
-        def read(name: str) -> NDArray[Any]:
-            found = np.where(self.is_failed, np.nan, self.score(name)[0])
-            if name in quality:
-                found[self.is_failed if name not in lacks else self.is_failed & ~lacks[name]] = 0.0
-            return found
-
-        return read
-
-    def _compared_names(self, zeros: Sequence[str], lacks: Mapping[str, NDArray[Any]]) -> list[str]:
-        """The scores of which some trial has a value that counts, in the order in which trials have them first."""
-        counted = {}
-        for rank, name in enumerate(self._scores):
-            counted[name] = _first_of(~self.is_failed & ~_is_nan(self.score(name)[0])), rank
-        for rank, name in enumerate(zeros):
-            found = _first_of(self.is_failed & ~lacks[name] if name in lacks else self.is_failed), rank
-            counted[name] = min(counted.get(name, found), found)
-        known = {name: place for name, place in counted.items() if place[0] < len(self)}
-        return sorted(known, key=known.__getitem__)
 
 
 KINDS = {
@@ -292,13 +267,3 @@ class _Tools(Sequence[Any]):
 def _names(absent: Mapping[QueryId, Collection[str]]) -> Iterator[str]:
     for names in dict.fromkeys(map(tuple, absent.values())):
         yield from names
-
-
-def _is_nan(column: NDArray[Any]) -> NDArray[Any]:
-    found: NDArray[Any] = column != column
-    return found
-
-
-def _first_of(chosen: NDArray[Any]) -> int:
-    """The first place of those that are chosen; their number where none is."""
-    return int(chosen.argmax()) if chosen.any() else len(chosen)

@@ -35,16 +35,15 @@ def legacy_document(report: Report, framework: str) -> dict[str, Any]:
     Raises:
         DataError: a plugin's figure has the name of another.
     """
-    return _document(report, report[framework], list(report.trials(framework)), report.factors)
+    summary, write = report[framework], _EntryWriter(report)
+    whole = {(result.key, result.attempt): result for result in report.trials(framework)}
+    entries = [write(summary, trial, whole[trial.key, trial.attempt]) for trial in summary.trials]
+    return _frame(summary, report.factors, entries)
 
 
 def legacy_documents(report: Report) -> list[dict[str, Any]]:
-    """The documents of all frameworks; the trials are read once."""
-    trials: dict[str, list[TrialResult]] = {}
-    for result in report.trials():
-        trials.setdefault(result.key.framework, []).append(result)
-    effects = report.factors
-    return [_document(report, summary, trials.get(summary.framework, []), effects) for summary in report.frameworks]
+    """The documents of all frameworks."""
+    return [legacy_document(report, summary.framework) for summary in report.frameworks]
 
 
 def legacy_metadata(summary: Summary) -> dict[str, Any]:
@@ -123,16 +122,6 @@ class _EntryWriter:
         if trial.gold_calls is not None:
             found["gold_calls"] = list(map(_gold_call, trial.gold_calls))
         return found
-
-
-def _document(
-    report: Report, summary: Summary, results: Sequence[TrialResult], effects: FactorEffects | None
-) -> dict[str, Any]:
-    whole = {(result.key, result.attempt): result for result in results}
-    write = _EntryWriter(report)
-    return _frame(
-        summary, effects, [write(summary, trial, whole[trial.key, trial.attempt]) for trial in summary.trials]
-    )
 
 
 def _frame(summary: Summary, effects: FactorEffects | None, entries: Sequence[dict[str, Any]]) -> dict[str, Any]:

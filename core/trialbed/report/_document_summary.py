@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.integrity import Integrity
-from trialbed.report._records import ClaimTotals, CommonFigures, Figures, Reason, ScoreMean, Summary, WireTally
+from trialbed.report._records import ClaimTotals, Figures, Reason, ScoreMean, Summary, WireTally
 from trialbed.report.comparison import FrameworkComparison
 from trialbed.scoring import TIMES
 from trialbed.settings import secret_values
@@ -170,7 +170,7 @@ def _percentage(count: int, total: int) -> float | None:
     return 100 * count / total if total else None
 
 
-def _figures(found: Figures | CommonFigures) -> dict[str, Any]:
+def _figures(found: Figures) -> dict[str, Any]:
     return {
         "trials": found.trials,
         "averages": {name: mean.value for name, mean in found.scores.items()},

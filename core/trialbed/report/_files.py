@@ -15,7 +15,7 @@ from typing import IO, Any
 from pydantic_core import to_json
 
 from trialbed.errors import DataError
-from trialbed.files import give_second_name, make_private_folder, replace_file, replacing
+from trialbed.files import give_second_name, make_private_folder, replacing
 from trialbed.records import PROFILE
 
 MAX_NAME = 80
@@ -108,24 +108,10 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str], 
             file.writelines(document_parts(document, entries))
             file.write(b"\n")
         path = latest
-        _keep_earlier(latest)
         give_second_name(kept, latest)
     except OSError as error:
         raise unwritable(path, error) from error
     return latest
-
-
-def _keep_earlier(latest: Path) -> None:
-    """Keep the document of an earlier version, which wrote no other file, under the name of its run."""
-    try:
-        if latest.stat().st_nlink > 1 and any(map(latest.samefile, latest.parent.glob(f"{latest.stem}_*.json"))):
-            return  # its other name is that of its run
-        content = latest.read_bytes()
-        kept = kept_path(json.loads(content), latest.parent)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return  # there is none, or it is no document
-    if not kept.exists():
-        replace_file(kept, content)
 
 
 def open_scratch_file(folder: str | os.PathLike[str] | None) -> IO[bytes]:

@@ -67,15 +67,7 @@ class ScoreSummary(ScoreMean):
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The means over a part of the trials, and how many these are."""
-
-    trials: int
-    scores: Mapping[str, ScoreMean]
-
-
-@dataclass(frozen=True, slots=True)
-class CommonFigures:
-    """The scores over the queries and repeats that were measured for every framework, and how many trials these are."""
+    """The scores over a part of the trials, and how many these are."""
 
     trials: int
     scores: Mapping[str, ScoreSummary]
@@ -287,7 +279,7 @@ class Summary:
     counts: Counts
     scores: Mapping[str, ScoreSummary]
     over_answered: Figures
-    common: CommonFigures | None
+    common: Figures | None
     failures: tuple[Reason, ...]
     untold: tuple[Reason, ...]
     tokens: Tokens
@@ -318,7 +310,7 @@ class Summary:
         return run_side(
             self.run,
             self.framework,
-            columns_of(self.trials).table(self.trials, quality, self.absent),
+            columns_of(self.trials).table(self.trials, self.absent),
             bounded=frozenset(score.name for score in scores if score.interval),
             quality=quality,
             void=self.integrity.void,

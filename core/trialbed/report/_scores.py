@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.records import ScoreDescription
 from trialbed.report._columns import BOUNDED, GIVEN, ReportedColumns
-from trialbed.report._records import Figures, ScoreMean, ScoreSummary
+from trialbed.report._records import ScoreSummary
 from trialbed.report._trials import QueryId
 from trialbed.scoring import ALWAYS, NONE_ABSENT, TIMES
 from trialbed.statistics import quantile, wilson_interval
@@ -32,13 +32,8 @@ class ScoreValues:
     queries: int
     bounded: bool
 
-    @property
-    def mean(self) -> ScoreMean:
-        """The mean over trials, with its interval if values lie in [0, 1]."""
-        return ScoreMean(*self._mean())
-
     def summary(self, *, quality: bool, untold: int = 0, description: ScoreDescription | None = None) -> ScoreSummary:
-        """The mean, and the median and the quartiles of a score that is not bounded."""
+        """The mean, with its interval if values lie in [0, 1]; else the median and the quartiles."""
         middle, half, values = None, None, sorted(self.values)
         if values and not self.bounded:
             middle, half = median(values), (quantile(values, 0.25), quantile(values, 0.75))
@@ -115,7 +110,7 @@ def _values(trials: ReportedColumns, name: str, answered: NDArray[Any], zeros: N
 def score_summaries(
     trials: ReportedColumns,
     chosen: NDArray[Any],
-    quality: Collection[str],
+    quality: Collection[str] = (),
     absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
     *,
     first_apart: bool | None = None,
@@ -137,16 +132,3 @@ def score_summaries(
         )
         for found in score_values(trials, chosen, quality, absent, first_apart=first_apart)
     }
-
-
-def figures(
-    trials: ReportedColumns,
-    chosen: NDArray[Any],
-    quality: Collection[str] = (),
-    absent: Mapping[QueryId, Collection[str]] = NONE_ABSENT,
-    *,
-    first_apart: bool | None = None,
-) -> Figures:
-    """The means over a part of the trials."""
-    found = score_values(trials, chosen, quality, absent, first_apart=first_apart)
-    return Figures(int(chosen.sum()), {score.name: score.mean for score in found})

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from trialbed.records import Run, ScoreDescription
 from trialbed.report._metadata import framework_info
 from trialbed.report._packed import PackedTrials
-from trialbed.report._records import CommonFigures, Counts, Summary, Times
-from trialbed.report._scores import figures, score_summaries
+from trialbed.report._records import Counts, Figures, Summary, Times
+from trialbed.report._scores import score_summaries
 from trialbed.report._success import success
 from trialbed.report._tally import TrialTally
 from trialbed.report._trials import QueryId
@@ -64,12 +64,12 @@ def summarise(
             untold=tally.untold,
             described=described or {},
         ),
-        over_answered=figures(columns, columns.is_answered, first_apart=first_apart),
+        over_answered=Figures(
+            tally.ends["answered"], score_summaries(columns, columns.is_answered, first_apart=first_apart)
+        ),
         common=None
         if common is None
-        else CommonFigures(
-            int(common.sum()), score_summaries(columns, common, quality, absent, first_apart=first_apart)
-        ),
+        else Figures(int(common.sum()), score_summaries(columns, common, quality, absent, first_apart=first_apart)),
         failures=tally.reasons.failures,
         untold=tally.reasons.untold,
         tokens=tally.tokens.total,
@@ -121,7 +121,7 @@ def _times(trials: PackedTrials, tally: TrialTally, first_apart: bool | None) ->
         evaluation=_mean(columns.column("evaluation_time")[answered].tolist()),
         first_trials=int(first.sum()),
         first_apart=timed < int(answered.sum()),
-        first={name: found.value for name, found in figures(columns, first).scores.items() if name in TIMES},
+        first={name: found.value for name, found in score_summaries(columns, first).items() if name in TIMES},
     )
 
 

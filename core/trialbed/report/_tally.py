@@ -68,7 +68,7 @@ class TrialTally:
         self.last_end = end if self.last_end is None else max(self.last_end, end)
         self.integrity.add(trial.integrity)
         self.reasons.add(self._trials, trial)
-        self.calls.add(trial)
+        self.calls.add(trial.query_id, trial.gold_calls or (), trial.failure)
         self.wire.add(trial.wire)
         self.tokens.add(trial.wire)
         self._repeated.add(trial)

@@ -70,7 +70,7 @@ def _side(reader: StoreReader, value: str) -> Side:
 
 
 def _check_not_void(run: StoredRun, labels: Sequence[str]) -> None:
-    known = KnownTrials(column_table(run, ()), ())
+    known = KnownTrials(column_table(run, ()))
     for label in labels:
         if void := framework_integrity(run.config, label, known.findings(label)).void:
             raise UsageError(

@@ -38,7 +38,7 @@ class CountedTrials:
         self._frameworks = frameworks
         self._status = status
         self._quality = quality
-        self.known = KnownTrials(table, quality, absent)
+        self.known = KnownTrials(table, absent)
 
     def of(self, framework: str) -> NDArray[Any]:
         """Return the places of a framework's trials, in the order in which they ended."""

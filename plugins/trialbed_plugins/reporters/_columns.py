@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from trialbed.records import ScoreDescription
-from trialbed.report import CommonFigures, Report, ScoreSummary, Summary
+from trialbed.report import Figures, Report, ScoreSummary, Summary
 from trialbed.report.comparison import leading_scores
 
 SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
@@ -58,7 +58,7 @@ def _table_scores(summary: Summary, *, whole: bool) -> Mapping[str, ScoreSummary
     return summary.scores if whole else _over_common(summary, summary.common)
 
 
-def _over_common(summary: Summary, common: CommonFigures | None) -> dict[str, ScoreSummary]:
+def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSummary]:
     return {
         name: replace(
             summary.scores[name],

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from trialbed.records import Failure
 from trialbed.report.attribution._stages import BY_FRAMEWORK, STAGES, AttributedCall
@@ -31,22 +30,6 @@ FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
     ("budget", "endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
 )
 """Kind of failure -> who lost the calls of the trial; the framework at all others."""
-
-
-class AttributedTrial(Protocol):
-    """A trial with what became of its expected calls."""
-
-    @property
-    def query_id(self) -> int | str:
-        """The query."""
-
-    @property
-    def failure(self) -> Failure | None:
-        """The reason why it has no answer."""
-
-    @property
-    def gold_calls(self) -> Sequence[AttributedCall] | None:
-        """The expected calls of its query; None where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +74,13 @@ class CallCounter:
     _losers: Counter[str] = field(default_factory=Counter)
     _first: dict[str, FirstLoss] = field(default_factory=dict)
 
-    def add(self, trial: AttributedTrial) -> None:
-        """Add the expected calls of a trial."""
-        for call in trial.gold_calls or ():
+    def add(self, query_id: int | str, calls: Iterable[AttributedCall], failure: Failure | None) -> None:
+        """Add the expected calls of a trial on a query, and why it has no answer."""
+        for call in calls:
             self._counts[call.lost or USED] += 1
             if call.lost is not None:
-                self._first.setdefault(call.lost, FirstLoss(trial.query_id, call))
-                self._losers[_loser(call, trial.failure)] += 1
+                self._first.setdefault(call.lost, FirstLoss(query_id, call))
+                self._losers[_loser(call, failure)] += 1
 
     @property
     def total(self) -> Attribution:

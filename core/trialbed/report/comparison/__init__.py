@@ -33,7 +33,7 @@ from trialbed.report.comparison._sides import (
     void_notes,
 )
 from trialbed.report.comparison._stored import Meanwhile, is_run_name, read_groups, read_sides, run_side
-from trialbed.report.comparison._stored_columns import KnownTrials, in_order
+from trialbed.report.comparison._stored_columns import KnownTrials
 from trialbed.report.comparison._tables import (
     comparison_records,
     comparison_tables,
@@ -89,7 +89,6 @@ __all__ = [
     "finding_cells",
     "finding_notes",
     "headline_scores",
-    "in_order",
     "incomplete_note",
     "is_document",
     "is_run_name",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import compress
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from trialbed.records import HelperUse, Json, ScoreDescription
 from trialbed.report._faults import fault_words
 from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
-from trialbed.scoring import TIMES
+from trialbed.scoring import ALWAYS, TIMES
 from trialbed.settings import MARGIN, declared_settings
 from trialbed.texts import number_of
 
@@ -171,7 +171,9 @@ class Side:
     @property
     def scores(self) -> list[str]:
         """The names of all scores, bounded ones first, each of the two in the order in which trials have them."""
-        known = ((name, column == column) for name, column in self.table.scores.items())  # nan is unlike itself
+        zeros = _in_order(self.quality) if (self.table.has_failed & self.table.measured).any() else ()
+        columns = ((name, self._counted(name)) for name in dict.fromkeys([*self.table.scores, *zeros]))
+        known = ((name, column == column) for name, column in columns)  # nan is unlike itself
         first = {name: int(are_known.argmax()) for name, are_known in known if are_known.any()}
         return sorted(first, key=lambda name: (name not in self.bounded, first[name]))
 
@@ -201,6 +203,14 @@ class Side:
         A trial that failed is 0 in a score of quality; in others only trials without failure count, and in times those
         that were not the first of their workers. One that was not measured counts nowhere.
         """
+        table = self.table
+        found = self._counted(score)
+        if score in TIMES and self.first_apart:
+            found[table.first & ~table.has_failed] = math.nan
+        return found
+
+    def _counted(self, score: str) -> NDArray[Any]:
+        """A score of each trial in which it counts, times of first trials included."""
         import numpy as np
 
         table, failed = self.table, self.table.has_failed
@@ -208,8 +218,6 @@ class Side:
         found[failed] = np.nan
         if score in self.quality:
             found[failed & table.measured & ~table.absent.get(score, np.zeros(len(table), dtype=bool))] = 0.0
-        if score in TIMES and self.first_apart:
-            found[table.first & ~failed] = np.nan
         return found
 
     def means(self, score: str) -> NDArray[Any]:
@@ -235,6 +243,11 @@ class Side:
     def without(self, score: str) -> Side:
         """Return the side without a score."""
         return replace(self, trials=self.table.without(score), quality=self.quality - {score})
+
+
+def _in_order(quality: Collection[str]) -> list[str]:
+    """Return scores of quality in the order in which a trial that failed has them: sets have none."""
+    return sorted(quality, key=lambda name: (ALWAYS.index(name) if name in ALWAYS else len(ALWAYS), name))
 
 
 def void_notes(sides: Iterable[Side]) -> Iterator[str]:

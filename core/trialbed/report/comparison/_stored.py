@@ -105,7 +105,7 @@ def _sides(run: StoredRun, labels: Sequence[str], table: ColumnTable) -> Iterato
     # The kinds of scores are those of all frameworks, so that one alone has the same figures as beside the others.
     quality = frozenset(name for name, kind in table.kinds.items() if kind.quality).union(ALWAYS)
     bounded = quality | {name for name, kind in table.kinds.items() if kind.bounded}
-    known = KnownTrials(table, quality)
+    known = KnownTrials(table)
     helpers = HelperTotals(run.record.helpers, *known.count_measured())
     for label in labels:
         side = run_side(

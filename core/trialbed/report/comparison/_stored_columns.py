@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from trialbed.report.comparison._trial_table import QueryId, SideColumn, TrialTable, UnpackedColumns, small_array
-from trialbed.scoring import ALWAYS, OF_SOME
+from trialbed.scoring import OF_SOME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,30 +16,17 @@ if TYPE_CHECKING:
     from trialbed.store import ColumnTable, NumberedColumn, PackedColumn
 
 
-def in_order(quality: Collection[str]) -> list[str]:
-    """Return scores of quality in the order in which a trial that failed has them: sets have none."""
-    return sorted(quality, key=lambda name: (ALWAYS.index(name) if name in ALWAYS else len(ALWAYS), name))
-
-
 class KnownTrials:
     """All trials of a run that count.
 
     Args:
-        quality: the scores that a failed trial has as 0.
         absent: the scores that trials of a query cannot have; None where only the trials show it.
     """
 
-    def __init__(
-        self,
-        table: ColumnTable,
-        quality: Collection[str],
-        absent: Mapping[QueryId, Collection[str]] | None = None,
-    ) -> None:
+    def __init__(self, table: ColumnTable, absent: Mapping[QueryId, Collection[str]] | None = None) -> None:
         self._table = table
-        self._quality = in_order(quality)
         self._of_queries = absent
         self._answered = self.has("status", "answered")
-        self._failed = self.has("status", "failed")
 
     def of(self, framework: str, names: Collection[str] | None = None) -> TrialTable:
         """Return the trials of one framework.
@@ -47,24 +34,10 @@ class KnownTrials:
         Args:
             names: the scores that are needed; None for all.
         """
-        import numpy as np
-
         table = self._table
         own = self.has("framework", framework)
-        failed = self._failed[own]
-        absent = {name: gone[own] for name, gone in self._absent.items()}
         chosen = [name for name in table.kinds if name in table.scores and (names is None or name in names)]
-
-        zeros = self._quality if failed.any() else []
-        packed = {name: table.score(name) for name in [*chosen, *zeros] if name in table.scores}
-
-        def read(name: str) -> NDArray[Any]:
-            found = _select(packed[name], own) if name in packed else np.full(len(failed), np.nan)
-            found[failed] = np.nan
-            if name in zeros:
-                found[failed & ~absent[name] if name in absent else failed] = 0.0
-            return found
-
+        packed = {name: table.score(name) for name in chosen}
         return TrialTable(
             query=_take(table.query, own),
             repeat=small_array(_select(table.repeat, own)),
@@ -72,8 +45,8 @@ class KnownTrials:
             measured=self._measured[own],
             first=_select(table.first, own) > 0,
             tools=_take(table.offered, own, {frozenset(): None}),
-            scores=UnpackedColumns([*chosen, *zeros], read),
-            absent=absent,
+            scores=UnpackedColumns(chosen, lambda name: _select(packed[name], own)),
+            absent={name: gone[own] for name, gone in self._absent.items()},
         )
 
     def findings(self, framework: str) -> Iterator[Sequence[IntegrityFinding]]:

@@ -61,13 +61,13 @@ def expectation_lines(score: Score) -> Iterator[str]:
     A reason that the score itself gives is not repeated.
     """
     said = str(score.detail.get("reason") or "")
-    for one in _listed(score):
+    for one in _list_expectations(score):
         reason = str(one.get("reason") or "")
         word, text = OUTCOMES.get(one.get("met"), ""), one.get("text", "")
         yield f"{word}: {text}" + (f": {reason}" if reason and reason not in said else "")
 
 
-def _listed(score: Score) -> list[Mapping[str, Any]]:
+def _list_expectations(score: Score) -> list[Mapping[str, Any]]:
     listed = score.detail.get("expectations")
     if not isinstance(listed, list) or len(listed) < 2:
         return []

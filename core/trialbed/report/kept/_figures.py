@@ -11,6 +11,9 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any, get_type_hints
 
+from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
+
 from trialbed.errors import TrialbedError
 from trialbed.listeners import Listeners, installed_listeners
 from trialbed.records import Run, ScoreDescription
@@ -18,8 +21,8 @@ from trialbed.report._build import Queries, ended_run, queries_of, read_report
 from trialbed.report._records import Counts, KeptFigures, ScoreSummary, Summary
 from trialbed.report._report import Report
 from trialbed.report._worst import worst_queries
-from trialbed.report.kept._codec import plain, reader, shape
 from trialbed.report.kept._late import LateMapping, LateSequence
+from trialbed.report.kept._shape import shape
 from trialbed.settings import secret_values
 from trialbed.store import KEPT_FROM, MadeReport, ReportPart, Store, StoredRun, report_part, require_frameworks
 from trialbed.store import make_report as make_stored
@@ -121,7 +124,7 @@ def make_report(
         if found.failed:  # so that the plugin is asked again by those who read the run
             return []
         try:
-            text = json.dumps(plain(_kept_figures(found)))
+            text = json.dumps(_kept_figures(found))
         except (TypeError, ValueError):  # a figure of a plugin that JSON does not hold
             return []
         return [ReportPart(part, _version(), lambda: text, _beside(installed_listeners(plugins)))]
@@ -142,7 +145,7 @@ def headlines(run: StoredRun) -> dict[str, FrameworkHeadline] | None:
     frameworks = json.loads(text)["frameworks"]
     if any(each["common"] is not None for each in frameworks):
         return None
-    counts, scores = reader(Counts), reader(Mapping[str, ScoreSummary])
+    counts, scores = _reader(Counts), _reader(Mapping[str, ScoreSummary])
     return {
         each["framework"]: FrameworkHeadline(
             counts(each["counts"]), {} if each["integrity"]["void"] else scores(each["scores"])
@@ -160,7 +163,7 @@ def difference_of_kept(run: StoredRun, ask: AskQueries) -> str:
     if text is None:
         return ""
     kept, queries = json.loads(text), ask()
-    made = json.loads(json.dumps(plain(_kept_figures(read_report(run, queries)))))
+    made = json.loads(json.dumps(_kept_figures(read_report(run, queries))))
     for before, now in zip(kept["frameworks"], made["frameworks"], strict=True):
         for name in sorted(before):
             # Without the dataset, neither lost calls nor the scores that a query cannot have are known.
@@ -188,14 +191,14 @@ def _beside(listeners: Listeners) -> tuple[str, ...]:
 
 def _kept_figures(report: Report) -> dict[str, Any]:
     figures = KeptFigures(report.factors, tuple(worst_queries(report)))
-    return {"frameworks": list(map(_plain_summary, report.frameworks)), "figures": plain(figures)}
+    return {"frameworks": list(map(_plain_summary, report.frameworks)), "figures": to_jsonable_python(figures)}
 
 
 def _plain_summary(summary: Summary) -> dict[str, Any]:
     if json.loads(json.dumps(dict(summary.extra))) != summary.extra:
         raise ValueError("a plugin's figure would be read back as another")
-    found = {item.name: plain(getattr(summary, item.name)) for item in fields(summary) if item.name not in NOT_KEPT}
-    return found | {"extra": dict(summary.extra)}
+    kept = {item.name: getattr(summary, item.name) for item in fields(summary) if item.name not in NOT_KEPT}
+    return {**to_jsonable_python(kept), "extra": dict(summary.extra)}
 
 
 def _read(run: StoredRun, found: dict[str, Any], ask: AskQueries, listeners: Listeners) -> Report:
@@ -211,7 +214,7 @@ def _read(run: StoredRun, found: dict[str, Any], ask: AskQueries, listeners: Lis
         gold=LateMapping(run.gold_answers),
         whole=run.each_result,
         absent=LateMapping(lambda: whole().absent),
-        kept=reader(KeptFigures)(found["figures"]),
+        kept=_reader(KeptFigures)(found["figures"]),
     )
 
 
@@ -219,7 +222,7 @@ def _read_summary(
     run: Run, found: Mapping[str, Any], whole: Callable[[], Report], described: Mapping[str, ScoreDescription]
 ) -> Summary:
     framework = found["framework"]
-    own = {name: reader(hint)(found[name]) for name, hint in _summary_hints().items() if name in found}
+    own = {name: _reader(hint)(found[name]) for name, hint in _summary_hints().items() if name in found}
     scores: Mapping[str, ScoreSummary] = own.pop("scores")
     return Summary(
         run=run,
@@ -228,6 +231,12 @@ def _read_summary(
         scores={name: replace(score, description=described.get(name)) for name, score in scores.items()},
         **own,
     )
+
+
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """Return what reads a value of a type from JSON's types."""
+    return TypeAdapter(kind).validate_python
 
 
 @cache

@@ -74,15 +74,6 @@ def test_a_document_that_is_written_again_leaves_nothing_beside_it(tmp_path: Pat
     assert names(tmp_path) == sorted([path.name, kept.name])
 
 
-def test_a_document_of_an_earlier_version_with_a_link_elsewhere_is_kept(tmp_path: Path) -> None:
-    old = tmp_path / "results" / "my_agent_G1_instruction.json"
-    old.parent.mkdir()
-    old.write_text(json.dumps(document(run_id="r0", x=0)))
-    (tmp_path / "backup.json").hardlink_to(old)
-    write_document(document(x=1), old.parent)
-    assert json.loads(kept_path(document(run_id="r0"), old.parent).read_text())["x"] == 0
-
-
 def test_where_the_disk_gives_no_second_name_there_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_paths: Path) -> None:
         raise PermissionError(1, "Operation not permitted")
@@ -97,17 +88,6 @@ def test_where_the_disk_gives_no_second_name_there_is_a_copy(tmp_path: Path, mon
 def test_a_document_of_parts_is_the_same_as_one_in_a_piece(entries: list[dict[str, Any]]) -> None:
     parts = document_parts(document(results=[]), map(json_bytes, entries))
     assert b"".join(parts) == json_bytes(document(results=entries))
-
-
-def test_a_document_of_an_earlier_version_is_kept_under_the_name_of_its_run(tmp_path: Path) -> None:
-    old = tmp_path / "my_agent_G1_instruction.json"
-    old.write_text(json.dumps(document(run_id="r0", x=0)))
-    write_document(document(x=1), tmp_path)
-    kept = kept_path(document(run_id="r0"), tmp_path)
-    assert [json.loads(path.read_text())["x"] for path in (old, kept)] == [1, 0]
-    old.write_text("[not a document")
-    write_document(document(x=2), tmp_path)
-    assert json.loads(old.read_text())["x"] == 2
 
 
 def test_names_of_any_length_make_a_name_that_a_file_can_have(tmp_path: Path) -> None:

@@ -70,17 +70,6 @@ def test_a_mark_is_drawn_with_its_interval() -> None:
     assert (float(low), float(high)) == (plot.y_scale.at(0.75), plot.y_scale.at(0.25))
 
 
-def test_a_mark_whose_place_is_not_known_is_named_as_such_in_the_legend() -> None:
-    plot = ScatterPlot("cost", "tokens", "score", [Mark("a", 10.0, 0.5), Mark("b", None, 0.0)])
-    assert [text for text, _, _ in plot.legend] == ["1 a", "2 b: not known"]
-
-
-def test_two_drawings_of_a_page_have_ids_of_their_own() -> None:
-    ids = [element.get("id") for name in ("a", "b") for element in ElementTree.fromstring(svg(PLOTS[0], name)).iter()]
-    given_ids = [one for one in ids if one]
-    assert len(given_ids) == len(set(given_ids))
-
-
 def test_parts_of_a_bar_stand_one_after_the_other() -> None:
     ((_, _, parts),) = BarPlot("", [Bar("b", {"x": 1.0, "y": 3.0})]).rows
     (_, _, start, width, _), (_, _, then, longer, _) = parts

@@ -184,6 +184,6 @@ def test_scores_of_trials_that_failed_stand_in_one_order(store: str) -> None:
     with open_store(store) as reader:
         run = reader.run(OLD)
         trials = read_report(run).frameworks[0].trials
-    table = columns_of(trials).table(trials, quality)
+    table = columns_of(trials).table(trials)
     same = run_side(run.record, "reference", table, bounded=quality, quality=quality)
     assert same.scores == [*ALWAYS, "a", "b"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from trialbed.report import Summary
-from trialbed.report.kept._codec import shape
+from trialbed.report.kept._shape import shape
 
 
 def record(**fields: Any) -> Any:
