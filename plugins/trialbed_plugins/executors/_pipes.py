@@ -45,6 +45,7 @@ class Pipes(asyncio.SubprocessProtocol):
     Attributes:
         shell_codes: the process reports a worker that a signal ended with the code 128 + its number.
         stopwatch: times the trial, by when its ``clock`` messages arrive.
+        written: set when the process writes to standard error.
         exited: set when the process has ended and been waited for.
         disconnected: set when all its pipes are closed too.
     """
@@ -59,6 +60,7 @@ class Pipes(asyncio.SubprocessProtocol):
         self._faulty = False
         self.stopwatch = Stopwatch(time.monotonic)
         self.shell_codes = False
+        self.written = asyncio.Event()
         self.exited = asyncio.Event()
         self.disconnected = asyncio.Event()
 
@@ -109,6 +111,7 @@ class Pipes(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Read replies from 1, keep the tail of 2."""
         if fd == 2:
+            self.written.set()
             self._tail += data
             del self._tail[:-TAIL]
         elif not self._faulty:

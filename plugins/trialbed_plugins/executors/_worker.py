@@ -56,8 +56,11 @@ STRAY_GRACE = 0.1
 DISMISSAL = 5.0
 """Seconds in which a supervisor must have ended its worker, or an idle worker itself."""
 
+FIRST_TRACE = 2.0
+"""Seconds in which a worker past its deadline can begin to write where it hangs."""
+
 LAST_TRACE = 0.2
-"""Seconds in which a worker past its deadline can write where it hangs."""
+"""Seconds in which it can write the rest."""
 
 VERSION = 8
 """Characters of the digest of a program that are its version."""
@@ -325,11 +328,14 @@ class Worker:
 
     async def _ask_where(self) -> None:
         """Have the worker write the stacks of its threads to standard error."""
-        if hasattr(signal, "SIGUSR1") and not self._pipes.exited.is_set():
-            if (process := processes.catching(self.pid, signal.SIGUSR1)) is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGUSR1)
-            await asyncio.sleep(LAST_TRACE)
+        if not hasattr(signal, "SIGUSR1") or self._pipes.exited.is_set():
+            return
+        if (process := processes.catching(self.pid, signal.SIGUSR1)) is not None:
+            self._pipes.written.clear()
+            with contextlib.suppress(ProcessLookupError, TimeoutError):
+                os.kill(process, signal.SIGUSR1)
+                await asyncio.wait_for(self._pipes.written.wait(), FIRST_TRACE)
+                await asyncio.sleep(LAST_TRACE)
 
     def _send(self, message: Record) -> None:
         pipe(self._transport, 0).write(message_line(message))
