@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import permutations
+from operator import itemgetter
 
 Worth = Callable[[int, int], float]
 """(place of a call made, place of a call wanted) -> points of the pair; asked for pairs of one name only."""
@@ -67,13 +68,14 @@ def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, worth: Worth) -
 
 def _single(group: Sequence[int], names: Names, worth: Worth, before: list[Value]) -> tuple[list[Value], list[Pairs]]:
     right = group[0]
-    best, pairs = _start([before[0]], [[]])
+    best: list[Value] = [before[0]]
+    pairs: list[Pairs] = [[]]
     for end in range(1, len(before)):
         choices: list[tuple[Value, Pairs]] = [(before[end], []), (best[end - 1], pairs[end - 1])]
         if names[0][end - 1] == names[1][right]:
             points, number = before[end - 1]
             choices.append(((points + worth(end - 1, right), number + 1), [(end - 1, right)]))
-        chosen = max(choices, key=_value)
+        chosen = max(choices, key=itemgetter(0))
         best.append(chosen[0])
         pairs.append(chosen[1])
     return best, pairs
@@ -83,7 +85,8 @@ def _several(group: Sequence[int], names: Names, worth: Worth, before: list[Valu
     inside = {names[1][place] for place in group}
     places = [place for place, name in enumerate(names[0]) if name in inside]
     ends = {place + 1 for place in places}
-    best, pairs = _start([], [])
+    best: list[Value] = []
+    pairs: list[Pairs] = []
     for end in range(len(before)):
         choices: list[tuple[Value, Pairs]] = [(before[end], [])]
         if end and end not in ends:
@@ -95,7 +98,7 @@ def _several(group: Sequence[int], names: Names, worth: Worth, before: list[Valu
                 for start in places
                 if start < end
             ]
-        chosen = max(choices, key=_value)
+        chosen = max(choices, key=itemgetter(0))
         best.append(chosen[0])
         pairs.append(chosen[1])
     return best, pairs
@@ -110,14 +113,6 @@ def _stretch(
 ) -> tuple[Value, Pairs]:
     found = free_pairs(made, group, names, worth)
     return (before[0] + sum(worth(*pair) for pair in found), before[1] + len(found)), found
-
-
-def _start(best: list[Value], pairs: list[Pairs]) -> tuple[list[Value], list[Pairs]]:
-    return best, pairs
-
-
-def _value(choice: tuple[Value, Pairs]) -> Value:
-    return choice[0]
 
 
 def _walked_back(taken: list[list[Pairs]], end: int) -> Pairs:
