@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
+from support.memory_runs import report_of
 from support.scoring import attribution_of
 from support.trials import run_config
 
-from trialbed import hookimpl
 from trialbed.plugins import described_scores
 from trialbed.preparation import config_digest
 from trialbed.records import (
@@ -19,7 +18,6 @@ from trialbed.records import (
     Deviation,
     Failure,
     FrameworkInfo,
-    GoldAnswer,
     GoldCall,
     Outcome,
     Query,
@@ -47,13 +45,11 @@ from trialbed.report import (
     Tokens,
     WireFigures,
     WireTally,
-    legacy_document,
-    read_report,
 )
 from trialbed.report.attribution import AttributedCall, Attribution
 from trialbed.report.comparison import FrameworkComparison, ScoreFinding
 from trialbed.statistics import DifferenceSpread, EnoughQueries, Interval
-from trialbed.store import StoredRun, counted_attempts, new_run
+from trialbed.store import new_run
 
 DESCRIBED = described_scores()[0]
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -335,49 +331,6 @@ def _trial(framework: str, entry: Mapping[str, Any]) -> ReportedTrial:
     )
 
 
-@dataclass(frozen=True)
-class MemoryRun:
-    """A run as a store reads it, whose attempts are in memory.
-
-    Attributes:
-        tools: the tools on offer as ``StoredRun.offers`` gives them; None where what was lost is not to be known.
-    """
-
-    record: Run
-    attempts: Sequence[TrialResult]
-    tools: Any = None
-    gold: Mapping[int | str, GoldAnswer] = field(default_factory=dict)
-
-    def each_result(self) -> Iterator[TrialResult]:
-        return iter(self.attempts)
-
-    def trial(self, *key: Any) -> Any:
-        counted = counted_attempts(self.attempts)
-        names = ("framework", "query_id", "repeat")
-        return SimpleNamespace(result=next(one for one in counted if tuple(getattr(one.key, n) for n in names) == key))
-
-    def offers(self, queries: Any) -> Any:
-        return self.tools
-
-    def gold_answers(self) -> Mapping[int | str, GoldAnswer]:
-        return self.gold
-
-
-def report_of(
-    run: Run,
-    queries: Mapping[int | str, Query],
-    attempts: Sequence[TrialResult],
-    *,
-    tools: Any = None,
-    gold: Mapping[int | str, GoldAnswer] | None = None,
-    allow_incomplete: bool = False,
-    **more: Any,
-) -> Report:
-    """The report of a run whose attempts are in memory; the other arguments are those of ``read_report``."""
-    stored = cast("StoredRun", MemoryRun(run, attempts, tools, gold or {}))
-    return read_report(stored, queries, allow_incomplete=allow_incomplete, **more)
-
-
 def short(result: TrialResult) -> ReportedTrial:
     """A trial as reports have it."""
     run, query_id = run_of({"agent_name": result.key.framework}), result.key.query_id
@@ -390,29 +343,6 @@ def _gold_call(call: Mapping[str, Any]) -> AttributedCall:
     tool, api = call["api"]
     gold = GoldCall(api=ApiRef(category="c", tool_name=tool, api_name=api), arguments=call["arguments"])
     return AttributedCall(gold, call["lost"], call["reason"])
-
-
-def result_document(
-    run: Run,
-    framework: str,
-    queries: Mapping[int | str, Query],
-    results: Sequence[TrialResult],
-    extra: Mapping[str, Any] | None = None,
-    **more: Any,
-) -> dict[str, Any]:
-    """The result document of a framework in a run with these attempts.
-
-    Args:
-        extra: figures that a plugin adds.
-        **more: as ``read_report`` takes it.
-    """
-
-    class Sums:
-        @hookimpl
-        def aggregate_scores(self) -> Mapping[str, Any]:
-            return extra or {}
-
-    return legacy_document(report_of(run, queries, results, plugins={"sums": Sums()}, **more), framework)
 
 
 def _tokens(totals: dict[str, int]) -> Tokens:

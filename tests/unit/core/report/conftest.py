@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from support.run_reports import result_document
+from support.memory_runs import result_document
 
 from trialbed.records import (
     Answer,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from io import StringIO
 
 import pytest
-from support.run_reports import report_of
+from support.memory_runs import report_of
 from support.trials import run_config
 
 from trialbed.preparation import config_digest

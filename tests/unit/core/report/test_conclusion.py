@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
-from support.run_reports import report_of
+from support.memory_runs import report_of
 
 from trialbed.records import Run, ScoreDescription
 from trialbed.report import Conclusion, ScoreMean, conclusions, join_alike, percent, points

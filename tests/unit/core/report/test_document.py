@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from jsonschema_rs import Draft202012Validator
-from support.run_reports import result_document
+from support.memory_runs import result_document
 
 from trialbed.errors import DataError
 from trialbed.prices import read_prices

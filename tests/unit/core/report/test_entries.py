@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jsonschema_rs import Draft202012Validator
-from support.run_reports import result_document
+from support.memory_runs import result_document
 
 from trialbed.records import ApiCall, Failure, GoldAnswer, Query, Run, TrialResult, Usage
 from trialbed.report import document_schema

@@ -11,7 +11,8 @@ from datetime import timedelta
 from random import Random
 
 import pytest
-from support.run_reports import report_of, run_of, short
+from support.memory_runs import report_of
+from support.run_reports import run_of, short
 from support.scoring import gold_call
 from support.stored_runs import trial
 

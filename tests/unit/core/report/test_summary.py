@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
-from support.run_reports import report_of, result_document
+from support.memory_runs import report_of, result_document
 
 from trialbed.records import (
     Failure,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 import pytest
 from support.cases import for_each
-from support.run_reports import result_document
+from support.memory_runs import result_document
 from support.trials import run_of
 
 from trialbed.cli import cli

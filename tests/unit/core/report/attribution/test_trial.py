@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from jsonschema_rs import Draft202012Validator
-from support.run_reports import result_document, run_of
+from support.memory_runs import result_document
+from support.run_reports import run_of
 from support.scoring import api_call, gold_call, model_call, sent_call, tool
 from support.trials import ended, run_config
 
