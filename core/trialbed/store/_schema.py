@@ -133,4 +133,4 @@ reports = Table(
     Column("body", LargeBinary, nullable=False),  # zlib
     Column("checksum", String(16), nullable=False),  # of all columns but the body
 )
-"""What is known of runs that have ended, so that it need not be made anew from trials."""
+"""Figures of runs that have ended, which are read in place of their trials."""

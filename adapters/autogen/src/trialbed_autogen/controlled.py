@@ -110,20 +110,20 @@ class SealedWorkbench(Workbench):
         return ToolResult(name=name, result=[TextResultContent(content=await call)])
 
     async def start(self) -> None:
-        """Nothing to start."""
+        """Start nothing."""
 
     async def stop(self) -> None:
-        """Nothing to stop."""
+        """Stop nothing."""
 
     async def reset(self) -> None:
-        """Nothing to reset."""
+        """Reset nothing."""
 
     async def save_state(self) -> Mapping[str, Any]:
-        """There is no state."""
+        """Return an empty state: a trial's tools keep none here."""
         return {}
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """There is no state."""
+        """Load nothing, as nothing is saved."""
 
 
 Message = BaseAgentEvent | BaseChatMessage
