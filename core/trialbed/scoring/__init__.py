@@ -32,8 +32,8 @@ from trialbed.scoring._counting import (
     zero_scores,
 )
 from trialbed.scoring._expected import Expectation, criterion_name, expectations, has_expectations, run_criteria
-from trialbed.scoring._function_judge import FunctionJudge, JudgeFunction, as_judge, make_judge
 from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score, open_criteria
+from trialbed.scoring._judges import FunctionJudge, JudgeFunction, as_judge, make_judge
 from trialbed.scoring._loops import judge_apart, judge_here
 from trialbed.scoring._quality import ALWAYS, quality_scores
 from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
