@@ -10,6 +10,7 @@ from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
 
+from trialbed.child_processes import end_process
 from trialbed.records import Record
 from trialbed.worker import WORKER_MARK, message_line, worker_environment
 from trialbed_ray._messages import TO_ENGINE, Connect, ToEngine
@@ -62,16 +63,14 @@ class Link:
         process = self._process
         self._running.cancel()
         await asyncio.wait([self._running])
-        if process is None or process.returncode is not None:
+        if process is None:
             return
         if process.stdin is not None:
             process.stdin.close()
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(ENDING):
                 await process.communicate()
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        await end_process(process)
 
     async def _run(self) -> None:
         while True:
@@ -79,9 +78,8 @@ class Link:
                 reason = await self._serve()
             except Exception as error:  # noqa: BLE001 - whatever it is, the next bridge may do better
                 reason = f"the program that speaks with it had to be ended: {type(error).__name__}: {error}"[:SHOWN]
-                self.restart()
                 if self._process is not None:
-                    await self._process.wait()
+                    await end_process(self._process)
             self._ended(reason)
             await asyncio.sleep(AGAIN)
 

@@ -8,11 +8,12 @@ import os
 import shlex
 from collections import deque
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trialbed.child_processes import end_process, stop_process
 from trialbed.files import temporary_folder
 from trialbed.wire.redaction import Redaction, shown_url
 from trialbed_tools._live import LARGEST, ToolsUnreachable
@@ -141,15 +142,11 @@ class ProgramChannel:
             task.cancel()
         try:
             await asyncio.to_thread(self._family.look)
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(ENDING_SECONDS):
-                    await self._process.wait()
+            await stop_process(self._process, ENDING_SECONDS)
         finally:
             with self._resources:
                 self._family.kill()
-                await self._process.wait()
+                await end_process(self._process)
 
     async def _listen(self) -> None:
         stderr = self._process.stderr

@@ -14,6 +14,7 @@ from typing import Any
 
 import aiohttp
 
+from trialbed.child_processes import stop_process
 from trialbed.contracts import OpenedModel
 from trialbed.engine._control import ControlClient
 from trialbed.errors import ServerUnavailable, UsageError
@@ -251,40 +252,37 @@ async def _process(command: Sequence[str], environment: dict[str, str]) -> Async
         # Ctrl-C in the terminal is the engine's to handle: the server must outlive it to hand over its logs.
         start_new_session=True,
     )
-    errors = _Tail(process.stderr)
+    assert process.stdout is not None and process.stderr is not None  # noqa: S101, PT018 - asked for above
+    tails = [_Tail(process.stderr)]
     try:
-        yield await _ready(process, errors)
+        url = await _ready(process, process.stdout, *tails)
+        # Plugins may print there: unread, their output would hold them up.
+        tails.append(_Tail(process.stdout))
+        yield url
     finally:
-        await _stop(process)
-        await errors.end()
+        await stop_process(process, STOP_TIMEOUT, *(tail.reading for tail in tails))
 
 
 class _Tail:
-    """Reads a process's stderr to its end and keeps the last of it."""
+    """Reads the output of a process to its end and keeps the last of it."""
 
     KEEP = 8192
 
-    def __init__(self, stream: asyncio.StreamReader | None) -> None:
+    def __init__(self, stream: asyncio.StreamReader) -> None:
         self.text = ""
-        self._task = asyncio.create_task(self._read(stream)) if stream else None
+        self.reading = asyncio.create_task(self._read(stream))
 
     async def _read(self, stream: asyncio.StreamReader) -> None:
         while chunk := await stream.read(4096):
             self.text = (self.text + chunk.decode(errors="replace"))[-self.KEEP :]
 
-    async def end(self) -> None:
-        if self._task:
-            await self._task
 
-
-async def _ready(process: asyncio.subprocess.Process, errors: _Tail) -> str:
-    assert process.stdout is not None  # noqa: S101 - asked for above
+async def _ready(process: asyncio.subprocess.Process, output: asyncio.StreamReader, errors: _Tail) -> str:
     try:
-        line = await asyncio.wait_for(process.stdout.readline(), START_TIMEOUT)
+        line = await asyncio.wait_for(output.readline(), START_TIMEOUT)
         return str(json.loads(line)["url"])
     except (TimeoutError, ValueError, KeyError) as error:
-        await _stop(process)
-        await errors.end()
+        await stop_process(process, STOP_TIMEOUT, errors.reading)
         if process.returncode == UsageError.exit_code:
             # An option of the run's that only the server reads, such as a file that it opens.
             raise UsageError(errors.text.strip().rpartition(SERVER)[2]) from error
@@ -295,13 +293,3 @@ def _reason(error: Exception) -> str:
     if isinstance(error, TimeoutError):
         return f"it gave no address within {START_TIMEOUT:g} s; where the machine is busy, run the command again later"
     return f"what it wrote is not its address: {error}"
-
-
-async def _stop(process: asyncio.subprocess.Process) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        await asyncio.wait_for(process.wait(), STOP_TIMEOUT)
-    except TimeoutError:
-        process.kill()
-        await process.wait()

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from trialbed.child_processes import end_process
 from trialbed.environments._requirements import without_credentials
 from trialbed.errors import EnvironmentFailed
 from trialbed.settings import REDACTED
@@ -166,8 +167,6 @@ def _shorten(text: str) -> str:
 async def _end(process: asyncio.subprocess.Process) -> None:
     """End uv and the processes that it started (the builds of source distributions)."""
     with contextlib.suppress(ProcessLookupError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
+        if sys.platform != "win32":
             os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    await end_process(process)

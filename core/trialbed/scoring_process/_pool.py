@@ -9,11 +9,11 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
+from trialbed.child_processes import end_process
 from trialbed.contracts import Candidate, Judge, Preference, Verdict
 from trialbed.errors import JudgeError, ModelFailed, TrialbedError
 from trialbed.model_access import run_step
@@ -220,10 +220,7 @@ class _Scorer:
 
     async def end(self) -> None:
         """End the process."""
-        with suppress(ProcessLookupError):
-            self._process.kill()
-        await self._process.wait()
-        self._stdin.close()
+        await end_process(self._process)
 
 
 class _BoundedJudge(Judge):

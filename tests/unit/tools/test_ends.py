@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from support.servers import until
 from trialbed.wire.redaction import Redaction
 from trialbed_tools._kept import CallAnswer, KeptAnswers
 from trialbed_tools._live import LiveTools, ToolsUnreachable, TrialCalls
+from trialbed_tools.servers import ProgramChannel
 
 
 async def test_a_trial_whose_server_fails_has_no_more_answers(tmp_path: Path) -> None:
@@ -110,3 +113,13 @@ async def test_a_shared_server_is_replaced_with_its_event_loop(tmp_path: Path) -
 
     await asyncio.to_thread(asyncio.run, elsewhere())
     await until_ended([process])
+
+
+WRITES_FOR_EVER = "import sys\nwhile True: sys.stdout.write(chr(120) * 9999 + chr(10))"
+
+
+async def test_a_server_that_writes_without_end_is_ended(tmp_path: Path) -> None:
+    command = shlex.join([sys.executable, "-c", WRITES_FOR_EVER])
+    channel = await ProgramChannel.start(command, tmp_path, {}, 2**30, Redaction(()))
+    async with asyncio.timeout(60):
+        await channel.close()

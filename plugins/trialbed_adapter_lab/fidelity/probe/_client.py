@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, TypeVar
 
+from trialbed.child_processes import end_process
 from trialbed.files import temporary_folder
 from trialbed.records import Environment, Record, TrialSpec, framework_driver
 from trialbed.wire.redaction import redact
@@ -141,8 +142,4 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
-        else:  # Windows
-            process.kill()
-    assert process.stdin is not None  # noqa: S101 - it is a pipe
-    process.stdin.close()
-    await process.wait()
+    await end_process(process)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from trialbed.child_processes import stop_process
 from trialbed.errors import ServerUnavailable
 from trialbed.files import make_private_file, make_private_folder
 from trialbed.settings import state_dir
@@ -72,7 +73,7 @@ async def llama_server(
         url = await _ready(process, {**model, "key": key}, title, log, patience)
         yield LlamaServer(f"{url}/v1", key, log)
     finally:
-        await _stop(process)
+        await stop_process(process, STOP_TIMEOUT)
 
 
 def _log(title: str) -> Path:
@@ -102,13 +103,3 @@ def _end(log: Path) -> str:
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - SHOWN))
         return file.read().decode("utf-8", "replace").strip()
-
-
-async def _stop(process: asyncio.subprocess.Process) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        await asyncio.wait_for(process.wait(), STOP_TIMEOUT)
-    except TimeoutError:
-        process.kill()
-        await process.wait()

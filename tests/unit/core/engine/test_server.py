@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-from support.servers import listening
+from support.servers import listening, until
 
 from trialbed.contracts import OpenedModel
-from trialbed.engine._server import _settings, _upstreams, server, server_start
+from trialbed.engine._server import _process, _settings, _upstreams, server, server_start
 from trialbed.errors import UsageError
 from trialbed.preparation import RunOptions
 from trialbed.records import TrialRegistration
@@ -131,3 +133,19 @@ async def test_a_server_that_runs_already_cannot_ask_this_process() -> None:
     with pytest.raises(UsageError, match="leave out server_url"):
         async with server(RunOptions(server_url="http://127.0.0.1:9"), calls_back=True):
             pass
+
+
+PRINTS = """
+import json, sys
+print(json.dumps({"url": "http://127.0.0.1:9"}), flush=True)
+print("x" * 1_000_000, flush=True)
+open(sys.argv[1], "w").close()
+sys.stdin.read()
+"""
+
+
+async def test_output_of_plugins_does_not_hold_the_server_up(tmp_path: Path) -> None:
+    printed = tmp_path / "printed"
+    async with _process([sys.executable, "-c", PRINTS, str(printed)], dict(os.environ)) as url:
+        assert url == "http://127.0.0.1:9"
+        await until(printed.exists)
