@@ -58,8 +58,12 @@ class RayCluster:
         """Kill the oldest node, with all that runs on it."""
         self._do("kill")
 
+    def kill_all(self) -> None:
+        """Kill all nodes but the head."""
+        self._do("kill all")
+
     def replace(self) -> None:
-        """Kill the head and all nodes, and start a node, with a head at the same address that knows nothing."""
+        """Kill the head, and start a node, with a head at the same address that knows nothing."""
         self._do("replace")
 
     def _do(self, command: str) -> None:
@@ -121,9 +125,10 @@ def _serve(number: int) -> None:
             nodes.append(add())
         elif line == "kill\n":
             cluster.remove_node(nodes.pop(0), allow_graceful=False)
+        elif line == "kill all\n":
+            while nodes:
+                cluster.remove_node(nodes.pop(), allow_graceful=False)
         else:
-            for one in nodes:
-                cluster.remove_node(one, allow_graceful=False)
             _patiently(replace_head)
             nodes = [add()]
         print(line.strip(), file=out, flush=True)

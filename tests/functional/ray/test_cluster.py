@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -137,6 +138,7 @@ class Replacer(RunProgress):
 
     def __init__(self, cluster: RayCluster) -> None:
         self.said: list[str] = []
+        self._cluster = cluster
         self.replacing = threading.Thread(target=cluster.replace)
         self._ended = 0
 
@@ -146,11 +148,15 @@ class Replacer(RunProgress):
     def advance(self, result: TrialResult) -> None:
         self._ended += 1
         if self._ended == 4:
+            # The run stands still meanwhile, or it could end before there is no node left.
+            self._cluster.kill_all()
             self.replacing.start()
 
 
 def test_a_run_goes_on_at_a_head_that_takes_the_place_of_another(cluster: RayCluster, tmp_path: Path) -> None:
-    asked, replacer = options_on(cluster, tmp_path, repeat=4), Replacer(cluster)
+    # Trials take long enough for most of them to be left when there is no node.
+    slow = json.dumps({"tools": {"rate": 1, "faults": ["slow"]}, "slow_seconds": 0.1})
+    asked, replacer = replace(options_on(cluster, tmp_path, repeat=2), faults=slow), Replacer(cluster)
     report = asyncio.run(run_and_report(asked, progress=replacer))
     replacer.replacing.join()
     assert report.run.status == "finished", replacer.said
