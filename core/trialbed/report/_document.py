@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -35,15 +35,23 @@ def legacy_document(report: Report, framework: str) -> dict[str, Any]:
     Raises:
         DataError: a plugin's figure has the name of another.
     """
-    summary, write = report[framework], _EntryWriter(report)
-    whole = {(result.key, result.attempt): result for result in report.trials(framework)}
-    entries = [write(summary, trial, whole[trial.key, trial.attempt]) for trial in summary.trials]
-    return _frame(summary, report.factors, entries)
+    summary = report[framework]
+    return _documents(report, [summary], report.trials(summary.framework))[0]
 
 
 def legacy_documents(report: Report) -> list[dict[str, Any]]:
     """The documents of all frameworks."""
-    return [legacy_document(report, summary.framework) for summary in report.frameworks]
+    return _documents(report, report.frameworks, report.trials())
+
+
+def _documents(report: Report, summaries: Iterable[Summary], trials: Iterator[TrialResult]) -> list[dict[str, Any]]:
+    """Return the documents of some frameworks, of which these are the trials."""
+    write, effects = _EntryWriter(report), report.factors
+    whole = {(result.key, result.attempt): result for result in trials}
+    return [
+        _frame(summary, effects, [write(summary, trial, whole[trial.key, trial.attempt]) for trial in summary.trials])
+        for summary in summaries
+    ]
 
 
 def legacy_metadata(summary: Summary) -> dict[str, Any]:
