@@ -101,13 +101,13 @@ def keep_report(connection: Connection, run: Run, made: MadeReport) -> bool:
         run: as the store has it now, locked: of two that keep its report, one waits for the other.
     """
     now = trials_version(connection, run.run_id)
-    sources = [report_source(connection, run, now, part.more) for part in made.parts]
-    before = [report_source(connection, made.run, made.trials, part.more) for part in made.parts]
-    if sources != before:
+    further = {part.more for part in made.parts}
+    sources = {more: report_source(connection, run, now, more) for more in further}
+    if sources != {more: report_source(connection, made.run, made.trials, more) for more in further}:
         return False
     connection.execute(delete(reports).where(reports.c.run_id == run.run_id))
-    for part, source in zip(made.parts, sources, strict=True):
-        connection.execute(reports.insert(), _row(run.run_id, part, source))
+    for part in made.parts:
+        connection.execute(reports.insert(), _row(run.run_id, part, sources[part.more]))
     return True
 
 
