@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,14 +18,6 @@ from trialbed.records import Environment
 ROOT = Path(__file__).parents[2]
 FRAMEWORKS = ("reference", *FIRST_PARTY)
 """The reference, and those whose adapters are published with Trialbed."""
-IMPORT_ALL = """
-import gc
-gc.disable()
-from importlib.metadata import entry_points
-import trialbed.worker
-for entry in entry_points(group="trialbed.frameworks"):
-    entry.load()
-"""
 APART = tuple(name for name in FIRST_PARTY if name != "langgraph")
 """Those that are not installed here and get environments of their own."""
 
@@ -52,12 +43,6 @@ class FrameworkEnvironment:
         lines = (self.folder / "lock.txt").read_text(encoding="utf-8").splitlines()
         return "\n".join(line.removesuffix(" \\") for line in lines if "==" in line and "@" not in line)
 
-    def import_all(self) -> None:
-        """Import what the workers of all its profiles import."""
-        command = [str(self.python), "-c", IMPORT_ALL]
-        done = subprocess.run(command, env=own_environment(), capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
 
 @pytest.fixture(scope="session")
 def env_dir() -> Path:
@@ -79,13 +64,12 @@ def every_framework(env_dir: Path) -> list[str]:
 def framework_environment(
     env_dir: Path, once: Once, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], FrameworkEnvironment]:
-    """Gives the environment of a framework, what its adapter imports compiled: else each first worker would do that."""
+    """Gives the environment of a framework, which who imports first compiles: mostly one process at a time."""
     bench = bench_in(tmp_path_factory.mktemp("elsewhere"), own_environment(), timeout=1200)
 
     def find(framework: str) -> FrameworkEnvironment:
         def build(folder: Path) -> None:
             (row,) = json.loads(bench("env", "add", framework, "--env-dir", env_dir, "--json").out)
-            FrameworkEnvironment(Path(row["path"])).import_all()
             (folder / "path.txt").write_text(row["path"], encoding="utf-8")
 
         built = once(f"environment-{framework}", build)
