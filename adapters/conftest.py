@@ -53,9 +53,14 @@ def _long_conversations_are_not_searched(request: pytest.FixtureRequest, monkeyp
     Each request has all messages before it, so that this takes most of their time; in all other trials they look.
     """
     completions = sys.modules.get("openai.resources.chat.completions.completions")
-    if completions is not None and request.node.name.endswith(tuple(f"[{check}]" for check in LONG)):
+    if completions is not None and _is_long(request.node):
         monkeypatch.setattr(completions, "maybe_transform", _drop_omitted)
         monkeypatch.setattr(completions, "async_maybe_transform", _drop_omitted_later)
+
+
+def _is_long(item: pytest.Item) -> bool:
+    marked = item.get_closest_marker("long_trial") is not None
+    return marked or item.name.endswith(tuple(f"[{check}]" for check in LONG))
 
 
 def _drop_omitted(fields: dict[str, Any], _: object) -> dict[str, Any]:

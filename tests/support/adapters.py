@@ -130,7 +130,7 @@ class ControlledTests:
         assert len(record.requests) == answer.model_turns == 8
         assert (answer.final_answer, answer.finish, answer.calls, record.calls) == ("", None, (), ())
 
-    @pytest.mark.parametrize("max_steps", [1, 2, 60])
+    @pytest.mark.parametrize("max_steps", [1, 2, pytest.param(60, marks=pytest.mark.long_trial)])
     async def test_a_model_that_repeats_itself_is_stopped_by_the_step_limit_alone(
         self, harness: Harness, max_steps: int
     ) -> None:

@@ -135,6 +135,7 @@ async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requ
     assert (said(record), len(record.requests)) == ("ChatClientException", requests)
 
 
+@pytest.mark.long_trial
 async def test_a_model_that_never_stops_has_forty_turns_and_a_last_word(harness: Harness) -> None:
     record = await harness.run(forever(ask(ECHO)), max_steps=100, timeout=120.0)
     assert said(record) == "Function invocation limit reached before a final answer could be produced."

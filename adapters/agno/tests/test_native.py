@@ -193,6 +193,7 @@ class TestErrors:
 
 
 class TestLimits:
+    @pytest.mark.long_trial
     async def test_nothing_of_its_own_ends_the_run(self, harness):
         record = await harness.run(*[ask(call("Echo_text", ECHO))] * 60, "done", max_steps=1_000, timeout=120.0)
         assert (record.answer.final_answer, len(record.requests)) == ("done", 61)

@@ -74,6 +74,7 @@ async def test_what_counts_as_the_same_call(harness: Harness, turn: list[Call], 
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
+@pytest.mark.long_trial
 async def test_a_call_in_place_of_the_last_answer_is_the_answer_as_text(harness: Harness) -> None:
     turns = [ask(call("echo_text", {"text": str(number)})) for number in range(26)]
     record = await harness.run(*turns, max_steps=30)
@@ -81,6 +82,7 @@ async def test_a_call_in_place_of_the_last_answer_is_the_answer_as_text(harness:
     assert len(record.calls) == 25
 
 
+@pytest.mark.long_trial
 async def test_a_model_that_never_stops_is_asked_once_more_without_tools(harness: Harness) -> None:
     turns = [ask(call("echo_text", {"text": str(number)})) for number in range(25)]
     record = await harness.run(*turns, "my best", max_steps=30)

@@ -216,6 +216,7 @@ class TestErrors:
 
 class TestLimits:
     @newer
+    @pytest.mark.long_trial
     async def test_nothing_of_its_own_ends_the_run_soon(self, harness):
         record = await harness.run(*[ask(call("Echo_text", ECHO))] * 60, "done", max_steps=1_000, timeout=120.0)
         assert (record.answer.final_answer, len(record.requests)) == ("done", 61)

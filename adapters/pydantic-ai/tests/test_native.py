@@ -184,6 +184,7 @@ async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requ
     assert (said(record), len(record.requests)) == (seen, requests)
 
 
+@pytest.mark.long_trial
 async def test_a_model_that_never_stops_is_stopped_after_fifty_requests(harness: Harness) -> None:
     record = await harness.run(forever(ask(ECHO)), max_steps=100, timeout=120.0)
     assert (said(record), len(record.requests), len(record.calls)) == ("UsageLimitExceeded", 50, 50)

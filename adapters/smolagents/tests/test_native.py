@@ -91,6 +91,7 @@ async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requ
     assert (said(record), len(record.requests)) == ("AgentGenerationError", requests)
 
 
+@pytest.mark.long_trial
 async def test_a_model_that_never_stops_has_twenty_turns_and_a_last_word(harness: Harness) -> None:
     record = await harness.run(forever(ask(ECHO)), max_steps=100, timeout=120.0)
     assert (len(record.requests), len(record.calls)) == (21, 20)
