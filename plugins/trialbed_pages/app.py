@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -19,6 +18,7 @@ from trialbed.errors import DataError, DatasetChanged, TrialbedError, UsageError
 from trialbed.settings import data_dir as default_folder
 from trialbed.settings import store_file
 from trialbed.store import Store, StoredRun, StoredTrial, StoreReader, open_store
+from trialbed.wire import lenient_json
 from trialbed_pages.annotating import annotation_of, is_own, read_form
 from trialbed_pages.files import FilePages
 from trialbed_pages.live import progress_events
@@ -331,10 +331,7 @@ def _trial(run: StoredRun, framework: str, query: str, repeat: int, attempt: int
         UsageError: the address cannot be read.
         DataError: there is no such trial.
     """
-    try:
-        query_id = json.loads(query)
-    except (ValueError, RecursionError):
-        query_id = query
+    query_id = lenient_json(query, query)
     if not isinstance(query_id, int | str):
         raise UsageError(f"{query:.200} names no query")
     if any(isinstance(number, int) and abs(number) > LARGEST for number in (query_id, repeat, attempt)):

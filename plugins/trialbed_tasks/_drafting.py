@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.conversations import Sample, ToolCall
+from trialbed.wire import lenient_json
 from trialbed.wire.redaction import redact
 from trialbed_tasks._masking import mask
 
@@ -148,10 +149,7 @@ def _schema_of_values(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return lenient_json(text, text)
 
 
 def _json(value: Any) -> str:

@@ -23,6 +23,7 @@ from trialbed.settings import (
     UPSTREAM_KEYS,
     state_dir,
 )
+from trialbed.wire import lenient_json
 from trialbed.wire.addresses import is_loopback
 from trialbed.wire.redaction import shown_url
 
@@ -225,10 +226,7 @@ def secrets_from(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _upstream_keys(text: str) -> dict[str, str]:
-    try:
-        keys = json.loads(text)
-    except (ValueError, RecursionError):
-        keys = None
+    keys = lenient_json(text)
     if not isinstance(keys, dict) or not all(isinstance(key, str) for key in keys.values()):
         # Not the value, which has keys in it.
         raise UsageError(

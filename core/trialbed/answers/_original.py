@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.answers._names import answer_names
 from trialbed.answers._reading import FINISH
 from trialbed.records import ToolSpec
+from trialbed.wire import lenient_json
 
 Pair = tuple[str, str]
 
@@ -80,10 +80,7 @@ def _names_of(details: list[Any], *, texts_only: bool) -> Iterator[str]:
 
 def _name(message: Any, *, texts_only: bool) -> str:
     if isinstance(message, str):
-        try:
-            message = json.loads(message)
-        except (ValueError, RecursionError):
-            return ""
+        message = lenient_json(message)
     elif texts_only:
         return ""
     name = message.get("name") if isinstance(message, Mapping) else None

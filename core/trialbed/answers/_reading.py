@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from trialbed.errors import AnswerError
 from trialbed.records import Answer, ApiRef, ClaimedCall, Finish
+from trialbed.wire import lenient_json
 
 ROLES = ("tool", "assistant", "user", "system")
 
@@ -209,10 +210,7 @@ def _arguments(value: Any, place: NodePlace) -> dict[str, Any] | str | None:
 
 
 def _object_in(text: str) -> dict[str, Any] | str:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    value = lenient_json(text)
     return value if isinstance(value, dict) else text
 
 

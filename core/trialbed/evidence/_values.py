@@ -9,6 +9,7 @@ from typing import Any
 
 from trialbed.identity import once_for
 from trialbed.texts import json_leaves
+from trialbed.wire import lenient_json
 
 MIN_TEXT = 3
 MAX_TEXT = 200
@@ -67,10 +68,7 @@ def _as_text(leaf: str | float) -> str:
 
 def _parse(response: Any) -> Any:
     if isinstance(response, str) and response.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(response)
-        except (ValueError, RecursionError):  # nested too deeply to be read
-            return response
+        return lenient_json(response, response)
     return response
 
 

@@ -11,7 +11,7 @@ import orjson
 
 from trialbed.identity import once_for
 from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ToolSpec, WireLog
-from trialbed.wire import plain_numbers
+from trialbed.wire import lenient_json, plain_numbers
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _SCALARS = frozenset((str, int, bool, type(None)))
@@ -155,9 +155,4 @@ def _flat(value: Json) -> str | None:
 
 def parse_arguments(arguments: Json) -> Json:
     """Return arguments as a value; a text that is not JSON stays one."""
-    if not isinstance(arguments, str):
-        return arguments
-    try:
-        return json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
+    return lenient_json(arguments, arguments) if isinstance(arguments, str) else arguments

@@ -14,6 +14,7 @@ from trialbed.tool_calls._comparing import ValueComparer
 from trialbed.tool_calls._diagnosis import ArgumentFinding, CallFinding, MetricResult
 from trialbed.tool_calls._matching import Pairs, are_in_order
 from trialbed.tool_calls._types import ToolCall
+from trialbed.wire import lenient_json
 
 SHOWN = 60
 """Characters of a value in a text."""
@@ -143,10 +144,7 @@ def _key(api: ApiRef | None) -> str:
 def _read_arguments(value: Json) -> dict[str, Json] | None:
     """Return the arguments of a call; None where they are not an object."""
     if isinstance(value, str):
-        try:
-            value = json.loads(value or "{}")
-        except (ValueError, RecursionError):
-            return None
+        value = lenient_json(value or "{}")
     return value if isinstance(value, dict) else None
 
 

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel
 
 from trialbed.settings import MIN_SECRET, REDACTED, secret_values
+from trialbed.wire._json import lenient_json
 
 LAYERS = 4
 """Escapes within escapes that are undone."""
@@ -273,10 +274,7 @@ def event_value(line: str) -> Any:
     """The JSON value of an event's line; None if it has none."""
     if not line.startswith("data:"):
         return None
-    try:
-        value = json.loads(line[5:])
-    except (ValueError, RecursionError):
-        return None
+    value = lenient_json(line[5:])
     return value if isinstance(value, dict | list) else None
 
 

@@ -20,6 +20,7 @@ from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent
 from trialbed.records import Answer
 from trialbed.tools import Tool
+from trialbed.wire import lenient_json
 from trialbed.wire.addresses import mcp_url
 from trialbed.worker._messages import CommandSpec
 
@@ -212,10 +213,7 @@ def read_output(text: str, tools: Sequence[Tool]) -> Answer:
 
 
 def _document(text: str) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    value = lenient_json(text)
     return value if isinstance(value, dict) and ("final_answer" in value or "answer" in value) else None
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from trialbed.records import Usage
-from trialbed.wire import ModelMessage
+from trialbed.wire import ModelMessage, lenient_json
 from trialbed_adapter_lab.differences import tell_texts_apart
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest, TrialRecord
 from trialbed_scripted import Turn
@@ -325,10 +325,7 @@ def _lost(given: Counter[str], seen: Counter[str]) -> str:
 
 def _value(arguments: Any) -> Any:
     """Return the value of a call's arguments; the text itself if it is not JSON."""
-    try:
-        return json.loads(arguments or "{}") if isinstance(arguments, str) else arguments
-    except (ValueError, RecursionError):
-        return arguments
+    return lenient_json(arguments or "{}", arguments) if isinstance(arguments, str) else arguments
 
 
 def _count(calls: Iterable[tuple[str, Any]]) -> Counter[str]:

@@ -15,7 +15,7 @@ from starlette.types import Message
 
 from trialbed.records import ApiRef, ToolSpec, Usage
 from trialbed.tools import reply_text
-from trialbed.wire import parse_object
+from trialbed.wire import lenient_json, parse_object
 from trialbed.wire.dialects import PATHS
 from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
 from trialbed_adapter_lab.harness._records import ObservedCall, ObservedRequest
@@ -258,10 +258,7 @@ def _spoken(request: web.Request, path: str) -> str | None:
 def _input_of(body: dict[str, Any]) -> dict[str, Any] | None:
     """Return the arguments of a call, which may be given as JSON text; None if they are not an object."""
     given = body.get("tool_input")
-    try:
-        value = json.loads(given or "{}") if isinstance(given, str) else given
-    except (ValueError, RecursionError):
-        return None
+    value = lenient_json(given or "{}") if isinstance(given, str) else given
     return value if isinstance(value, dict) else None
 
 

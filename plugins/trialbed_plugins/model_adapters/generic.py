@@ -6,6 +6,7 @@ import json
 import re
 from typing import Any
 
+from trialbed.wire import lenient_json
 from trialbed_plugins.model_adapters._tokenizers import TokenizerAdapter
 from trialbed_plugins.model_adapters.kimi import kimi_calls, without_enclosed
 
@@ -42,10 +43,7 @@ class GenericAdapter(TokenizerAdapter):
 
 def _calls(text: str) -> list[dict[str, Any]]:
     """Return the functions that a JSON text calls; empty if one of them is not a call."""
-    try:
-        value = json.loads(text.strip())
-    except (ValueError, RecursionError):
-        return []
+    value = lenient_json(text.strip())
     calls = [_call(item) for item in (value if isinstance(value, list) else [value])]
     return [call for call in calls if call is not None] if all(calls) else []
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from struct import Struct
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from trialbed.wire import lenient_json
 from trialbed_verify.panel._signatures import code, signature, words
 
 LONG = 40
@@ -136,10 +136,7 @@ def _arguments(given: Any) -> Any:
         return given
     if not given.strip():
         return {}
-    try:
-        return json.loads(given)
-    except (ValueError, RecursionError):
-        return {"not JSON": given}
+    return lenient_json(given, {"not JSON": given})
 
 
 def _leaves(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Any]]:

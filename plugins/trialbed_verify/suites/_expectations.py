@@ -10,6 +10,7 @@ from typing import Any
 
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tool_calls import same_value
+from trialbed.wire import lenient_json
 from trialbed.wire.dialects.chat_completions import first_choice, first_message
 from trialbed_verify.call_schemas import usable_schema
 from trialbed_verify.findings import findings
@@ -95,10 +96,7 @@ def _arguments(expected: Mapping[str, Any], answer: SuiteAnswer) -> bool | None:
 def _json(expected: Any, answer: SuiteAnswer) -> bool | None:
     if answer.calls or answer.was_cut:
         return None
-    try:
-        value = json.loads(answer.text)
-    except (ValueError, RecursionError):
-        return False
+    value = lenient_json(answer.text)
     if expected is True or not isinstance(value, dict):
         return isinstance(value, dict)
     schema = usable_schema(expected)
@@ -224,8 +222,5 @@ def _call(call: Any) -> tuple[str, Any]:
     function = call.get("function") if isinstance(call, dict) else None
     function = function if isinstance(function, dict) else {}
     arguments = function.get("arguments")
-    try:
-        value = json.loads(arguments) if isinstance(arguments, str) else MISSING
-    except (ValueError, RecursionError):
-        value = MISSING
+    value = lenient_json(arguments, MISSING) if isinstance(arguments, str) else MISSING
     return str(function.get("name")), value
