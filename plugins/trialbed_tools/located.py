@@ -210,6 +210,8 @@ def _reason(form: type[BaseModel], fault: Any, text: str | None) -> str:
         return "must be a text, and is empty"
     if fault["type"] == "string_type":
         return f"must be a text; write {(text or str(fault['input']))!r:.60} in quotes"
+    if fault["type"] == "too_short" and not fault["input"]:
+        return "is empty; give at least one"
     return message[:1].lower() + message[1:]
 
 

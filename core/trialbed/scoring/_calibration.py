@@ -72,9 +72,10 @@ def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
     if not judge or "calibration" not in judge:
         return ""
     full = name if judge["model"] in (None, name) else f"{name}:{judge['model']}"
-    notes = [f"The judge {full} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."]
+    subject = "The judge" if full == "judge" else f"The judge {full}"
+    notes = [f"{subject} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."]
     if judge["calibration"] is not None:
-        notes = [f"The judge {full} {_summary(judge['calibration'])}."]
+        notes = [f"{subject} {_summary(judge['calibration'])}."]
     if not judge.get("asked", True):
         notes = []
     if CRITERIA_CALIBRATION in judge:

@@ -183,7 +183,7 @@ def quantity(number: float, word: str) -> str:
     return f"{number:.4g} {word}{'' if number == 1 else 's'}"
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, longest: int = SHOWN) -> str:
     """Return a value as JSON, cut where it is long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return text if len(text) <= longest else f"{text[:longest]}…"

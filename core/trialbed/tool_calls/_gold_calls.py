@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
 from trialbed.tool_calls._alignment import accuracy_of, align, f1_of
 from trialbed.tool_calls._asked import AskedCall
 from trialbed.tool_calls._comparing import ValueComparer
-from trialbed.tool_calls._diagnosis import ArgumentFinding, CallFinding, MetricResult
+from trialbed.tool_calls._diagnosis import ArgumentFinding, CallFinding, MetricResult, shown
 from trialbed.tool_calls._matching import Pairs, are_in_order
 from trialbed.tool_calls._types import ToolCall
 from trialbed.wire import lenient_json
@@ -153,9 +151,4 @@ def _difference(found: ArgumentFinding) -> str:
         return f"{found.name} is missing"
     if found.status == "extra":
         return f"{found.name} is not in the expected call"
-    return f"{found.name}: {_value_text(found.given)} instead of {_value_text(found.wanted)}"
-
-
-def _value_text(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+    return f"{found.name}: {shown(found.given, SHOWN)} instead of {shown(found.wanted, SHOWN)}"

@@ -21,7 +21,7 @@ from trialbed.files import replacing
 from trialbed.wire import parse_json
 from trialbed.wire.dialects import CHAT, dialect
 from trialbed_plugins.recordings._key import VERSION, canonical_text, request_key
-from trialbed_plugins.recordings._replies import SHARED, RecordedAnswer, RecordedReply, Replies, whole_request
+from trialbed_plugins.recordings._replies import RecordedAnswer, RecordedReply, Replies, whole_request
 
 FORMAT = "trialbed cassette"
 MOST = 4 * 2**30
@@ -162,18 +162,12 @@ def _read(path: Path, lines: Iterator[tuple[int, Any]]) -> Cassette:
                 found.add_part(line["digest"], line["part"])
             else:
                 reply = _reply(line, found)
-                found.add(_key_of(reply, identity), reply, line["request"] if _is_frame(line["request"]) else None)
+                found.add(_key_of(reply, identity), reply, line["request"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"{path}, line {number}: is not as a cassette has it: {error!r}") from error
     if len(found) != header.get("replies"):
         raise DataError(f"{path} has {len(found)} answers, and says {header.get('replies')}: it was changed or cut")
     return Cassette(str(header["model"]), identity, str(header["told"]), found)
-
-
-def _is_frame(request: Mapping[str, Any]) -> bool:
-    """Return whether all parts of a request are digests; files in which Responses' items stand whole are read, too."""
-    lists = (request[name] for name in SHARED if isinstance(request.get(name), list))
-    return all(isinstance(part, str) for parts in lists for part in parts)
 
 
 def _reply(line: Mapping[str, Any], known: Replies) -> RecordedReply:

@@ -206,7 +206,7 @@ class Replies(Mapping[str, RecordedReply]):
 
 
 def whole_request(frame: Mapping[str, Any], part_of: Callable[[str], Any]) -> dict[str, Any]:
-    """Return a request with its parts in place of their digests; parts that stand in it whole stay.
+    """Return a request with its parts in place of their digests.
 
     Args:
         part_of: gives the part of a digest.
@@ -214,7 +214,7 @@ def whole_request(frame: Mapping[str, Any], part_of: Callable[[str], Any]) -> di
     request = {**frame}
     for name in SHARED:
         if isinstance(request.get(name), list):
-            request[name] = [part_of(part) if isinstance(part, str) else part for part in request[name]]
+            request[name] = [part_of(digest) for digest in request[name]]
     return request
 
 

@@ -190,7 +190,7 @@ FAULTS = [
     ("", "tasks.yaml: is empty; write a list of tasks, or the keys tools and tasks"),
     ("12.50", "tasks.yaml: holds 12.5; write a list of tasks"),
     ("tools: x.py", "tasks.yaml:1: tasks: the key is missing"),
-    ("tasks: []", "tasks.yaml:1: tasks: list should have at least 1 item"),
+    ("tasks: []", "tasks.yaml:1: tasks: is empty; give at least one"),
     ("tasks:\n  - expect: x", "tasks.yaml:2: task 1: query: the key is missing"),
     (
         "tasks:\n  - query: a\n  - query: b\n    exspect: x",

@@ -126,7 +126,7 @@ FUNCTION = "{name: a}"
 FAULTS = [
     ("", "shop.yaml: input should be a valid dictionary"),
     ("tools: [", "shop.yaml:1: is not valid YAML"),
-    ("tools: []", "shop.yaml:1: tools: list should have at least 1 item"),
+    ("tools: []", "shop.yaml:1: tools: is empty; give at least one"),
     ("answers: schema", "shop.yaml:1: tools: the key is missing"),
     ("tools:\n - function: {}", "shop.yaml:2: tools[0].function.name: the key is missing"),
     (

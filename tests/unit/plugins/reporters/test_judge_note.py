@@ -48,3 +48,10 @@ CALIBRATION = {
 )
 def test_the_judge_is_named_with_its_calibration(judge: dict[str, Any] | None, note: list[str]) -> None:
     assert list(_on_judge(run_of({"agent_name": "a", "evaluator_model": "rule", "judge": judge}))) == note
+
+
+def test_a_judge_that_is_named_judge_is_named_once() -> None:
+    (note,) = _on_judge(
+        run_of({"agent_name": "a", "evaluator_model": "judge", "judge": {"model": None, "calibration": None}})
+    )
+    assert note.startswith("The judge is uncalibrated: ")
