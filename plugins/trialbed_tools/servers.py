@@ -8,7 +8,7 @@ import os
 import shlex
 from collections import deque
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,9 +134,11 @@ class ProgramChannel:
     async def close(self) -> None:
         """End the program and its children, also where this is cancelled."""
         if self._loop is not asyncio.get_running_loop():
-            # Its loop was given up: nothing of the program can be awaited.
+            # Its loop was given up, so that nothing can be awaited; should it go on, it lets go of the pipes.
             with self._resources:
                 self._family.kill()
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._let_go)
             return
         for task in self._tasks:
             task.cancel()
@@ -147,6 +149,9 @@ class ProgramChannel:
             with self._resources:
                 self._family.kill()
                 await end_process(self._process)
+
+    def _let_go(self) -> None:
+        self._tasks.append(asyncio.create_task(end_process(self._process)))
 
     async def _listen(self) -> None:
         stderr = self._process.stderr

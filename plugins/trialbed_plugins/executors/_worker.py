@@ -264,8 +264,10 @@ class Worker:
         if not self._pipes.exited.is_set():
             await asyncio.to_thread(processes.end_family, self.pid)
         await self._pipes.exited.wait()
-        await asyncio.to_thread(processes.end_marked, {self.mark})
-        self._transport.close()
+        try:
+            await asyncio.to_thread(processes.end_marked, {self.mark})
+        finally:
+            self._transport.close()
         await self._pipes.disconnected.wait()
 
     def _with_wall_time(self, outcome: Outcome) -> Outcome:

@@ -101,6 +101,8 @@ async def test_a_server_can_be_ended_without_its_event_loop(tmp_path: Path) -> N
 
     await asyncio.to_thread(asyncio.run, elsewhere())
     await until_ended(processes)
+    # Its loop lets go of the pipes.
+    await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
 
 
 async def test_a_shared_server_is_replaced_with_its_event_loop(tmp_path: Path) -> None:
@@ -113,6 +115,7 @@ async def test_a_shared_server_is_replaced_with_its_event_loop(tmp_path: Path) -
 
     await asyncio.to_thread(asyncio.run, elsewhere())
     await until_ended([process])
+    await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
 
 
 WRITES_FOR_EVER = "import sys\nwhile True: sys.stdout.write(chr(120) * 9999 + chr(10))"
