@@ -59,13 +59,13 @@ def _comparison(pairing: Pairing, options: CompareOptions) -> VendorComparison:
     pairs = pairing.pairs
     ours, theirs = [one.baseline for one in pairs], [one.vendor for one in pairs]
     baseline, vendor = decisions(ours), decisions(theirs)
-    bootstrap = CaseBootstrap(len(pairs), options.resamples, options.seed)
+    bootstrap = CaseBootstrap(len(pairs), options.resamples)
     own_consistency = consistency(baseline, ours, bootstrap)
     return VendorComparison(
         k2=k2_figures(pairing),
         baseline=_compared_file(pairing.baseline),
         vendor=_compared_file(pairing.vendor),
-        panel=judge_pairs(pairs, options.gate_margins, options.seed, times=options.times),
+        panel=judge_pairs(pairs, options.gate_margins, times=options.times),
         pairing=pairing.counts(forced=options.force),
         similarity=BothScopes(
             answered=similarity(agreement(baseline, vendor, delivered=False), bootstrap),
@@ -78,20 +78,20 @@ def _comparison(pairing: Pairing, options: CompareOptions) -> VendorComparison:
         success_rate=BothSides(success_rate(ours), success_rate(theirs)),
         schema_accuracy=BothSides(schema_accuracy(ours), schema_accuracy(theirs)),
         figures={figure: figure_comparison(figure, pairs, bootstrap) for figure in FIGURES},
-        tests=tuple(significance_tests(pairs, baseline, vendor, options.seed)),
+        tests=tuple(significance_tests(pairs, baseline, vendor)),
         served=BothSides(_served_models(ours), _served_models(theirs)),
         options=options,
         notes=(*pairing.baseline.notes, *pairing.vendor.notes),
     )
 
 
-def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float], seed: int, *, times: bool = False) -> Panel:
+def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float], *, times: bool = False) -> Panel:
     """Return the panel's verdict on the vendor of some pairs."""
     sides = [
         ([row.measured for row in one.baseline.values()], [row.measured for row in one.vendor.values()])
         for one in pairs
     ]
-    return judge(sides, PanelOptions(margins, seed=seed, times=times))
+    return judge(sides, PanelOptions(margins, times=times))
 
 
 def _compared_file(side: Results) -> ComparedFile:

@@ -19,14 +19,12 @@ class CompareOptions:
 
     Attributes:
         resamples: number of bootstrap resamples.
-        seed: of all random draws.
         force: compare the common cases of files that differ.
         gate_margins: gate of the panel -> its margin, where it is not the usual one.
         times: whether the panel compares the times of answers; only for one vendor's own.
     """
 
     resamples: int = RESAMPLES
-    seed: int = 0
     force: bool = False
     gate_margins: Mapping[str, float] = field(default_factory=dict)
     times: bool = False

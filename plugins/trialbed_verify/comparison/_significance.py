@@ -16,9 +16,7 @@ AMOUNTS = ("total_tokens", "ttft_ms", "tps")
 """Figures of which no case is won or lost."""
 
 
-def significance_tests(
-    pairs: Sequence[Pair], baseline: Decisions, vendor: Decisions, seed: int
-) -> Iterator[MetricTest]:
+def significance_tests(pairs: Sequence[Pair], baseline: Decisions, vendor: Decisions) -> Iterator[MetricTest]:
     """Run every test for which there are data."""
     ours, theirs = (
         response_verdicts(side) for side in zip(*((one.baseline, one.vendor) for one in pairs), strict=True)
@@ -32,7 +30,7 @@ def significance_tests(
     for metric, column in values.items():
         known = column[np.isfinite(column)]
         if len(known):
-            found = paired_test(known, seed=seed, of_amounts=metric in AMOUNTS)
+            found = paired_test(known, of_amounts=metric in AMOUNTS)
             yield MetricTest(metric, found.method, len(known), found.up, found.down, found.p)
 
 

@@ -58,7 +58,7 @@ class FileOptions:
         baselines: names of vendors, one per model.
         model: the model of all files; None for the model that the rows name.
         force: rank by the common cases of files that differ.
-        resamples, seed: of the bootstrap.
+        resamples: of the bootstrap.
         panels: vendor -> the panel's verdict on it, where it is known.
     """
 
@@ -66,7 +66,6 @@ class FileOptions:
     model: str | None = None
     force: bool = False
     resamples: int = RESAMPLES
-    seed: int = 0
     panels: Mapping[str, Panel] = field(default_factory=dict)
 
 
@@ -132,7 +131,7 @@ def _of_model(model: str, files: Sequence[Results], baseline: Results, options: 
 
 def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOptions) -> VendorMetrics:
     is_baseline = pairing.vendor is pairing.baseline
-    bootstrap = CaseBootstrap(len(common), options.resamples, options.seed)
+    bootstrap = CaseBootstrap(len(common), options.resamples)
     ours, theirs = ([getattr(pairing.cases[case], side) for case in common] for side in ("baseline", "vendor"))
     reference, own = decisions(ours), decisions(theirs)
     found = agreement(reference, own, delivered=True)
@@ -160,7 +159,7 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
 
 def _panel(pairing: Pairing, common: list[Case], options: FileOptions) -> Panel:
     known = options.panels.get(pairing.vendor.vendor)
-    return known or judge_pairs([pairing.cases[case] for case in common], {}, options.seed)
+    return known or judge_pairs([pairing.cases[case] for case in common], {})
 
 
 def _incomplete(pairing: Pairing) -> str:
