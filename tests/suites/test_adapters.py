@@ -11,14 +11,41 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from support.distributions import uv
 from support.frameworks import APART, FrameworkEnvironment
+from support.once import Once
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("pytest>=8.3,<10", "pytest-asyncio>=0.26,<2")
+WITH_THEM = {"iniconfig", "packaging", "pluggy", "pygments", "pytest", "pytest-asyncio", "typing-extensions"}
+"""They, and all that they need."""
+
+
+@pytest.fixture(scope="session")
+def tools(once: Once) -> Callable[[FrameworkEnvironment], Path]:
+    """Gives a folder of what tests need beside an environment, which is shared, at the releases that it has already.
+
+    Environments with the same releases have the same folder: in each of its own pytest would be compiled anew.
+    """
+
+    def find(environment: FrameworkEnvironment) -> Path:
+        versions = sorted(line for line in environment.versions.splitlines() if line.partition("==")[0] in WITH_THEM)
+        constraints = "\n".join((*versions, f"# {packages_of(environment).parent.name}"))
+
+        def install(folder: Path) -> None:
+            (folder / "versions.txt").write_text(constraints)
+            options = ("--constraint", str(folder / "versions.txt"), "--target", str(folder / "tools"))
+            uv("pip", "install", "--quiet", "--python", str(environment.python), *options, *TOOLS)
+            found = {file.name.partition("-")[0] for file in (folder / "tools").glob("*.dist-info")}
+            assert {name.replace("_", "-").lower() for name in found} <= WITH_THEM
+
+        return once(f"tools-{sha256(constraints.encode()).hexdigest()[:12]}", install) / "tools"
+
+    return find
 
 
 @pytest.mark.slow(120)
@@ -26,16 +53,12 @@ TOOLS = ("pytest>=8.3,<10", "pytest-asyncio>=0.26,<2")
 def test_its_own_tests_pass(
     framework: str,
     framework_environment: Callable[[str], FrameworkEnvironment],
+    tools: Callable[[FrameworkEnvironment], Path],
     suite: Callable[..., None],
-    tmp_path: Path,
 ) -> None:
     environment = framework_environment(framework)
-    # The environment is shared, so what tests need lies beside it, at the releases that it has already.
-    (tmp_path / "versions.txt").write_text(environment.versions)
-    tools = tmp_path / "tools"
-    constraints = ("--constraint", str(tmp_path / "versions.txt"))
-    uv("pip", "install", "--quiet", "--python", str(environment.python), "--target", str(tools), *constraints, *TOOLS)
-    suite(f"adapters/{framework}", environment.python, f"adapters/{framework}/tests", PYTHONPATH=str(tools))
+    own = {"PYTHONPATH": str(tools(environment))}
+    suite(f"adapters/{framework}", environment.python, f"adapters/{framework}/tests", **own)
 
 
 @pytest.mark.slow(30)
