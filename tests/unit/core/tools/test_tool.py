@@ -126,6 +126,11 @@ def test_certificates_are_verified_where_there_are_any() -> None:
     plain = tls_for("http://server/virtual")
     assert isinstance(plain, ssl.SSLContext)
     assert plain.verify_mode == ssl.CERT_REQUIRED
+    assert plain.get_ca_certs() == []
+
+
+def test_clients_without_tls_share_one_context() -> None:
+    assert tls_for("http://one/virtual") is tls_for("http://other/v1")
 
 
 @contextmanager
