@@ -24,9 +24,10 @@ class PassingLoop(asyncio.SelectorEventLoop):
         """Return the loop's own time in seconds: the system's, and all that was let pass."""
         return super().time() + self._passed
 
-    def pass_time(self, seconds: float) -> None:
-        """Let this many seconds pass at once; called on the loop."""
+    def pass_time(self, seconds: float, then: Callable[[], object] = bool) -> None:
+        """Let this many seconds pass at once, and call a function once timers have fired; called on the loop."""
         self._passed += seconds
+        self.call_soon(self.call_soon, then)
 
 
 DelayedReply = Callable[[ObservedRequest], Awaitable[Turn | Response]]
@@ -34,6 +35,9 @@ DelayedReply = Callable[[ObservedRequest], Awaitable[Turn | Response]]
 
 MOMENT = 0.01
 """Seconds in which a client gives up whose patience is over."""
+
+LONGEST_TURN = 1.0
+"""Seconds that a turn of the adapter's loop is waited for; an adapter may hold it until it has its answer."""
 
 
 class SharedEvent:
@@ -65,7 +69,8 @@ class SharedEvent:
                 return True
             self._waiting.append((asyncio.get_running_loop(), event))
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(event.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await event.wait()
         return self._set
 
 
@@ -108,7 +113,10 @@ class Delay(Hold):
     async def wait(self) -> None:
         """Let the time pass, and timers that were due in it fire."""
         if isinstance(self._loop, PassingLoop):
-            self._loop.call_soon_threadsafe(self._loop.pass_time, self._seconds)
+            # A busy machine may not come to the loop within a moment.
+            fired = SharedEvent()
+            self._loop.call_soon_threadsafe(self._loop.pass_time, self._seconds, fired.set)
+            await fired.wait(LONGEST_TURN)
         await asyncio.sleep(MOMENT)
 
 
