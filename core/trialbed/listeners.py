@@ -233,4 +233,5 @@ def _checked(score: Any) -> Score:
 
 
 def _failed(plugin: str, message: str) -> Score:
-    return Score(name=f"{plugin}:failed", value=None, failure=Failure(kind="scorer", message=f"{plugin}: {message}"))
+    failure = Failure(kind="scorer", message=f"{plugin}: {message}")
+    return Score(name=f"{plugin}:failed", value=None, quality=False, failure=failure)

@@ -307,7 +307,8 @@ def _hook_problems(file: PluginFile, module: Any) -> list[str]:
         named = next((name for name in vars(module) if repr(name) in text), "")
         return [text + _line_of(file, named)]
     if not manager.get_hookcallers(module):
-        return [f"it has no hook: mark its functions with @trialbed.hookimpl{_line_of(file, '')}"]
+        hint = "mark its functions with @trialbed.hookimpl; functions with @scorer are for evaluate(scorers=[…])"
+        return [f"it has no hook: {hint}{_line_of(file, '')}"]
     return []
 
 

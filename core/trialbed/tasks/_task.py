@@ -140,7 +140,7 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
             raise UsageError(f"{where}: tools: {title!r} is given {times} times; give each tool once")
     expect = task.expect if isinstance(task.expect, Expect) else None
     if expect is not None and not (task.calls is None and task.final_state is None):
-        raise UsageError(f"{where}: give calls and state to Expect(calls=…, state=…), or none of them")
+        raise UsageError(f"{where}: give calls and final_state to Expect(calls=…, state=…), or use no Expect")
     if expect is not None:
         _check_texts(expect, where)
     facts, calls, state = (

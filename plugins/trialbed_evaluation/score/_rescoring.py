@@ -165,7 +165,7 @@ async def _verdict_score(processes: ScoringProcesses, context: ScoreContext) -> 
 
 def _failed_score(stopped: ScoringStopped) -> Score:
     message = f"the answer and the results of its calls could not be scored: that {stopped}"
-    return Score(name="scorers:failed", value=None, failure=Failure(kind="scorer", message=message))
+    return Score(name="scorers:failed", value=None, quality=False, failure=Failure(kind="scorer", message=message))
 
 
 class _KeptJudge(Judge):

@@ -47,6 +47,21 @@ def test_scores_have_what_their_scorer_says() -> None:
     assert "not from 0 to 1; say so with @scorer(bounded=False)" in trial.score("wrong:failed").failure.message
 
 
+def test_a_scorer_that_fails_has_no_figure_where_trials_fail_too() -> None:
+    def answers_half(query: str) -> str:
+        if query == "no":
+            raise RuntimeError("no answer")
+        return "Paris"
+
+    def wrong(trial: Any) -> float:
+        return math.nan
+
+    report = evaluate({"mine": answers_half}, [Task("yes"), Task("no")], scorers=[wrong])
+    assert report["mine"].scores["wrong:failed"].value is None
+    assert report["mine"].scores["has_finish"].value == 0.5
+    assert "could not be determined" in str(report)
+
+
 def test_a_stored_run_keeps_the_descriptions_of_its_scorers() -> None:
     @scorer(name="size", unit="words", meaning="how long the answer is")
     def length(trial: Any) -> int:

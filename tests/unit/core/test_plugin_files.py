@@ -162,7 +162,7 @@ def test_two_files_of_one_name_are_refused(write: WriteFile, tmp_path: Path) -> 
         ),
         ("judges", "import os\nasync def Mine(): ...\n", "Mine", 'trialbed.contracts.Judge (File "{path}", line 2)'),
         ("judges", "from math import *\n", "Mine", "AttributeError: module 'wrong_"),
-        ("plugins", SCORER.replace("@hookimpl", ""), "", "it has no hook: mark its functions with @trialbed.hookimpl"),
+        ("plugins", SCORER.replace("@hookimpl", ""), "", "are for evaluate(scorers=[…])"),
         ("plugins", MISSPELT, "", "unknown hook 'score_trail' in plugin wrong.py (File \"{path}\", line 5)"),
         ("frameworks", "import this that\n", "Agent", 'SyntaxError: invalid syntax (File "{path}", line 1)'),
     ],

@@ -290,7 +290,7 @@ IMPORTS = "from trialbed import Expect, Task, tool\n"
         ("from trialbed import Task\ntasks = [Task('a', tools=['b'])]", "task 1: tools: there is no tool 'b'"),
         (
             "from trialbed import Task, Expect\ntasks = [Task('a', calls=[], expect=Expect())]",
-            "task 1: give calls and state to",
+            "task 1: give calls and final_state to",
         ),
         (f"{IMPORTS}tasks = []", "there are no tasks; write a list"),
         (
