@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from types import SimpleNamespace
 
@@ -77,3 +79,25 @@ def test_a_fault_of_the_agent_is_the_reason_also_in_a_workers_last_trial() -> No
     assert (worker.is_at_fault, worker.spent(3)) == (True, "close() raised RuntimeError")
     worker._spent = ""
     assert (worker.is_at_fault, worker.spent(3)) == (False, "it ran 3 trials")
+
+
+async def test_a_worker_whose_end_is_cancelled_leaves_no_pipe_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    looking, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def look(_: object) -> None:
+        loop.call_soon_threadsafe(looking.set)
+        go_on.wait(60)
+
+    monkeypatch.setattr(_worker.processes, "end_marked", look)
+    async with LocalExecutor() as executor:
+        await executor.describe("reference")
+        (worker,) = executor._workers
+        ending = asyncio.create_task(worker.end())
+        await looking.wait()
+        ending.cancel()
+        await asyncio.wait([ending])
+        closed = worker._transport.is_closing()
+        go_on.set()
+    assert ending.cancelled()
+    assert closed
