@@ -1,4 +1,4 @@
-"""Child processes: their end, whoever holds their pipes."""
+"""Ends child processes, even if other processes hold their pipes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ async def stop_process(process: Process, seconds: float, *reading: asyncio.Task[
 async def end_process(process: Process) -> None:
     """Kill a process unless it has ended, wait for it, and close its pipes.
 
-    ``Process.wait`` also waits for the end of all that is written into them, for ever where nobody reads it or another
-    process holds them; and of one that has ended by itself, it leaves them open.
+    ``Process.wait`` also waits until the pipes are closed: forever, if their output is not read or another process
+    holds them. If the process has ended by itself, it leaves them open.
     """
     transport: asyncio.SubprocessTransport = process._transport  # type: ignore[attr-defined] # has no public name
     with suppress(ProcessLookupError):

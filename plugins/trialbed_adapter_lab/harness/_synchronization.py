@@ -24,10 +24,11 @@ class PassingLoop(asyncio.SelectorEventLoop):
         """Return the loop's own time in seconds: the system's, and all that was let pass."""
         return super().time() + self._passed
 
-    def pass_time(self, seconds: float, then: Callable[[], object] = bool) -> None:
+    def pass_time(self, seconds: float, then: Callable[[], object] | None = None) -> None:
         """Let this many seconds pass at once, and call a function once timers have fired; called on the loop."""
         self._passed += seconds
-        self.call_soon(self.call_soon, then)
+        if then is not None:
+            self.call_soon(self.call_soon, then)
 
 
 DelayedReply = Callable[[ObservedRequest], Awaitable[Turn | Response]]

@@ -148,13 +148,13 @@ class Replacer(RunProgress):
     def advance(self, result: TrialResult) -> None:
         self._ended += 1
         if self._ended == 4:
-            # The run stands still meanwhile, or it could end before there is no node left.
+            # The run is held meanwhile: it could end while a node is left.
             self._cluster.kill_all()
             self.replacing.start()
 
 
 def test_a_run_goes_on_at_a_head_that_takes_the_place_of_another(cluster: RayCluster, tmp_path: Path) -> None:
-    # Trials take long enough for most of them to be left when there is no node.
+    # Trials are slow, so that most are still to run when the nodes are killed.
     slow = json.dumps({"tools": {"rate": 1, "faults": ["slow"]}, "slow_seconds": 0.1})
     asked, replacer = replace(options_on(cluster, tmp_path, repeat=2), faults=slow), Replacer(cluster)
     report = asyncio.run(run_and_report(asked, progress=replacer))

@@ -1,4 +1,4 @@
-"""Child processes end, whoever holds their pipes and whatever they write."""
+"""Child processes end, even if their output is not read or other processes hold their pipes."""
 
 from __future__ import annotations
 
