@@ -40,7 +40,6 @@ SECTIONS = {
     "Vendors": {
         "verify": "Verify how well vendors' endpoints call tools.",
         "rank": "Rank vendors by Inverse Rank Fusion over six metrics.",
-        "history": "Say whether a vendor's answers changed, and since when.",
         "plan-verify": "Say how many cases and trials a verdict on a vendor needs, before money is spent.",
     },
     "Data, scores and judges": {

@@ -36,8 +36,7 @@ class EndpointInfo(Record):
         failure: the driver's error, if that is what ended the last session.
         results: the file that its results were last written to, absolute.
         exports: SHA-256 of every results file that was written.
-        last_row_at: when its last case ended, ISO 8601.
-        success_rate, schema_accuracy: shares of its cases, and of its responses with calls; None if not known.
+        success_rate: share of its cases that were answered; None if not known.
     """
 
     label: str
@@ -55,9 +54,7 @@ class EndpointInfo(Record):
     failure: str | None = None
     results: str = ""
     exports: tuple[str, ...] = ()
-    last_row_at: str | None = None
     success_rate: float | None = None
-    schema_accuracy: float | None = None
 
 
 class Variation(Record):

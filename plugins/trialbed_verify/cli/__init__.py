@@ -1,1 +1,1 @@
-"""The commands of the vendors' product: ``bench verify``, ``plan-verify``, ``rank`` and ``history``."""
+"""The commands of the vendors' product: ``bench verify``, ``plan-verify`` and ``rank``."""

@@ -1,9 +1,6 @@
 from ._bounds import Mean as Mean
-from ._gates import CATEGORIES as CATEGORIES
 from ._gates import GATES as GATES
 from ._gates import PanelGate as PanelGate
-from ._gates import everything as everything
-from ._measures import OUTPUT_PRICE as OUTPUT_PRICE
 from ._measures import Measures as Measures
 from ._measures import measure as measure
 from ._panel import PanelOptions as PanelOptions

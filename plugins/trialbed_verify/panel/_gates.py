@@ -149,24 +149,6 @@ def everything(found: Measures) -> list[int]:
     return [*places, int(found.schema or 0), found.violations, found.prompt, int(found.cut), found.opening]
 
 
-CATEGORIES: Mapping[str, tuple[int, ...]] = {
-    "decision": (0,),
-    "tools": (1,),
-    "calls": (2,),
-    "finish": (3,),
-    "text-form": (4,),
-    "availability": (5,),
-    "arguments": (6, 7, 8, 9),
-    "text-words": (10, 11, 12, 13),
-    "schema": (14,),
-    "violations": (15,),
-    "prompt-tokens": (16,),
-    "text-end": (17,),
-    "text-opening": (18,),
-}
-"""Subject -> the places of ``everything`` that are about it."""
-
-
 WHOLE = PanelGate("whole", "signature", 0.02, everything, "everything together")
 """All subjects at once, for the permutation test of the whole; it has no part in the verdict."""
 

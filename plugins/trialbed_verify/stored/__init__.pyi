@@ -1,5 +1,3 @@
-from ._points import known_vendors as known_vendors
-from ._points import stored_points as stored_points
 from ._report import lines as lines
 from ._report import page_parts as page_parts
 from ._report import show_run as show_run

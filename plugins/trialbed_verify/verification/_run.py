@@ -28,7 +28,6 @@ from trialbed_verify.verification.results import (
     RowRedaction,
     Tally,
     check_files,
-    figures,
     summary,
     trial_result,
     write_rows,
@@ -283,7 +282,8 @@ class Verification:
             found = summary(info, tally)
             self._summaries.append(found)
             exports = record.endpoints[part.label].exports
-            record.note(info.model_copy(update={**figures(found), "exports": exports}))
+            success = found.figures.rates["success_rate"]
+            record.note(info.model_copy(update={"success_rate": success and success.value, "exports": exports}))
             write_summary(target.summary, found)
         except OSError as error:
             raise TrialbedError(

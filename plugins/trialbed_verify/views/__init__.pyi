@@ -1,7 +1,6 @@
 from ._comparison import comparison_records as comparison_records
 from ._comparison import comparison_tables as comparison_tables
 from ._comparison import conclusion as conclusion
-from ._history import history_tables as history_tables
 from ._panel import brief_reasons as brief_reasons
 from ._ranking import rank_sentence as rank_sentence
 from ._ranking import ranking_records as ranking_records

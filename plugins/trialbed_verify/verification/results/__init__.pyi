@@ -17,7 +17,6 @@ from ._stored import stored_rows as stored_rows
 from ._stored import stored_summaries as stored_summaries
 from ._stored import write_rows as write_rows
 from ._summaries import endpoint_info as endpoint_info
-from ._summaries import figures as figures
 from ._summaries import summary as summary
 from ._summaries import write_summary as write_summary
 from ._tally import UNNAMED as UNNAMED

@@ -57,17 +57,6 @@ def summary(endpoint: EndpointInfo, tally: Tally) -> EndpointSummary:
     )
 
 
-def figures(found: EndpointSummary) -> dict[str, Any]:
-    """Return the figures of a summary that a run has of its endpoint, for lists and histories."""
-    own = found.figures
-    success, schema = own.rates["success_rate"], own.rates["schema_accuracy_per_response"]
-    return {
-        "last_row_at": own.last_row_at,
-        "success_rate": success and success.value,
-        "schema_accuracy": schema and schema.value,
-    }
-
-
 def provenance(target: Target, cases: TestSet, options: VerifyOptions) -> dict[str, Any]:
     """Return the test set, configuration, drivers and options behind the results, without secrets."""
     return {

@@ -53,7 +53,6 @@ PRINTS_A_RESULT = (
     "env remove",
     "fidelity",
     "help",
-    "history",
     "judge calibrate",
     "judge cases",
     "models",
