@@ -134,12 +134,15 @@ def parts(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 KEEP = """
 import sys
+from trialbed.plugins import installed_listeners
 from trialbed.report import read_report
 from trialbed.report.kept import make_report
 from trialbed.store import Store, open_store
 with open_store(sys.argv[1]) as reader:
     run = reader.run("latest")
-    made = make_report(run, lambda: read_report(run))
+    listeners = installed_listeners()
+    found = read_report(run, described=listeners.descriptions(), aggregate=listeners.aggregate)
+    made = make_report(run, lambda: found, listeners)
 with Store.open(sys.argv[1]) as store:
     assert store.keep_report(made)
 """

@@ -38,7 +38,7 @@ from .errors import ModelUnavailable as ModelUnavailable
 from .errors import SimulationError as SimulationError
 from .errors import TrialbedError as TrialbedError
 from .errors import UsageError as UsageError
-from .hookspecs import hookimpl as hookimpl
+from .hook_markers import hookimpl as hookimpl
 from .model_access import CompletionCache as CompletionCache
 from .model_access import ModelAccess as ModelAccess
 from .model_access import ModelBudget as ModelBudget

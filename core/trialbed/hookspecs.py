@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pluggy
+from trialbed.hook_markers import hookspec
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from trialbed.records import Run, Score, ScoreDescription, TrialResult, TrialSpec
     from trialbed.report import Report
     from trialbed.scoring import ScoreContext
-
-PROJECT = "trialbed"
-
-hookspec = pluggy.HookspecMarker(PROJECT)
-hookimpl = pluggy.HookimplMarker(PROJECT)
 
 # -- run lifecycle ------------------------------------------------------------------------------------
 

@@ -18,6 +18,11 @@ from typing import Any, NamedTuple, Protocol
 
 _HEADER = re.compile(r"^(Name|Version):[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 _SEPARATORS = re.compile(r"[-_.]+")
+PLUGIN_GROUP = "trialbed.plugins"
+"""The entry-point group of plugins."""
+
+PROJECT_DISTRIBUTION = "trialbed"
+
 _GROUPS = "trialbed."
 """How the names of all entry-point groups of Trialbed begin."""
 

@@ -6,17 +6,16 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Protocol
 
 import pluggy
 
-from trialbed.errors import DataError, DriverBroken, UsageError
-from trialbed.installed import offers
+from trialbed.errors import DataError
+from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, offers
 from trialbed.own_thread import OwnLoop
-from trialbed.plugins import GROUP, foreign_plugins, plugin_manager
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
 from trialbed.scoring import SILENT_SECONDS, ScoreContext, ScoringStopped, judge_here
 
@@ -122,7 +121,7 @@ class Listeners:
 
     @cached_property
     def _foreign(self) -> Collection[str]:
-        return foreign_plugins()
+        return {offer.name for offer in offers(PLUGIN_GROUP) if offer.distribution != PROJECT_DISTRIBUTION}
 
     def hears(self, hook: str) -> bool:
         """Return whether any plugin has the hook."""
@@ -133,18 +132,20 @@ class Listeners:
 
         The version of a plugin in a file changes with the file.
         """
-        known = {offer.name: f"{offer.name} of {offer.distribution} {offer.version}" for offer in offers(GROUP)}
+        known = {offer.name: f"{offer.name} of {offer.distribution} {offer.version}" for offer in offers(PLUGIN_GROUP)}
         return tuple(known.get(name, name) for name, _ in self._each(hook))
 
-    def aggregate(self, run: Run, results: Sequence[TrialResult]) -> Mapping[str, Any]:
+    def aggregate(self, run: Run, results: Iterable[TrialResult]) -> Mapping[str, Any]:
         """The plugins' additions to a summary; one that a plugin fails to give is logged under its name and left out.
 
         Raises:
             DataError: two plugins give the same key; names the second and the key.
         """
         extra: dict[str, Any] = {}
-        for plugin, caller in self._each("aggregate_scores"):
-            for key, value in self._figures_of(plugin, caller, run, results).items():
+        callers = self._each("aggregate_scores")
+        given = list(results) if callers else []
+        for plugin, caller in callers:
+            for key, value in self._figures_of(plugin, caller, run, given).items():
                 if key in extra:
                     raise DataError(f"plugin {plugin!r}: another plugin already gives the summary's key {key!r}")
                 extra[key] = value
@@ -187,28 +188,6 @@ class Listeners:
             for name, plugin in sorted(named, key=lambda pair: pair[0])
         )
         return [(name, caller) for name, caller in callers if caller.get_hookimpls()]
-
-
-def installed_listeners(more: Mapping[str, object] | None = None) -> Listeners:
-    """The installed plugins; one that is broken is named in the log, and left out.
-
-    Args:
-        more: name -> a plugin of one run alone.
-
-    Raises:
-        UsageError: an installed plugin has the same name.
-    """
-    manager = plugin_manager(on_broken=_leave_out)
-    for name, plugin in (more or {}).items():
-        if manager.has_plugin(name):
-            raise UsageError(f"scorers: an installed plugin is called {name!r}; give yours another name")
-        manager.register(plugin, name)
-    manager.check_pending()
-    return Listeners(manager, more or ())
-
-
-def _leave_out(error: DriverBroken) -> None:
-    log.warning("%s The run continues without it.", error)
 
 
 async def _scores_of(plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from trialbed.installed import Offer, offers
+from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, Offer, offers
 
 if TYPE_CHECKING:
     import pluggy
 
     from trialbed.errors import DriverBroken
+    from trialbed.listeners import Listeners
     from trialbed.records import ScoreDescription
 
-GROUP = "trialbed.plugins"
-PROJECT_DISTRIBUTION = "trialbed"
+
+log = logging.getLogger("trialbed.plugins")
 
 
 def empty_manager() -> pluggy.PluginManager:
@@ -22,8 +24,9 @@ def empty_manager() -> pluggy.PluginManager:
     import pluggy
 
     from trialbed import hookspecs
+    from trialbed.hook_markers import PROJECT
 
-    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(hookspecs)
     return manager
 
@@ -44,7 +47,7 @@ def plugin_manager(
     from trialbed.errors import DriverBroken
 
     manager = empty_manager()
-    for offer in offers(GROUP):
+    for offer in offers(PLUGIN_GROUP):
         foreign = offer.distribution != PROJECT_DISTRIBUTION
         if not own and not foreign:
             continue
@@ -90,6 +93,22 @@ def register(manager: pluggy.PluginManager, offer: Offer) -> None:
         ) from error
 
 
-def foreign_plugins() -> frozenset[str]:
-    """Return the names of the plugins of other distributions than Trialbed."""
-    return frozenset(offer.name for offer in offers(GROUP) if offer.distribution != PROJECT_DISTRIBUTION)
+def installed_listeners(more: Mapping[str, object] | None = None) -> Listeners:
+    """The installed plugins; one that is broken is named in the log, and left out.
+
+    Args:
+        more: name -> a plugin of one run alone.
+
+    Raises:
+        UsageError: an installed plugin has the same name.
+    """
+    from trialbed.errors import UsageError
+    from trialbed.listeners import Listeners
+
+    manager = plugin_manager(on_broken=lambda error: log.warning("%s The run continues without it.", error))
+    for name, plugin in (more or {}).items():
+        if manager.has_plugin(name):
+            raise UsageError(f"scorers: an installed plugin is called {name!r}; give yours another name")
+        manager.register(plugin, name)
+    manager.check_pending()
+    return Listeners(manager, more or ())

@@ -12,7 +12,7 @@ from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine import RunProgress, judge_refusal, run, say_when_long
 from trialbed.errors import TrialbedError
-from trialbed.listeners import installed_listeners
+from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
 from trialbed.records import Run, TrialResult
 from trialbed.report import Report, check_folder, open_documents, read_report, write_document
@@ -101,7 +101,7 @@ class RunReporter:
 
     def __init__(self, prepared: Prepared, objects: RunObjects = NO_OBJECTS) -> None:
         self._prepared = prepared
-        self._objects = objects
+        self._listeners = installed_listeners(objects.plugins)
         self._made: tuple[MadeReport, Report] | None = None
 
     def __call__(self, ended: Run) -> MadeReport | None:
@@ -124,7 +124,7 @@ class RunReporter:
             found.append(self._read(stored))
             return found[0]
 
-        made = make_report(stored, read, self._objects.plugins)
+        made = make_report(stored, read, self._listeners)
         return made, found[0]
 
     def _read(self, stored: StoredRun) -> Report:
@@ -135,7 +135,8 @@ class RunReporter:
             against=options.against,
             margin=options.margin,
             allow_incomplete=options.allow_incomplete,
-            plugins=self._objects.plugins,
+            described=self._listeners.descriptions(),
+            aggregate=self._listeners.aggregate,
         )
 
     def conclude(self, run: Run, *, documents: bool = True) -> Report:
@@ -151,7 +152,7 @@ class RunReporter:
                 with open_documents(report, options.output) as made:
                     for document, entries in made:
                         write_document(document, options.output, entries)
-            installed_listeners(self._objects.plugins).notify("run_finished", run=report.run, report=report)
+            self._listeners.notify("run_finished", run=report.run, report=report)
         return replace(report, whole=lambda: _each_result(options.store, run.run_id))
 
     def _current(self, stored: StoredRun) -> Report:

@@ -25,10 +25,10 @@ from trialbed.engine import (
     worker_executor,
 )
 from trialbed.environments import EnvironmentStore, needed_environments
-from trialbed.listeners import Listeners, installed_listeners
+from trialbed.listeners import Listeners
 from trialbed.live import CallbackServer, LiveExecutor
-from trialbed.model_access import HelperModels
-from trialbed.models import FoundModel, ObjectModel, run_model
+from trialbed.models import FoundModel, HelperModels, ObjectModel, run_model
+from trialbed.plugins import installed_listeners
 from trialbed.preparation import Prepared, RunObjects, RunOptions, config_digest, prepare, run_sandbox, trial_keys
 from trialbed.records import FrameworkInfo, Query, Run, RunConfig, ToolSpec, TrialResult
 from trialbed.settings import env_dir

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
-from trialbed import hookimpl
 from trialbed.records import GoldAnswer, Query, Run, TrialResult
 from trialbed.report import Report, legacy_document, read_report
 from trialbed.store import StoredRun, counted_attempts
@@ -67,13 +66,8 @@ def result_document(
     """The result document of a framework in a run with these attempts.
 
     Args:
-        extra: figures that a plugin adds.
+        extra: figures that plugins add.
         **more: as ``read_report`` takes it.
     """
-
-    class Sums:
-        @hookimpl
-        def aggregate_scores(self) -> Mapping[str, Any]:
-            return extra or {}
-
-    return legacy_document(report_of(run, queries, results, plugins={"sums": Sums()}, **more), framework)
+    report = report_of(run, queries, results, aggregate=lambda *_: extra or {}, **more)
+    return legacy_document(report, framework)

@@ -20,14 +20,12 @@ class Import(NamedTuple):
         name: that is taken of the module; empty for ``import x``.
         here: the name that it gets.
         level: how many folders up the module is looked for; 0 for an absolute import.
-        for_types: whether it is made for types only.
     """
 
     module: str
     name: str = ""
     here: str = ""
     level: int = 0
-    for_types: bool = False
 
 
 @cache
@@ -46,24 +44,21 @@ def classes_of(file: Path) -> tuple[str, ...]:
 def _read(file: Path) -> tuple[tuple[Import, ...], tuple[str, ...]]:
     tree = ast.parse(file.read_text(encoding="utf-8"))
     statements = [*_statements(tree.body)]
-    imports = tuple(found for node, for_types in statements for found in _imports(node, for_types=for_types))
-    return imports, tuple(node.name for node, _ in statements if isinstance(node, ast.ClassDef))
+    imports = tuple(found for node in statements for found in _imports(node))
+    return imports, tuple(node.name for node in statements if isinstance(node, ast.ClassDef))
 
 
-def _statements(nodes: Sequence[ast.AST], *, for_types: bool = False) -> Iterator[tuple[ast.AST, bool]]:
-    """Each statement of a block and of the blocks in it, and whether it is there for types only."""
+def _statements(nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Each statement of a block and of the blocks in it."""
     for node in nodes:
-        yield node, for_types
-        typed = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        yield node
         for field in BLOCKS:
-            block = getattr(node, field, None)
-            if block:
-                yield from _statements(block, for_types=for_types or (typed and field == "body"))
+            yield from _statements(getattr(node, field, None) or ())
 
 
-def _imports(node: ast.AST, *, for_types: bool) -> Iterator[Import]:
+def _imports(node: ast.AST) -> Iterator[Import]:
     if isinstance(node, ast.Import):
-        yield from (Import(alias.name, for_types=for_types) for alias in node.names)
+        yield from (Import(alias.name) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):
         for alias in node.names:
-            yield Import(node.module or "", alias.name, alias.asname or alias.name, node.level, for_types)
+            yield Import(node.module or "", alias.name, alias.asname or alias.name, node.level)

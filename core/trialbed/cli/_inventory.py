@@ -8,8 +8,8 @@ from trialbed.cli._group import COMMANDS, load_command
 from trialbed.contracts import AGENT_CONTRACT, MODEL_CONTRACT, VENDOR_CONTRACT
 from trialbed.drivers import GROUPS, DriverInfo, list_drivers, load_driver
 from trialbed.errors import DriverError
-from trialbed.installed import offers
-from trialbed.plugins import GROUP, empty_manager, register
+from trialbed.installed import PLUGIN_GROUP, offers
+from trialbed.plugins import empty_manager, register
 
 VERSIONS = {
     "frameworks": AGENT_CONTRACT,
@@ -61,7 +61,7 @@ def _problem(info: DriverInfo) -> str:
 def _plugins() -> list[Item]:
     items = []
     manager = empty_manager()
-    for offer in sorted(offers(GROUP), key=lambda offer: offer.name):
+    for offer in sorted(offers(PLUGIN_GROUP), key=lambda offer: offer.name):
         problem = ""
         try:
             register(manager, offer)

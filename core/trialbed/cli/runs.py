@@ -171,10 +171,11 @@ def _entry_of(run: StoredRun) -> ListedRun:
 
 def _figures(run: StoredRun) -> tuple[dict[str, int], dict[str, float | None]]:
     """Return how many trials of a run were answered, and failed, and the mean of ``sopr_score`` of each framework."""
+    from trialbed.plugins import installed_listeners
     from trialbed.report.kept import headlines
     from trialbed.store import column_table, run_ends
 
-    known = headlines(run)
+    known = headlines(run, installed_listeners())
     if known is None:
         table, ends = column_table(run, (JUDGED,)), run_ends(run)
         scores = table.score(JUDGED) if JUDGED in table.scores else repeat(nan)

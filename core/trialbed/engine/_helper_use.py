@@ -10,7 +10,7 @@ from functools import partial
 from trialbed.engine._background import meanwhile
 from trialbed.engine._control import ControlClient
 from trialbed.errors import NothingMeasured
-from trialbed.model_access import HelperModels
+from trialbed.models import HelperModels
 from trialbed.preparation import RunOptions
 from trialbed.records import HelperUse, Run, added_uses
 from trialbed.store import Store

@@ -12,9 +12,16 @@ from trialbed.drivers import list_drivers, load_driver
 from trialbed.engine._control import ControlClient, new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured
-from trialbed.model_access import HelperModels, direct_endpoint
-from trialbed.models import check_standing, is_at_endpoint, judge_choice, judge_endpoint, with_endpoint
-from trialbed.plugins import PROJECT_DISTRIBUTION
+from trialbed.installed import PROJECT_DISTRIBUTION
+from trialbed.models import (
+    HelperModels,
+    check_standing,
+    direct_endpoint,
+    is_at_endpoint,
+    judge_choice,
+    judge_endpoint,
+    with_endpoint,
+)
 from trialbed.records import Json, ModelEndpoint, Query, Run, TrialRegistration
 from trialbed.scoring import (
     CRITERIA_CALIBRATION,

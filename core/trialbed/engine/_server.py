@@ -18,8 +18,7 @@ from trialbed.child_processes import stop_process
 from trialbed.contracts import OpenedModel
 from trialbed.engine._control import ControlClient
 from trialbed.errors import ServerUnavailable, UsageError
-from trialbed.model_access import helper_endpoint
-from trialbed.models import CacheChoice
+from trialbed.models import CacheChoice, helper_endpoint
 from trialbed.preparation import RunOptions
 from trialbed.records import Budget, Prices
 from trialbed.settings import CONTROL_TOKEN, SERVER_TOKEN, SIMULATOR_KEY, UPSTREAM_KEY, UPSTREAM_KEYS, make_folder

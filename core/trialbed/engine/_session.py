@@ -29,10 +29,9 @@ from trialbed.engine._trial import TrialRunner
 from trialbed.engine._watches import EndpointWatch, FlightWatch, ModelFlight, describe_flights
 from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
-from trialbed.listeners import installed_listeners
 from trialbed.live import CallbackServer, LiveExecutor
-from trialbed.model_access import HelperModels
-from trialbed.models import idle_settings, run_model
+from trialbed.models import HelperModels, idle_settings, run_model
+from trialbed.plugins import installed_listeners
 from trialbed.preparation import Prepared, TrialEnds, count_trials
 from trialbed.records import (
     Budget,

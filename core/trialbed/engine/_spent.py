@@ -8,7 +8,7 @@ from dataclasses import replace
 from trialbed.contracts import OpenedModel
 from trialbed.errors import UsageError
 from trialbed.installed import extra_command
-from trialbed.model_access import HelperModels, helpers_of
+from trialbed.models import HelperModels, helpers_of
 from trialbed.preparation import RunOptions
 from trialbed.prices import read_budget
 from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, spent_as

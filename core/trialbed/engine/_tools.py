@@ -11,8 +11,7 @@ from typing import Any, cast
 from trialbed.contracts import SelectionFactory, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.engine._offers import RunTools
-from trialbed.model_access import HelperModels
-from trialbed.models import with_endpoint
+from trialbed.models import HelperModels, with_endpoint
 from trialbed.preparation import Prepared, selector_driver
 from trialbed.records import (
     Api,

@@ -1,11 +1,6 @@
 from ._access import ModelAccess as ModelAccess
 from ._budget import ModelBudget as ModelBudget
 from ._cache import CompletionCache as CompletionCache
-from ._helpers import Helper as Helper
-from ._helpers import HelperModels as HelperModels
-from ._helpers import direct_endpoint as direct_endpoint
-from ._helpers import helper_endpoint as helper_endpoint
-from ._helpers import helpers_of as helpers_of
 from ._relayed import RelayedModel as RelayedModel
 from ._relayed import run_step as run_step
 from ._replies import Unreadable as Unreadable

@@ -10,6 +10,7 @@ from trialbed.models._find import (
     listing_advice,
     unknown_model,
 )
+from trialbed.models._helpers import Helper, HelperModels, direct_endpoint, helper_endpoint, helpers_of
 from trialbed.models._idle import idle_settings
 from trialbed.models._objects import ObjectModel
 from trialbed.models._settings import (
@@ -28,12 +29,17 @@ from trialbed.models._settings import (
 __all__ = [
     "CacheChoice",
     "FoundModel",
+    "Helper",
+    "HelperModels",
     "ObjectModel",
     "check_endpoint_keys",
     "check_standing",
     "choose_cache",
     "close_scheme",
+    "direct_endpoint",
     "find_model",
+    "helper_endpoint",
+    "helpers_of",
     "idle_settings",
     "installed_model",
     "is_at_endpoint",

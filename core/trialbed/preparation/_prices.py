@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trialbed.errors import UsageError
-from trialbed.model_access import helpers_of
+from trialbed.models import helpers_of
 from trialbed.preparation._options import RunOptions
 from trialbed.prices import given_prices, model_prices
 from trialbed.records import Prices, Run, RunConfig

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from types import MappingProxyType
+from typing import Any
 
-from trialbed.listeners import Listeners, installed_listeners
-from trialbed.records import Query, QueryIds, Run, ToolSpec, TrialKey, TrialResult
+from trialbed.records import Query, QueryIds, Run, ScoreDescription, ToolSpec, TrialKey, TrialResult
 from trialbed.report._reading import BlankQueries, ReadTrials, are_first_apart, common_trials
 from trialbed.report._records import Summary
 from trialbed.report._report import Report
@@ -23,6 +24,7 @@ from trialbed.spool import Spool
 from trialbed.store import StoredRun, require_frameworks
 
 Queries = Mapping[QueryId, Query]
+Aggregate = Callable[[Run, Iterable[TrialResult]], Mapping[str, Any]]
 Offers = Mapping[int | None, Mapping[QueryId, Sequence[ToolSpec]]]
 
 
@@ -33,7 +35,8 @@ def read_report(
     against: str | None = None,
     margin: float | None = None,
     allow_incomplete: bool = True,
-    plugins: Mapping[str, object] | None = None,
+    described: Mapping[str, ScoreDescription] = MappingProxyType({}),
+    aggregate: Aggregate | None = None,
     shown: Callable[[TrialResult], TrialResult] = lambda result: result,
 ) -> Report:
     """Report a run as the store holds it now; its trials are read a part at a time.
@@ -46,14 +49,15 @@ def read_report(
         against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
         margin: the largest difference of a score that does not matter; None for the run's own.
         allow_incomplete: where trials are missing, add the figures over those that every framework has.
-        plugins: name -> a plugin of this run alone, beside those that are installed.
+        described: the scores that installed plugins describe; the run's own descriptions come first.
+        aggregate: returns the figures that plugins add to a framework's summary.
         shown: gives each attempt as it is reported, such as with the verdicts of another judge.
 
     Raises:
         UsageError: ``against`` is not in the run.
         DataError: a trial is about a query that is not given, or a plugin's figure has the name of another.
     """
-    run, listeners = ended_run(require_frameworks(stored).record), installed_listeners(plugins)
+    run = ended_run(require_frameworks(stored).record)
     known, gold = queries_of(run, queries), stored.gold_answers()
     tools = stored.offers(queries) if queries else None
 
@@ -69,7 +73,7 @@ def read_report(
     answered = chain.from_iterable(own.values_by_query(OF_SOME) for own in columns)
     absent = absent_scores(queries.values()) if queries else absent_by_trials(known, answered)
     # Those of the run itself come first: its scorers may not be installed here, or have changed.
-    described = {**listeners.descriptions(), **run.scores}
+    described = {**described, **run.scores}
     summarised = partial(
         summarise,
         run,
@@ -90,7 +94,11 @@ def read_report(
         against=against or run.against,
         margin=margin or run.margin,
     )
-    return _with_figures_of_plugins(Report(run, compared, known, described, gold, each, absent), listeners)
+    report = Report(run, compared, known, described, gold, each, absent)
+    if aggregate is None:
+        return report
+    extended = (replace(own, extra=aggregate(report.run, report.trials(own.framework))) for own in compared)
+    return replace(report, frameworks=tuple(extended))
 
 
 def ended_run(run: Run) -> Run:
@@ -155,14 +163,3 @@ def _add_comparisons(
 def _ranks_of(framework: str, ranks: Mapping[str, Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
     """The ranks of a framework; none where it is not compared, as its row is void."""
     return {score: found[framework] for score, found in ranks.items() if framework in found}
-
-
-def _with_figures_of_plugins(report: Report, listeners: Listeners) -> Report:
-    """The report with what plugins add, which are given all trials as a whole."""
-    if not listeners.hears("aggregate_scores"):
-        return report
-    summaries = (
-        replace(summary, extra=listeners.aggregate(report.run, list(report.trials(summary.framework))))
-        for summary in report.frameworks
-    )
-    return replace(report, frameworks=tuple(summaries), failed=frozenset(listeners.failed))

@@ -38,7 +38,6 @@ class Report:
         absent: the scores that trials of a query cannot have.
         whole: gives every attempt with its wire log, a part at a time where they are stored.
         kept: figures that need not be reckoned from the trials, as the store has them.
-        failed: the plugins that failed to give figures.
     """
 
     run: Run
@@ -49,7 +48,6 @@ class Report:
     whole: Callable[[], Iterator[TrialResult]] = field(repr=False, compare=False)
     absent: Mapping[QueryId, Collection[str]] = field(default_factory=dict, repr=False)
     kept: KeptFigures | None = field(default=None, repr=False, compare=False)
-    failed: Collection[str] = field(default=(), repr=False, compare=False)
 
     def __getitem__(self, framework: str) -> Summary:
         """The summary of a framework, by its label in the run or by its name where that is unique."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial, update_wrapper
 from typing import Any, overload
 
-from trialbed.hookspecs import hookimpl
+from trialbed.hook_markers import hookimpl
 from trialbed.own_thread import do_alone
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring._bounds import SILENT_SECONDS

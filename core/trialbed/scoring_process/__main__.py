@@ -12,8 +12,9 @@ from typing import Any, BinaryIO, cast
 
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError
-from trialbed.listeners import Listeners, installed_listeners
+from trialbed.listeners import Listeners
 from trialbed.model_access import RelayedModel
+from trialbed.plugins import installed_listeners
 from trialbed.records import Answer, Query, WireLog
 from trialbed.scoring import MEMORY, PROCESSOR_SECONDS, judged_score, make_judge
 from trialbed.scoring_process._messages import (

@@ -7,9 +7,9 @@ from typing import Any
 
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverNotFound, UsageError
-from trialbed.installed import Offer, offers
+from trialbed.installed import PLUGIN_GROUP, Offer, offers
 from trialbed.plugin_files import PLUGINS, file_kind, names_file, use_file
-from trialbed.plugins import GROUP, empty_manager, register
+from trialbed.plugins import empty_manager, register
 from trialbed.suggestions import closest, did_you_mean
 from trialbed_adapter_lab.plugin_kit._check import PluginSubject
 
@@ -50,7 +50,7 @@ def _check_form(kind: str, text: str) -> None:
 
 
 def _offers(kind: str) -> list[Offer]:
-    return offers(GROUP if kind == PLUGINS else f"trialbed.{kind}")
+    return offers(PLUGIN_GROUP if kind == PLUGINS else f"trialbed.{kind}")
 
 
 def _subject(kind: str, name: str, part: str) -> PluginSubject:

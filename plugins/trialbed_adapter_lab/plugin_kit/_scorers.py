@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from trialbed.installed import offers
-from trialbed.plugins import GROUP, described_scores, empty_manager, register
+from trialbed.installed import PLUGIN_GROUP, offers
+from trialbed.plugins import described_scores, empty_manager, register
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
 from trialbed_adapter_lab.conformance import expect, may, must
@@ -102,7 +102,7 @@ async def names_are_its_own(subject: PluginSubject) -> None:
 
 def _described_by_others(name: str) -> set[str]:
     manager = empty_manager()
-    for offer in offers(GROUP):
+    for offer in offers(PLUGIN_GROUP):
         if offer.name != name:
             try:
                 register(manager, offer)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from trialbed.errors import UsageError
-from trialbed.hookspecs import hookimpl
+from trialbed.hook_markers import hookimpl
 from trialbed.records import Answer, ApiCall, ApiRef, Failure, Query, Score, ScoreDescription, ToolSpec, WireLog
 from trialbed.scoring import ScoreContext
 from trialbed.tool_calls import AskedCall, asked_calls

@@ -12,7 +12,7 @@ from typing import Any
 from trialbed.contracts import AnswerStatus, Judge, Verdict
 from trialbed.engine import judge_order, judge_report, standing_judge
 from trialbed.errors import JudgeError
-from trialbed.listeners import installed_listeners
+from trialbed.plugins import installed_listeners
 from trialbed.preparation import config_digest
 from trialbed.records import (
     Answer,

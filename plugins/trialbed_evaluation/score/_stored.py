@@ -91,16 +91,24 @@ def _report(
 ) -> Iterator[Report | None]:
     """Yield the report of the run as its documents describe it, its trials read again; None if no output needs it."""
     from trialbed.cli.waiting import names_itself
+    from trialbed.plugins import installed_listeners
     from trialbed.report import read_report
     from trialbed.store import open_store
 
     if not (given["as_json"] or given["output"] is not None or given["fail_under"]):
         yield None
         return
+    listeners = installed_listeners()
     with open_store(_place(given)) as reader:
         stored = replace(reader.run(rescored.run.run_id), record=rescored.run)
         with names_itself("reading the trials with their new scores"):
-            report = read_report(stored, queries, shown=rescored.as_documented)
+            report = read_report(
+                stored,
+                queries,
+                described=listeners.descriptions(),
+                aggregate=listeners.aggregate,
+                shown=rescored.as_documented,
+            )
         yield report
 
 

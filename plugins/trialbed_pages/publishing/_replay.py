@@ -13,6 +13,7 @@ from typing import Any
 
 from trialbed.catalogs import run_queries
 from trialbed.errors import DataError, UsageError
+from trialbed.plugins import installed_listeners
 from trialbed.records import meant_labels
 from trialbed.report import read_report
 from trialbed.store import open_store
@@ -208,7 +209,9 @@ def _replay(
         kept = place / run.config.dataset
         config = run.config.model_copy(update={"dataset": str(kept)}) if kept.is_file() else run.config
         queries = run_queries(config, how.data_dir)
-        report, traces = read_report(run, queries), traces_of(run)
+        listeners = installed_listeners()
+        report = read_report(run, queries, described=listeners.descriptions(), aggregate=listeners.aggregate)
+        traces = traces_of(run)
     lines = [
         f"{summary.framework}: {number_of(reason.count, 'trial')} {reason.status}, first at task {reason.query_id}: "
         f"{reason.message}"

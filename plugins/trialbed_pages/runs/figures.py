@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from trialbed.plugins import installed_listeners
 from trialbed.records import Query
 from trialbed.report import (
     FactorEffects,
@@ -164,7 +165,7 @@ class RunFigures:
 
     @cached_property
     def _kept(self) -> Mapping[str, FrameworkHeadline] | None:
-        return headlines(self.run)
+        return headlines(self.run, installed_listeners())
 
     def _summary(self, framework: str, score: str) -> ScoreSummary | None:
         if self._kept:
@@ -237,7 +238,9 @@ class RunFigures:
 
     @property
     def _report(self) -> Report:
-        return self.once("report", lambda: stored_report(self.run, lambda: self.queries))
+        return self.once(
+            "report", lambda: stored_report(self.run, lambda: self.queries, listeners=installed_listeners())
+        )
 
     def text(self, query_id: QueryId) -> str:
         """Return the task of a query; empty where it is not known."""

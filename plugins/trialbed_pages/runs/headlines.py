@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trialbed.plugins import installed_listeners
 from trialbed.report import ScoreMean
 from trialbed.report.comparison import leading_scores
 from trialbed.report.kept import headlines
@@ -59,7 +60,7 @@ class Headline:
 
 def kept_headline(run: StoredRun) -> Headline | None:
     """Return the figures of a run in the list of runs, as its store keeps them; None where it keeps none."""
-    kept = headlines(run)
+    kept = headlines(run, installed_listeners())
     if kept is None:
         return None
     score = headline_of(run, {name for one in kept.values() for name in one.scores})[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trialbed.hookspecs import hookimpl
+from trialbed.hook_markers import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers._answers import claimed_vs_observed, final_state, has_finish, sopr_score, used_results

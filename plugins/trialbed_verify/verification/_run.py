@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from trialbed.errors import TrialbedError
-from trialbed.listeners import Listeners, installed_listeners
+from trialbed.listeners import Listeners
+from trialbed.plugins import installed_listeners
 from trialbed.records import Run, RunStatus, TrialResult
 from trialbed.store import Commits, Store, open_store
 from trialbed_verify.verification._event_loop import LagMeter, Pacer

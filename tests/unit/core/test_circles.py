@@ -1,7 +1,6 @@
-"""No file needs another that needs it: not at once, not later in a function, not for its types only.
+"""Files do not import each other in a circle, and neither do rooms, the folders and files directly in a package.
 
-Neither does a room, a folder or file directly in a distribution's package, where types alone do not count: the hooks
-name the report that plugins are given, and a report is made with what plugins add.
+Imports inside of functions and for types only count too.
 """
 
 from __future__ import annotations
@@ -29,13 +28,12 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def imports(module: str, *, with_types: bool = True) -> Iterator[tuple[str, str, str]]:
+def imports(module: str) -> Iterator[tuple[str, str, str]]:
     """``(module, name, name here)`` of every import of a file, wherever it stands."""
     parent = module if module in PACKAGES else module.rpartition(".")[0]
     for found in imports_of(FILES[module]):
-        if with_types or not found.for_types:
-            source = ".".join(filter(None, (parent, found.module))) if found.level else found.module
-            yield source, found.name, found.here
+        source = ".".join(filter(None, (parent, found.module))) if found.level else found.module
+        yield source, found.name, found.here
 
 
 def defining(module: str, name: str) -> str | None:
@@ -63,10 +61,9 @@ def offers() -> dict[str, dict[str, tuple[str, str]]]:
     return {module: {here: (source, name) for source, name, here in names if here} for module, names in found.items()}
 
 
-def needs(module: str, *, with_types: bool = True) -> set[str]:
+def needs(module: str) -> set[str]:
     """The modules that define the names which a file imports."""
-    sources = imports(module, with_types=with_types)
-    return {found for source, name, _ in sources if (found := defining(source, name))} - {module}
+    return {found for source, name, _ in imports(module) if (found := defining(source, name))} - {module}
 
 
 def test_there_is_no_circle_among_files() -> None:
@@ -77,7 +74,7 @@ def test_there_is_no_circle_among_rooms() -> None:
     rooms: dict[str, set[str]] = {}
     for module in FILES.keys() - PACKAGES:
         here = room(module)
-        rooms.setdefault(here, set()).update(room(one) for one in needs(module, with_types=False))
+        rooms.setdefault(here, set()).update(room(one) for one in needs(module))
         rooms[here].discard(here)
     check(rooms)
 

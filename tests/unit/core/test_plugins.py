@@ -9,7 +9,7 @@ import pytest
 
 from trialbed.errors import DriverBroken
 from trialbed.installed import offers
-from trialbed.plugins import described_scores, empty_manager, foreign_plugins, plugin_manager
+from trialbed.plugins import described_scores, empty_manager, plugin_manager
 
 FakeDistribution = Callable[..., Path]
 
@@ -44,13 +44,6 @@ def test_an_installed_plugin_is_called(fake_distribution: FakeDistribution) -> N
     plugin(fake_distribution, "good", GOOD)
     manager = plugin_manager(own=False)
     assert {"good": 2} in manager.hook.aggregate_scores(run=None, results=[1, 2])
-
-
-def test_plugins_of_other_distributions_are_told_from_own_ones(fake_distribution: FakeDistribution) -> None:
-    before = foreign_plugins()
-    plugin(fake_distribution, "good", GOOD)
-    assert "scorers" not in before
-    assert foreign_plugins() == before | {"good"}
 
 
 def test_own_plugins_can_be_left_out() -> None:

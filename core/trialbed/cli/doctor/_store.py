@@ -40,12 +40,13 @@ def show_store(url_or_path: str | None, *, as_json: bool) -> int:
 def _wrong_reports(place: str) -> Iterator[str]:
     """Yield the runs whose report is not what their trials give."""
     from trialbed.catalogs import known_queries
+    from trialbed.plugins import installed_listeners
     from trialbed.report.kept import difference_of_kept
 
     with open_store(place) as reader:
         for run in reader.runs():
             if run.record.kind == "frameworks":
-                found = difference_of_kept(run, partial(known_queries, run.config, data_dir()))
+                found = difference_of_kept(run, partial(known_queries, run.config, data_dir()), installed_listeners())
                 if found:
                     yield f"the stored report of run {run.run_id!r} is not what its trials give: {found}"
 

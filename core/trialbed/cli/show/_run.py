@@ -49,13 +49,15 @@ def show_run(
         legend: whether the table is to say what each figure means, and so to have them all.
         full: whether all of it is shown, instead of a screen.
     """
+    from trialbed.plugins import installed_listeners
     from trialbed.report import worst_queries
     from trialbed.report.kept import stored_report
     from trialbed.settings import store_file
 
     brief = not (full or legend)
     chosen = run_reporter("table" if as_json else reporter, explained=legend, brief=brief)
-    report = stored_report(run, ask, store=store or store_file(), meanwhile=names_reading)
+    listeners = installed_listeners()
+    report = stored_report(run, ask, listeners=listeners, store=store or store_file(), meanwhile=names_reading)
     worst = worst_queries(report)
     if as_json:
         print_json(_document(run, report, worst))

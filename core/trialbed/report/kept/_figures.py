@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from trialbed.errors import TrialbedError
-from trialbed.listeners import Listeners, installed_listeners
+from trialbed.listeners import Listeners
 from trialbed.records import Run, ScoreDescription
 from trialbed.report._build import Queries, ended_run, queries_of, read_report
 from trialbed.report._records import Counts, KeptFigures, ScoreSummary, Summary
@@ -66,6 +66,7 @@ def stored_report(
     run: StoredRun,
     ask: AskQueries,
     *,
+    listeners: Listeners,
     store: str | None = None,
     meanwhile: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> Report:
@@ -75,10 +76,11 @@ def stored_report(
 
     Args:
         ask: called where a query is looked at, or trials are.
+        listeners: the installed plugins.
         store: the file or URL in which figures that took long to make are kept; None to keep none.
         meanwhile: gives a context in which these are made.
     """
-    listeners, asked = installed_listeners(), cache(ask)
+    asked = cache(ask)
     for part in (FIGURES, WITHOUT_TASKS):
         if part == FIGURES or asked() is None:
             text = report_part(require_frameworks(run), part, _version(), _beside(listeners))
@@ -86,18 +88,22 @@ def stored_report(
                 return _read(run, json.loads(text), asked, listeners)
     with meanwhile():
         if store is None or run.status == "running" or run.version().attempts < KEPT_FROM:
-            return read_report(run, asked())
-        return _make_and_keep(run, asked(), store)
+            return _whole_report(run, asked(), listeners)
+        return _make_and_keep(run, asked(), store, listeners)
 
 
-def _make_and_keep(run: StoredRun, queries: Queries | None, store: str) -> Report:
+def _whole_report(run: StoredRun, queries: Queries | None, listeners: Listeners) -> Report:
+    return read_report(run, queries, described=listeners.descriptions(), aggregate=listeners.aggregate)
+
+
+def _make_and_keep(run: StoredRun, queries: Queries | None, store: str, listeners: Listeners) -> Report:
     made: list[Report] = []
 
     def report() -> Report:
-        made.append(read_report(run, queries))
+        made.append(_whole_report(run, queries, listeners))
         return made[0]
 
-    kept = make_report(run, report, part=FIGURES if queries is not None else WITHOUT_TASKS)
+    kept = make_report(run, report, listeners, part=FIGURES if queries is not None else WITHOUT_TASKS)
     with suppress(TrialbedError):  # a store that cannot be written is read all the same
         _keep(kept, store)
     return made[0]
@@ -108,38 +114,36 @@ def _keep(report: MadeReport, place: str) -> None:
         store.keep_report(report)
 
 
-def make_report(
-    run: StoredRun, report: Callable[[], Report], plugins: Mapping[str, object] | None = None, part: str = FIGURES
-) -> MadeReport:
+def make_report(run: StoredRun, report: Callable[[], Report], listeners: Listeners, part: str = FIGURES) -> MadeReport:
     """Return what a store keeps of a run as its report.
 
     Args:
         report: reports the run as ``read_report`` does, incomplete ones with the figures over what all have.
-        plugins: name -> a plugin of this run alone.
+        listeners: the plugins of the run.
         part: has the figures.
     """
 
     def parts() -> list[ReportPart]:
         found = report()
-        if found.failed:  # so that the plugin is asked again by those who read the run
+        if listeners.failed:  # so that the plugin is asked again by those who read the run
             return []
         try:
             text = json.dumps(_kept_figures(found))
         except (TypeError, ValueError):  # a figure of a plugin that JSON does not hold
             return []
-        return [ReportPart(part, _version(), lambda: text, _beside(installed_listeners(plugins)))]
+        return [ReportPart(part, _version(), lambda: text, _beside(listeners))]
 
     return make_stored(run, parts)
 
 
-def headlines(run: StoredRun) -> dict[str, FrameworkHeadline] | None:
+def headlines(run: StoredRun, listeners: Listeners) -> dict[str, FrameworkHeadline] | None:
     """Return the headline of each framework of a run, as its store keeps them; None where it keeps none.
 
     None, too, where figures are held to trials that every framework has: the store keeps their means alone.
     """
     if run.record.kind != "frameworks":
         return None
-    text = report_part(run, FIGURES, _version(), _beside(installed_listeners()))
+    text = report_part(run, FIGURES, _version(), _beside(listeners))
     if text is None:
         return None
     frameworks = json.loads(text)["frameworks"]
@@ -154,16 +158,16 @@ def headlines(run: StoredRun) -> dict[str, FrameworkHeadline] | None:
     }
 
 
-def difference_of_kept(run: StoredRun, ask: AskQueries) -> str:
+def difference_of_kept(run: StoredRun, ask: AskQueries, listeners: Listeners) -> str:
     """Return where the figures that a store keeps of a run are others than those of its trials; empty for nowhere.
 
     What plugins add is left out, as they may have changed.
     """
-    text = report_part(run, FIGURES, _version(), _beside(installed_listeners()))
+    text = report_part(run, FIGURES, _version(), _beside(listeners))
     if text is None:
         return ""
     kept, queries = json.loads(text), ask()
-    made = json.loads(json.dumps(_kept_figures(read_report(run, queries))))
+    made = json.loads(json.dumps(_kept_figures(_whole_report(run, queries, listeners))))
     for before, now in zip(kept["frameworks"], made["frameworks"], strict=True):
         for name in sorted(before):
             # Without the dataset, neither lost calls nor the scores that a query cannot have are known.
@@ -203,7 +207,7 @@ def _plain_summary(summary: Summary) -> dict[str, Any]:
 
 def _read(run: StoredRun, found: dict[str, Any], ask: AskQueries, listeners: Listeners) -> Report:
     _mask(found, secret_values())
-    whole = cache(lambda: read_report(run, ask()))
+    whole = cache(lambda: _whole_report(run, ask(), listeners))
     record = ended_run(run.record)
     described = {**listeners.descriptions(), **record.scores}
     return Report(

@@ -6,7 +6,7 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from trialbed.hookspecs import hookimpl
+from trialbed.hook_markers import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
 from trialbed.tool_calls import asked_calls

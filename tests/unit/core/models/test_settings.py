@@ -6,7 +6,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import UsageError
-from trialbed.model_access import helper_endpoint, helpers_of
+from trialbed.models import helper_endpoint, helpers_of
 from trialbed.models._settings import OPENAI_URL, judge_choice, judge_endpoint, key_hint, with_endpoint
 from trialbed.preparation import RunOptions
 from trialbed.settings import RunSettings

@@ -9,7 +9,7 @@ from support.cases import for_each
 from support.trials import run_config
 
 from trialbed.errors import ModelUnavailable, UsageError
-from trialbed.model_access import HelperModels
+from trialbed.models import HelperModels
 from trialbed.preparation._options import RunOptions
 from trialbed.preparation._prices import check_prices, prices_of
 from trialbed.prices import known_prices, read_prices

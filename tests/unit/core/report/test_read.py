@@ -11,6 +11,7 @@ from support.scoring import api_call, gold_call, model_call, sent_call, tool
 from support.stored_runs import NEW, run, trial
 
 from trialbed import hookimpl
+from trialbed.plugins import installed_listeners
 from trialbed.records import Query, Score, TrialResult
 from trialbed.report import (
     document_parts,
@@ -107,5 +108,5 @@ def test_a_plugin_that_sums_up_gets_whole_trials(stored: Path) -> None:
             return {"bytes": sum(len(call.request) for result in results for call in result.wire.model_calls)}
 
     with open_store(str(stored)) as reader:
-        found = read_report(reader.run(NEW), plugins={"sums": Sums()})
+        found = read_report(reader.run(NEW), aggregate=installed_listeners({"sums": Sums()}).aggregate)
     assert [one.extra["bytes"] for one in found.frameworks] == [2 * len(LONG)] * 3

@@ -15,8 +15,9 @@ from support.warm import warm_programs
 
 from trialbed.contracts import Candidate, Judge, Preference, Verdict
 from trialbed.errors import JudgeError, ModelUnavailable
-from trialbed.listeners import Listeners, installed_listeners
+from trialbed.listeners import Listeners
 from trialbed.model_access import ModelAccess
+from trialbed.plugins import installed_listeners
 from trialbed.records import Answer, ModelEndpoint, Query, Score, WireLog
 from trialbed.scoring import ScoreContext, ScoringStopped, is_large
 from trialbed.scoring_process import JudgeOrder, ScoringProcesses

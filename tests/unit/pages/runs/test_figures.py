@@ -11,6 +11,7 @@ import pytest
 from support.stored_runs import NEW, trial
 from support.stored_runs import run as stored_run
 
+from trialbed.plugins import installed_listeners
 from trialbed.records import ScoreDescription
 from trialbed.report import ScoreMean, read_report, worst_queries
 from trialbed.report.kept import make_report
@@ -94,7 +95,7 @@ def assert_kept_figures_are_the_same(store: Store, run: StoredRun) -> Headline:
     """Keep the report of a run; the figures of its pages are those by its trials before. Returns its headline."""
     before, after = FigureCache(Path()), FigureCache(Path())
     by_trials, headline = before.of(run), before.headline(run)
-    assert store.keep_report(make_report(run, lambda: read_report(run)))
+    assert store.keep_report(make_report(run, lambda: read_report(run), installed_listeners()))
     by_report = after.of(run)
     for name, score in product(run.config.frameworks, ("sopr_score", "total_tokens", "wall_time")):
         assert told(by_report.mean(name, score)) == told(by_trials.mean(name, score))

@@ -14,11 +14,13 @@ from support.stored_runs import NEW, make_store
 from trialbed import hookimpl
 from trialbed.installed import Offer
 from trialbed.listeners import Listeners
-from trialbed.plugins import empty_manager
+from trialbed.plugins import empty_manager, installed_listeners
 from trialbed.records import Query, Run
 from trialbed.report import read_report
 from trialbed.report.kept import _figures, difference_of_kept, headlines, make_report, stored_report
 from trialbed.store import Store, open_store
+
+INSTALLED = installed_listeners()
 
 
 def turn(value: Any, *, keys: bool) -> Any:
@@ -57,16 +59,16 @@ def test_figures_that_were_made_without_the_dataset_are_kept_for_those_who_lack_
     with open_store(str(path)) as reader:
         run = reader.run(NEW)
         queries = {name: Query(query_id=name, text="?", apis=()) for name in run.config.query_ids}
-        made = stored_report(run, lambda: None, store=str(path))
-        assert headlines(run) is None
+        made = stored_report(run, lambda: None, listeners=INSTALLED, store=str(path))
+        assert headlines(run, INSTALLED) is None
         with monkeypatch.context() as patch:
             patch.setattr(_figures, "read_report", None)
-            kept = stored_report(run, lambda: None, store=str(path))
+            kept = stored_report(run, lambda: None, listeners=INSTALLED, store=str(path))
             assert kept.frameworks[0].scores == made.frameworks[0].scores
             with pytest.raises(TypeError):
-                stored_report(run, lambda: queries, store=str(path))
-        stored_report(run, lambda: queries, store=str(path))
-        assert headlines(run) is not None
+                stored_report(run, lambda: queries, listeners=INSTALLED, store=str(path))
+        stored_report(run, lambda: queries, listeners=INSTALLED, store=str(path))
+        assert headlines(run, INSTALLED) is not None
 
 
 def test_figures_are_those_of_a_release_of_a_plugin(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,23 +76,23 @@ def test_figures_are_those_of_a_release_of_a_plugin(path: Path, monkeypatch: pyt
     manager = empty_manager()
     manager.register(Sums(), "sums")
     monkeypatch.setattr("trialbed.listeners.offers", lambda _: offered)
-    monkeypatch.setattr(_figures, "installed_listeners", lambda *_: Listeners(manager))
+    listeners = Listeners(manager)
     monkeypatch.setattr(_figures, "KEPT_FROM", 1)
     with open_store(str(path)) as reader:
         run = reader.run(NEW)
         queries = {name: Query(query_id=name, text="?", apis=()) for name in run.config.query_ids}
-        stored_report(run, lambda: queries, store=str(path))
-        assert headlines(run) is not None
+        stored_report(run, lambda: queries, listeners=listeners, store=str(path))
+        assert headlines(run, listeners) is not None
         offered[0] = offered[0]._replace(version="1.1")
-        assert headlines(run) is None
+        assert headlines(run, listeners) is None
 
 
 def test_nothing_is_kept_where_a_plugin_failed_which_may_succeed_next_time(path: Path) -> None:
     with open_store(str(path)) as reader:
         run = reader.run(NEW)
         for plugin, names in ((Fails(), {"columns"}), (Sums(), {"columns", "figures"})):
-            plugins = {"own": plugin}
-            made = make_report(run, partial(read_report, run, plugins=plugins), plugins)
+            listeners = installed_listeners({"own": plugin})
+            made = make_report(run, partial(read_report, run, aggregate=listeners.aggregate), listeners)
             assert {part.name.partition("/")[0] for part in made.parts} == names
 
 
@@ -101,10 +103,11 @@ def test_kept_figures_are_others_where_lists_have_another_order_but_not_where_ke
     with Store.open(str(path)) as store, open_store(str(path)) as reader:
         run = reader.run(NEW)
         queries = {name: Query(query_id=name, text="?", apis=()) for name in run.config.query_ids}
-        made = make_report(run, lambda: read_report(run, queries))
+        found = read_report(run, queries, described=INSTALLED.descriptions())
+        made = make_report(run, lambda: found, INSTALLED)
         (part,) = [part for part in made.parts if part.name == "figures"]
         found = json.loads(part.text())
         found["frameworks"] = [turn(each, keys=keys) for each in found["frameworks"]]
         assert json.dumps(found) != part.text()
         assert store.keep_report(replace(made, parts=[replace(part, text=lambda: json.dumps(found))]))
-        assert difference_of_kept(run, lambda: queries) == says
+        assert difference_of_kept(run, lambda: queries, INSTALLED) == says

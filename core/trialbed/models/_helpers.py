@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from trialbed.models import is_at_endpoint, judge_choice, judge_endpoint
+from trialbed.models._settings import is_at_endpoint, judge_choice, judge_endpoint
 from trialbed.prices import given_prices, known_prices
 from trialbed.records import HelperRole, HelperUse, ModelEndpoint, ModelUse, Prices, Run, Usage
 from trialbed.settings import RunSettings, key_variable

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.model_access import HelperModels
+from trialbed.models import HelperModels
 from trialbed.records import ModelEndpoint
 from trialbed.settings import RunSettings
 
