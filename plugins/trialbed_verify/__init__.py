@@ -6,7 +6,6 @@
     comparison     compares the results of vendors with those of a baseline
     panel          the gates of the verdict on a vendor
     ranking        ranks vendors by Inverse Rank Fusion
-    publication    pages to publish
     views, pages   tables, and the parts of web pages
     documents      records as the JSON objects that users read
     cli            the commands; ``comparer`` adds vendors to ``bench compare``

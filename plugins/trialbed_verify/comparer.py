@@ -65,9 +65,6 @@ class VendorComparer(Comparer):
                 metavar="FIGURE=X",
                 help="Exit with 1 if FIGURE is below X; repeatable.",
             ),
-            SingleOption(
-                ["--reply"], type=FILE, metavar="FILE", help="The vendor's reply, a text for the page of --format html."
-            ),
             SingleOption(["--fail-if"], type=click.Choice(list(FAILING)), help="Exit with 1 at this verdict."),
             SingleOption(
                 ["--gate-margin"],
@@ -91,8 +88,6 @@ class VendorComparer(Comparer):
         from trialbed_verify.documents import as_document
         from trialbed_verify.views import comparison_records, comparison_tables, comparison_tests
 
-        if options["reply"] and options.get("form") != "html":
-            raise UsageError("--reply is shown on the page of --format html; print that")
         thresholds = figure_thresholds(options["fail_under"])
         ours, theirs = _sides(values, options)
         named = [vendor_files(text) for text in theirs]
@@ -115,7 +110,7 @@ class VendorComparer(Comparer):
             tables=comparison_tables(found),
             records=comparison_records(found),
             failed=[line for one in found for line in _failures(one, thresholds, verdicts)],
-            page=partial(_page, found, every, options["reply"]),
+            page=partial(_page, found),
             tests=[test for one in found for test in comparison_tests(one)],
         )
 
@@ -209,10 +204,13 @@ def _rows_of(names: Sequence[str], options: Mapping[str, Any]) -> list[VendorRow
     return named_rows(names, options["store"])
 
 
-def _page(comparisons: Sequence[VendorComparison], rows: Sequence[VendorRows], reply: Path | None) -> str:
-    from trialbed_verify.publication import page
+def _page(comparisons: Sequence[VendorComparison]) -> str:
+    from trialbed.views import html_page
+    from trialbed_verify.pages import comparison_page
 
-    return page(comparisons, rows, reply).html()
+    vendors = ", ".join(one.vendor.vendor for one in comparisons)
+    baselines = ", ".join(dict.fromkeys(one.baseline.vendor for one in comparisons))
+    return html_page(f"{vendors} compared with {baselines}", comparison_page(comparisons))
 
 
 def _check_file(rows: VendorRows) -> None:

@@ -71,10 +71,11 @@ class VerifyReport:
                 whole = {"summaries": as_document(self.summaries), **as_document(self.comparisons)}
             return json_text(whole)
         if form == "html":
-            from trialbed_verify.publication import page
+            from trialbed.views import html_page
+            from trialbed_verify.pages import verification_parts
 
-            found = self._found()
-            return page(found.comparisons, sources, notes=found.notes).html()
+            models = " and ".join(dict.fromkeys(summary.model for summary in self.summaries))
+            return html_page(f"Verification of {models}", verification_parts(sources, self.comparisons))
         if form == "junit":
             return self._junit()
         from trialbed.cli.formats import records_text

@@ -16,9 +16,6 @@ from trialbed.errors import DataError
 from trialbed.files import read_bytes, read_lines
 from trialbed_verify.rows import Body
 
-Summary = Mapping[str, Any]
-"""The summary of a vendor, as ``bench verify`` writes it beside a results file; without its figures, perhaps."""
-
 
 class PlacedRow(NamedTuple):
     """A row, its number from 1, and the place at which it is read again; a line that is cut off has no row."""
@@ -53,12 +50,8 @@ class VendorRows(ABC):
         """Return a place as JSON."""
 
     @abstractmethod
-    def digest(self) -> tuple[str, int]:
-        """Return the SHA-256 and the size in bytes of a results file of them."""
-
-    @abstractmethod
-    def summary(self, config: str | None, /) -> Summary | None:
-        """Return the summary of the vendor whose configuration has this digest; None where it is not known."""
+    def is_baseline(self, config: str | None, /) -> bool:
+        """Return whether the vendor whose configuration has this digest is marked as the baseline of its model."""
 
     @abstractmethod
     def is_same(self, other: VendorRows) -> bool:
@@ -116,20 +109,20 @@ class FileRows(VendorRows):
         """Return the file, and the byte at which the row begins."""
         return {"file": str(self), "offset": place}
 
-    def digest(self) -> tuple[str, int]:
-        """Return the SHA-256 and the size of the file.
+    def digest(self) -> str:
+        """Return the SHA-256 of the file.
 
         Raises:
             DataError: it cannot be read.
         """
         try:
             with self.path.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest(), self.path.stat().st_size
+                return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise DataError(f"{self}: cannot be read: {error.strerror}") from error
 
-    def summary(self, config: str | None, /) -> Summary | None:
-        """Return the summary beside the file, by its name or by the usual one."""
+    def is_baseline(self, config: str | None, /) -> bool:
+        """Return whether the summary beside the file, by its name or by the usual one, marks it as the baseline."""
         stem = self.path.name.removesuffix(".jsonl").removesuffix("_results")
         for name in dict.fromkeys((f"{stem}_summary.json", f"{stem}-summary.json", "summary.json")):
             try:
@@ -137,8 +130,8 @@ class FileRows(VendorRows):
             except (OSError, ValueError):
                 continue
             if isinstance(found, dict) and _is_of(found, config):
-                return found
-        return None
+                return found.get("is_baseline") is True
+        return False
 
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are in the same file, or are those of which it was written."""
@@ -158,6 +151,6 @@ def parse_row(line: bytes) -> Any:
         return json.loads(line)
 
 
-def _is_of(summary: Summary, config: str | None) -> bool:
+def _is_of(summary: Mapping[str, Any], config: str | None) -> bool:
     provenance = summary.get("provenance")
     return isinstance(provenance, dict) and config is not None and provenance.get("configuration_digest") == config

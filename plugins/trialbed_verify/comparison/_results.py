@@ -46,8 +46,7 @@ class Results:
     @property
     def is_of_baseline(self) -> bool:
         """Return whether its summary marks it as the baseline of its model."""
-        summary = self.source.summary(self.rows[0].config)
-        return summary is not None and summary.get("is_baseline") is True
+        return self.source.is_baseline(self.rows[0].config)
 
     def cases(self, *, by_name: bool) -> dict[Case, dict[int, ResultRow]]:
         """Case -> its trials.

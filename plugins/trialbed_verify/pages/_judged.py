@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import starmap
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from trialbed.views import UNKNOWN, Disclosures, Folded, IntervalPlot, PlotPoint, Table, TableRow
 from trialbed_verify.comparison import Results, VendorComparison, read_one
+from trialbed_verify.pages._sources import differences
 from trialbed_verify.pages._vendors import read_vendors, vendor_parts
-from trialbed_verify.panel import breaking_in_thousand
-from trialbed_verify.publication import comparison_parts, different_first
+from trialbed_verify.panel import GateResult, Mean, Panel, PanelGate, breaking_in_thousand, gate_meaning
 from trialbed_verify.ranking import (
     ModelComparison,
     Placing,
@@ -20,7 +21,7 @@ from trialbed_verify.ranking import (
     marked_baselines,
 )
 from trialbed_verify.vendor_rows import VendorRows
-from trialbed_verify.views import conclusion, rank_sentence, ranking_tables
+from trialbed_verify.views import brief_reasons, comparison_tables, conclusion, rank_sentence, ranking_tables
 
 Part: TypeAlias = Table | IntervalPlot | Disclosures | Folded
 
@@ -28,24 +29,31 @@ COLUMNS = ("vendor", "verdict", "answers in 1,000 that break a caller", "differs
 
 ANSWERS = "All figures of the answers: rates, times, tokens, failures, findings and files"
 
+LEAST = 3
+"""Gates that are drawn at least."""
+
 UNMARKED = "No vendor of {model} is marked as the baseline; the one of the first file is taken: {vendor}."
 
 
-class _Judged(NamedTuple):
-    """The comparisons and ranks of files, and notes on how their baselines were chosen."""
+def verification_parts(rows: Sequence[VendorRows], found: VerifiedVendors | None) -> list[Any]:
+    """Return all about the vendors of one verification: how they differ, their ranks, and, folded, their answers.
 
-    found: VerifiedVendors
-    notes: Sequence[str]
-
-
-def verification_parts(rows: Sequence[VendorRows]) -> list[Any]:
-    """Return all about the vendors of one verification: how they differ, their ranks, and, folded, their answers."""
-    vendors = read_vendors(rows)
-    lead, *parts = vendor_parts(vendors)
-    if len(rows) == 1:
+    Args:
+        found: their comparisons and ranks; None if there is nothing to compare.
+    """
+    lead, *parts = vendor_parts(read_vendors([own for own in rows if next(iter(own), None)]))
+    if found is None or len(rows) == 1:
         return [lead, *parts]
-    judged = _compare_and_rank([one.results for one in vendors])
-    return [*_comparisons(judged), *_ranks(judged), lead, Folded(ANSWERS, parts)]
+    return [*_comparisons(found), *_ranks(found), lead, Folded(ANSWERS, parts)]
+
+
+def comparison_page(found: Sequence[VendorComparison]) -> list[Part]:
+    """Return the conclusion on each vendor, and every gate with its interval and its examples."""
+    ordered = different_first(found)
+    return [
+        Table("", notes=list(map(conclusion, ordered))),
+        *(part for one in ordered for part in comparison_parts(one)),
+    ]
 
 
 def answers(rows: Sequence[VendorRows]) -> list[Any]:
@@ -55,21 +63,22 @@ def answers(rows: Sequence[VendorRows]) -> list[Any]:
 
 def comparisons(rows: Sequence[VendorRows]) -> list[Part]:
     """Return the verdicts, and for each vendor every gate with its interval and its examples."""
-    return list(_comparisons(_compare_and_rank([read_one(own, None) for own in rows])))
+    return list(_comparisons(*_compare_and_rank([read_one(own, None) for own in rows])))
 
 
 def ranks(rows: Sequence[VendorRows]) -> list[Part]:
     """Return the ranks, with their intervals."""
-    return list(_ranks(_compare_and_rank([read_one(own, None) for own in rows])))
+    return list(_ranks(*_compare_and_rank([read_one(own, None) for own in rows])))
 
 
-def _comparisons(judged: _Judged) -> Iterator[Part]:
-    found = different_first(judged.found.comparisons)
-    yield Table("", notes=list(map(conclusion, found)))
-    yield from (Table("How they were compared", notes=judged.notes),) if judged.notes else ()
-    yield from map(_verdicts, judged.found.models)
-    for one in found:
-        yield from comparison_parts(one)
+def _comparisons(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[Part]:
+    """Yield the parts about comparisons; the notes say how their baselines were chosen."""
+    lead, *parts = comparison_page(found.comparisons)
+    yield lead
+    if notes:
+        yield Table("How they were compared", notes=notes)
+    yield from map(_verdicts, found.models)
+    yield from parts
 
 
 def _verdicts(found: ModelComparison) -> Table:
@@ -87,9 +96,9 @@ def _verdict(one: VendorComparison) -> TableRow:
     return TableRow(one.vendor.vendor, cells, alarming=panel.finding == "different")
 
 
-def _ranks(judged: _Judged) -> Iterator[Part]:
-    ranking = judged.found.ranking
-    notes = [*judged.notes, *(f"{note}." for note in judged.found.notes)]
+def _ranks(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[Part]:
+    ranking = found.ranking
+    notes = [*notes, *(f"{note}." for note in found.notes)]
     if ranking is not None:
         yield Table("", notes=list(starmap(rank_sentence, ranking.models.items())))
     if notes:
@@ -112,7 +121,7 @@ def _point(row: Placing) -> PlotPoint:
     return PlotPoint(row.vendor.vendor, row.rank or 0, row.rank_low, row.rank_high, text)
 
 
-def _compare_and_rank(results: Sequence[Results]) -> _Judged:
+def _compare_and_rank(results: Sequence[Results]) -> tuple[VerifiedVendors, list[str]]:
     found, notes = [], []
     marked = marked_baselines(results)
     for model in dict.fromkeys(one.model for one in results):
@@ -124,4 +133,73 @@ def _compare_and_rank(results: Sequence[Results]) -> _Judged:
         found += [
             VerifiedRows(model or "a model", one.vendor, one.source, is_baseline=one is baseline) for one in vendors
         ]
-    return _Judged(compare_and_rank(found), notes)
+    return compare_and_rank(found), notes
+
+
+def comparison_parts(found: VendorComparison) -> Iterator[Part]:
+    """Yield why a vendor is judged as it is: in words, as a plot and with answers; and below a line all its figures."""
+    vendor = found.vendor.vendor
+    panel, *others = comparison_tables([found], gate_meaning)
+    gates = [one for one in found.panel.gates if one.excess]
+    shown = _telling(gates)
+    within = ", ".join(one.gate.meaning for one in gates if one not in shown)
+    rest = [f"Shown to lie within the margin, and not drawn: {within}."] if within else []
+    yield Table(panel.title, notes=[*_off(found.panel), *brief_reasons(found.panel), *rest])
+    points = [_gate_point(one.gate, one.excess) for one in shown if one.excess]
+    if points:
+        title = f"How far {vendor} is beyond the baseline's own spread, in margins: -1 to 1 is allowed"
+        yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
+    if (examples := differences(found)) is not None:
+        yield examples
+    table = replace(panel, title="Gates", notes=panel.notes[-1:])
+    yield Folded(f"All figures of {vendor}: gates, decisions, rates, tokens, times and tests", [table, *others])
+
+
+def different_first(comparisons: Sequence[VendorComparison]) -> list[VendorComparison]:
+    """Return comparisons, those that show a difference before the others."""
+    return sorted(comparisons, key=lambda one: one.panel.finding != "different")
+
+
+def _off(panel: Panel) -> Iterator[str]:
+    """Yield how far which subjects of a vendor that differs are off, and which are not settled, the farthest first."""
+    if panel.finding != "different":
+        return
+    farthest = sorted(panel.gates, key=_reach, reverse=True)
+    beyond = ", ".join(_off_by(one) for one in farthest if one.finding == "different")
+    yield f"Shown to lie beyond the margin (figures in margins): {beyond}."
+    if unsettled := ", ".join(one.gate.meaning for one in farthest if one.finding == "inconclusive"):
+        yield f"Not settled, the farthest first: {unsettled}."
+
+
+def _off_by(one: GateResult) -> str:
+    gate, excess = one.gate, one.excess
+    if excess is None:
+        return gate.meaning
+    if one.finding == "different" and not excess.is_beyond(gate.margin, directed=gate.is_directed):
+        return f"{gate.meaning} (by their distribution)"
+    return f"{gate.meaning} {_in_margins(excess, gate.margin)}"
+
+
+def _telling(gates: Sequence[GateResult]) -> list[GateResult]:
+    """Return the gates that are not shown to lie within the margin, and as many others as make a plot, in their order.
+
+    Of the others, those that come nearest to the margin.
+    """
+    unsettled = sum(one.finding != "equivalent" for one in gates)
+    chosen = sorted(gates, key=lambda one: (one.finding == "equivalent", -_reach(one)))[: max(LEAST, unsettled)]
+    return [one for one in gates if one in chosen]
+
+
+def _reach(one: GateResult) -> float:
+    """Return how far the interval of a gate goes, in margins."""
+    return max(abs(one.excess.low), abs(one.excess.high)) / one.gate.margin if one.excess else 0.0
+
+
+def _gate_point(gate: PanelGate, excess: Mean) -> PlotPoint:
+    value, low, high = (end / gate.margin for end in (excess.value, excess.low, excess.high))
+    return PlotPoint(gate.meaning, value, low, high, _in_margins(excess, gate.margin))
+
+
+def _in_margins(found: Mean, margin: float) -> str:
+    value, low, high = (end / margin for end in (found.value, found.low, found.high))
+    return f"{value:+.2f} [{low:.2f}, {high:.2f}]"

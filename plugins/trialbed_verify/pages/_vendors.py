@@ -24,7 +24,7 @@ from trialbed.views import (
 )
 from trialbed_verify.comparison import QUANTILES, Results, Trials, read_one, schema_accuracy, success_rate
 from trialbed_verify.findings import kind_in_words
-from trialbed_verify.publication import Source, examples_of_faults
+from trialbed_verify.pages._sources import Source, examples_of_faults
 from trialbed_verify.vendor_rows import VendorRows
 from trialbed_verify.verification.results import ResultRow
 from trialbed_verify.views import VendorSuites, moment, suite_tables
@@ -44,7 +44,7 @@ class VendorFile:
     @property
     def label(self) -> str:
         """Return its name, marked if it is the baseline."""
-        return self.results.vendor + "*" * self.source.is_baseline
+        return self.results.vendor + "*" * self.results.is_of_baseline
 
     @cached_property
     def rates(self) -> Mapping[str, Estimate]:
@@ -142,7 +142,7 @@ def _figures(model: str, vendors: Sequence[VendorFile]) -> Table:
         "[low, high] is the 95 % interval, with the trials of a case taken together; times and tokens are p50/p95/p99 "
         "of the answers that report them."
     ]
-    if any(one.source.is_baseline for one in vendors):
+    if any(one.results.is_of_baseline for one in vendors):
         notes.append("* is the baseline.")
     notes += [f"{one.label}: {note}." for one in vendors for note in one.results.notes]
     return Table.of(_titled(model, "rates, times and tokens"), ("", *(one.label for one in vendors)), rows, notes)
@@ -204,4 +204,4 @@ def _reasons(rows: Sequence[ResultRow]) -> Iterator[str]:
 
 
 def _suites(one: VendorFile) -> VendorSuites:
-    return VendorSuites(one.results.vendor, one.source.is_baseline, one.source.suites)
+    return VendorSuites(one.results.vendor, one.results.is_of_baseline, one.source.suites)

@@ -45,7 +45,7 @@ def page_parts(run: StoredRun) -> Sequence[Any]:
     """Return the parts of a verification's page: tables, plots and examples."""
     from trialbed_verify.pages import verification_parts
 
-    return verification_parts(run_rows(run, run.config.frameworks))
+    return verification_parts(run_rows(run, run.config.frameworks), comparisons_of(run))
 
 
 def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from trialbed.records import EndpointInfo
 from trialbed.store import StoredRun, StoreReader, open_store, run_kind, verified_case, verified_cases
 from trialbed.wire import dump_json
 from trialbed_verify.rows import Body
-from trialbed_verify.vendor_rows import FileRows, PlacedRow, Summary, VendorRows
+from trialbed_verify.vendor_rows import FileRows, PlacedRow, VendorRows
 from trialbed_verify.verification.results import row_of
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -56,22 +55,14 @@ class StoredRows(VendorRows):
         """Return the run and vendor, the line and the trial."""
         return {"run": str(self), "line": place[0], "trial": place[1]}
 
-    def digest(self) -> tuple[str, int]:
-        """Return the SHA-256 and the size of the file that ``bench export --format results`` writes."""
-        digest, size = hashlib.sha256(), 0
-        for line in result_lines(self):
-            digest.update(line)
-            size += len(line)
-        return digest.hexdigest(), size
-
-    def summary(self, _: str | None, /) -> Summary:
-        """Return the description of the endpoint."""
-        return {"is_baseline": self.endpoint.is_baseline, "provenance": self.endpoint.provenance}
+    def is_baseline(self, _: str | None, /) -> bool:
+        """Return whether the endpoint is the baseline of its model."""
+        return self.endpoint.is_baseline
 
     def is_same(self, other: VendorRows) -> bool:
         """Return whether the others are of the same endpoint of the same run, or in a file that was written of it."""
         if isinstance(other, FileRows):
-            return other.digest()[0] in self.endpoint.exports
+            return other.digest() in self.endpoint.exports
         return isinstance(other, StoredRows) and str(self) == str(other)
 
 

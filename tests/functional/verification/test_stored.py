@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -78,7 +77,6 @@ async def test_it_is_compared_and_ranked_by_its_id_without_its_files(printed: st
     official, careless = (tmp_path / "data" / f"kimi-k2_{name}_results.jsonl" for name in SCRIPTS)
     of_files = (await bench("compare", official, careless, "--json")).document
     ranked = (await bench("rank", official, careless)).out
-    digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (official, careless)]
     for pair in (("latest/official", official), (official, "latest/official")):
         assert "is not compared with itself" in (await bench("compare", *pair, code=2)).err
     official.unlink()
@@ -93,8 +91,8 @@ async def test_it_is_compared_and_ranked_by_its_id_without_its_files(printed: st
         assert {example["vendor_row"]["line"] for example in examples} == {example["line"] for example in examples}
     assert (await bench("rank", "latest")).out == ranked
     page = (await bench("compare", "latest", "--format", "html")).out
-    assert all(digest in page for digest in digests)
-    assert "bench compare --baseline kimi-k2_official_results.jsonl --vendor kimi-k2_careless_results.jsonl" in page
+    assert "<title>careless compared with official" in page
+    assert "Examples of what differs at careless" in page
 
 
 async def test_it_has_a_page_by_its_id(printed: str, tmp_path: Path) -> None:

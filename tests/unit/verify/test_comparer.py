@@ -55,19 +55,13 @@ def test_it_makes_a_page_and_tests(tmp_path: Path) -> None:
     ends = [["stop", "stop"]] * 40
     found = compared(own_file(tmp_path / "base.jsonl", ENDS), own_file(tmp_path / "acme.jsonl", ends))
     assert found.page is not None
-    assert "<title>m: acme compared with base: different " in found.page()
+    assert "<title>acme compared with base" in found.page()
     outcomes = {test.name: test.outcome for test in found.tests}
     assert outcomes["decision"] == outcomes["verdict"] == "failure"
     assert outcomes["availability"] == "passed"
     assert "breaking" in outcomes
     assert "any" not in outcomes
     assert {test.classname for test in found.tests} == {"acme against base"}
-
-
-def test_a_reply_is_for_a_page(tmp_path: Path) -> None:
-    files = own_file(tmp_path / "base.jsonl", ENDS), own_file(tmp_path / "acme.jsonl", ENDS)
-    with pytest.raises(UsageError, match="--reply is shown on the page"):
-        compared(*files, reply=tmp_path / "reply.txt")
 
 
 def test_a_gate_has_the_margin_that_is_given(tmp_path: Path) -> None:

@@ -1,23 +1,97 @@
-"""Answers as they came: an example of each gate at which a vendor differs, and of each kind of finding."""
+"""Vendors' rows as a page shows them, with an example of each failure, finding and difference."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from trialbed.views import Disclosure, Disclosures, Excerpt
 from trialbed.wire.redaction import redact
 from trialbed_verify.comparison import VendorComparison
-from trialbed_verify.findings import kind_in_words
+from trialbed_verify.findings import findings, kind_in_words
 from trialbed_verify.panel import GateExample
-from trialbed_verify.publication._sources import FirstExample, Source
-from trialbed_verify.rows import sent_request
+from trialbed_verify.rows import Body, sent_request
+from trialbed_verify.suites import SuiteSummary, SuiteTally
+from trialbed_verify.vendor_rows import VendorRows
 
 LONGEST = 20_000
 """Characters of one excerpt; the results file has the rest."""
 
 NOTE = "What came is shown as the results file has it; keys are redacted, and long texts are cut off."
+
+
+@dataclass(frozen=True)
+class FirstExample:
+    """The first example of a kind of finding or of failure.
+
+    Attributes:
+        place: of its row.
+    """
+
+    message: str
+    evidence: str
+    line: int | None
+    place: Any
+
+
+@dataclass
+class Source:
+    """The rows of a vendor as a page shows them.
+
+    Attributes:
+        found, counts: by kind of finding; an example, and the number of rows.
+        failures, failed: the same by kind of failure, of requests that got no valid answer.
+    """
+
+    origin: VendorRows
+    vendor: str = ""
+    first_at: str | None = None
+    last_at: str | None = None
+    found: dict[str, FirstExample] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    failures: dict[str, FirstExample] = field(default_factory=dict)
+    failed: Counter[str] = field(default_factory=Counter)
+    tally: SuiteTally = field(default_factory=SuiteTally)
+
+    @property
+    def name(self) -> str:
+        """The vendor, or the name of its file."""
+        return self.vendor or self.origin.file_name
+
+    @cached_property
+    def suites(self) -> Mapping[str, SuiteSummary]:
+        """The scores of suites."""
+        return self.tally.summaries()
+
+    def add(self, row: Body, _: VendorRows, place: Any) -> None:
+        """Add a row."""
+        self.vendor = self.vendor or str(row.get("vendor") or "")
+        self.tally.add(row)
+        if isinstance(at := row.get("last_run_at"), str):
+            self.first_at = min(self.first_at or at, at)
+            self.last_at = max(self.last_at or at, at)
+        line = row.get("data_index") if isinstance(row.get("data_index"), int) else None
+        if row.get("status") != "success":
+            kind, message = _failure(row)
+            self.failed[kind] += 1
+            self.failures.setdefault(kind, FirstExample(message, "", line, place))
+        seen = {one.kind: one for one in reversed(findings(row))}
+        self.counts.update(list(seen))
+        for kind, one in seen.items():
+            self.found.setdefault(kind, FirstExample(one.message, one.evidence, line, place))
+
+
+def _failure(row: Body) -> tuple[str, str]:
+    """Return the kind of a failure and its message, as this tool and others write them."""
+    for key, kind, message in (("problem", "kind", "message"), ("response", "error_type", "error_message")):
+        found = row.get(key)
+        if isinstance(found, dict) and found.get(kind):
+            return str(found[kind]), str(found.get(message) or "")
+    return str(row.get("outcome") or "unknown_failure"), ""
 
 
 def differences(found: VendorComparison) -> Disclosures | None:
@@ -29,12 +103,6 @@ def differences(found: VendorComparison) -> Disclosures | None:
     ]
     vendor = found.vendor.vendor
     return Disclosures(f"Examples of what differs at {vendor}", entries, [NOTE]) if entries else None
-
-
-def examples_of_findings(sources: Sequence[Source]) -> Disclosures | None:
-    """Show for each kind of finding the first example of each file; None if there is none."""
-    entries = [_finding(source, kind, source.found, source.counts) for source in sources for kind in source.found]
-    return Disclosures("Examples of findings", entries, [NOTE]) if entries else None
 
 
 def examples_of_faults(sources: Sequence[Source]) -> Disclosures | None:

@@ -1,0 +1,96 @@
+"""The page of a comparison: what it says of each vendor, in which order, and as nothing but text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.vendor_rows import own_row, write_rows
+
+from trialbed.views import Table, html_page
+from trialbed_verify.comparison import CompareOptions, compare, read_one
+from trialbed_verify.pages import comparison_page
+from trialbed_verify.vendor_rows import FileRows
+
+EVIL = '<script>alert("x")</script><img src=x onerror=alert(1)>'
+CASES = 60
+
+
+def results(path: Path, text: str, *, cases: int = CASES, **more: Any) -> Path:
+    rows = []
+    for number in range(1, cases + 1):
+        for trial in range(3):
+            identity = f"{path.stem}-{number}-{trial}"
+            message = {"role": "assistant", "content": f"{text} {number}"}
+            response = {"id": identity, "model": "m-id", "choices": [{"index": 0, "message": message}]}
+            vendor = {"vendor": path.stem, "config": path.stem, "response": response}
+            rows.append(own_row(number, "stop", trial=trial, **vendor, **more))
+    return write_rows(path, rows)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    return [
+        results(tmp_path / "official.jsonl", "The answer is"),
+        results(tmp_path / "bargain.jsonl", f"{EVIL}<|im_end|>"),
+    ]
+
+
+def page(files: list[Path]) -> str:
+    baseline, *vendors = (read_one(FileRows(path)) for path in files)
+    return html_page("Compared", comparison_page(compare(baseline, vendors, CompareOptions(resamples=100))))
+
+
+def test_the_page_has_the_conclusion_and_an_example_of_what_differs(files: list[Path]) -> None:
+    text = page(files)
+    assert '<p class="lead">bargain differs from official: ' in text
+    assert "Examples of what differs at bargain" in text
+    assert "<details>" in text
+    assert str(files[0].parent) not in text, "paths of this machine are nobody else's business"
+
+
+def test_the_page_gives_the_reason_of_a_verdict_once(files: list[Path]) -> None:
+    text = page(files)
+    assert text.count("would break a caller, beyond the baseline&#39;s own spread") == 1
+    assert "is shown to exceed the margin" not in text, "all differ for one reason, which the plot shows"
+
+
+def test_a_verdict_that_lacks_cases_says_how_many_once(tmp_path: Path) -> None:
+    files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=20) for name in ("official", "alike")]
+    text = page(files)
+    assert "20 cases are too few for a verdict" in text
+    assert "would do" not in text
+
+
+def test_a_vendor_that_differs_is_said_to_be_off_by_how_much_and_what_is_not_settled(files: list[Path]) -> None:
+    baseline, vendor = (read_one(FileRows(path)) for path in files)
+    comparison = compare(baseline, [vendor], CompareOptions(resamples=100))[0]
+    gates = tuple(
+        replace(one, finding="inconclusive") if one.finding == "equivalent" else one for one in comparison.panel.gates
+    )
+    _, reasons, *_ = comparison_page([replace(comparison, panel=replace(comparison.panel, gates=gates))])
+    assert isinstance(reasons, Table)
+    beyond, open_ones, *_ = reasons.notes
+    assert beyond.startswith("Shown to lie beyond the margin (figures in margins): answers that break a caller +")
+    assert open_ones.startswith("Not settled, the farthest first: whether tools are called, finish reasons, ")
+
+
+def test_vendors_that_differ_come_before_others(tmp_path: Path) -> None:
+    texts = {"official": "The answer is", "alike": "The answer is", "bargain": "<|im_end|>"}
+    lead = page([results(tmp_path / f"{name}.jsonl", text) for name, text in texts.items()]).partition("</p>")[0]
+    assert "bargain differs" in lead
+
+
+def test_the_page_says_which_gates_it_does_not_draw(tmp_path: Path) -> None:
+    files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=500) for name in ("official", "alike")]
+    assert "Shown to lie within the margin, and not drawn: form and language of texts" in page(files)
+
+
+def test_nothing_that_a_vendor_says_is_more_than_text(files: list[Path]) -> None:
+    text = page(files)
+    assert "&lt;script&gt;" in text
+    assert "<script" not in text
+    assert "<img" not in text
+    assert "default-src 'none'; style-src 'unsafe-inline'" in text
