@@ -219,12 +219,6 @@ class Places:
         self._shunned.pop(node, None)
         self.wake()
 
-    def lose(self, node: str) -> None:
-        """End the places of a node by force."""
-        for place in self.open.values():
-            if place.node == node:
-                self._link.send(EndPlace(place=place.number))
-
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._greeting.add(writer)
         try:

@@ -111,10 +111,6 @@ class RayExecutor(Executor):
         self._accepted.discard(node)
         self._places.shun(node)
 
-    async def lose(self, node: str) -> None:
-        """End the actors of a node."""
-        self._places.lose(node)
-
     async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
         """Describe the framework as a worker on this node finds it; its environment is built there first."""
         reason = "is not there any more"

@@ -71,10 +71,6 @@ class NodesExecutor(Executor):
         """Run no more trials there."""
         self.accepted.discard(node)
 
-    async def lose(self, node: str) -> None:
-        """End a node."""
-        self.end(node)
-
     def end(self, node: str) -> None:
         """End a node at once."""
         self.capacities.pop(node, None)

@@ -1,7 +1,8 @@
 """The program beside the executor ``ray``, played: the query of a trial says how its place ends; no cluster is needed.
 
 It keeps what it is asked in files of its folder: ``orders``, ``made``, ``ports`` and ``servers``. While there is a file
-``hold``, no place comes, and a trial that is to ``end when told`` ends when there is a file ``told``.
+``hold``, no place comes. A trial that is to ``end when told`` ends when there is a file ``told``. The places of node 1
+end when there is a file ``unplug``.
 """
 
 BRIDGE = """
@@ -87,6 +88,14 @@ order = json.loads(sys.stdin.readline())
 note("orders", json.dumps([order, dict(os.environ)]))
 say(type="connected", host="127.0.0.1")
 places, number, headless = {}, 0, []
+
+def unplug():
+    while not os.path.exists("unplug"):
+        time.sleep(0.01)
+    for place in [place for place in places.values() if place.node == 1]:
+        place.end("its plug was pulled")
+
+threading.Thread(target=unplug, daemon=True).start()
 for line in sys.stdin:
     asked = json.loads(line)
     if headless:

@@ -154,14 +154,6 @@ class Executor(ABC):
         """
         return None
 
-    async def lose(self, node: str) -> None:
-        """End a node by force, as if it had failed: only ``bench plugin check`` asks for this.
-
-        Raises:
-            NotImplementedError: this cannot be done; the cost of a lost node is not checked then.
-        """
-        raise NotImplementedError
-
     def accept(self, node: str) -> None:  # noqa: B027 - most have no nodes
         """Let trials run on a node; until then it runs none."""
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes
 from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
-
-if TYPE_CHECKING:
-    from trialbed_adapter_lab import ConformanceReport
 
 KINDS = ("scorer", "judge", "selector", "dataset", "simulator", "model", "executor")
 
@@ -23,12 +19,6 @@ Examples:
   bench plugin check llm --kind judge
   bench plugin new scorer my-scores
 """
-
-
-def _check_names() -> list[str]:
-    from trialbed_adapter_lab.plugin_kit import PLUGIN_CHECKS
-
-    return [check.name for checks in PLUGIN_CHECKS.values() for check in checks]
 
 
 @click.group("plugin", epilog=EPILOG)
@@ -70,65 +60,24 @@ def new(kind: str, name: str, output: Path, as_json: bool) -> None:
 
 
 @command.command("check", epilog=EPILOG)
-@click.argument("name", metavar="NAME[:PART]|FILE.py[:NAME]")
-@plain_option("--kind", type=click.Choice(KINDS), help="Kind of plugin, where several have the name.")
-@plain_option(
-    "--check",
-    "checks",
-    multiple=True,
-    metavar="CHECK",
-    help="Run only this check; repeatable.",
-    shell_complete=completes(_check_names),
-)
+@click.argument("name", metavar="NAME|FILE.py[:NAME]")
+@plain_option("--kind", type=click.Choice(KINDS), help="Kind of plugin, if several have the name.")
 @json_option
-def check(name: str, kind: str | None, checks: tuple[str, ...], as_json: bool) -> int:
-    """Check whether a plugin does as its contract says.
+def check(name: str, kind: str | None, as_json: bool) -> int:
+    """Check whether a plugin loads and fulfils its contract.
 
     NAME is an installed scorer, judge, selector, dataset, simulator, driver of models or executor, or one in a file:
-    FILE.py for hooks, FILE.py:NAME for a class. PART is the test set of a dataset, or a model. What is tried depends
-    on the kind: wrong, empty, strange and long input, equal input twice, cancellation, state, results of every form.
-    Exits with 1 if the plugin does not conform, and with 2 if there is none.
+    FILE.py for hooks, FILE.py:NAME for a class. Methods and their parameters are compared with the contract, and a new
+    instance is asked for what the contract demands at once, such as its names.
+    Exits with 1 if the plugin does not fulfil its contract, and with 2 if there is none.
     """
-    from trialbed.errors import DriverBroken
-    from trialbed.plugin_files import FileMisfit
-    from trialbed_adapter_lab.cli._runner import print_finding, show_report
-    from trialbed_adapter_lab.plugin_kit import KINDS as ALL
-    from trialbed_adapter_lab.plugin_kit import check_plugin, find_plugin, misfit_report
+    from trialbed_adapter_lab.plugin_check import check_plugin
 
-    kinds = [ALL[kind]] if kind else [*ALL.values()]
-    try:
-        subject = find_plugin(name, kinds, chosen=kind is not None)
-    except (DriverBroken, FileMisfit) as error:
-        report = misfit_report(name, str(error))
-    else:
-        report = check_plugin(subject, _known(checks, subject.kind), progress=print_finding)
+    found = check_plugin(name, kind)
     if as_json:
-        print_json(_document(report))
+        print_json(asdict(found) | {"conformant": not found.problem})
+    elif found.problem:
+        click.echo(f"{found.name} does not fulfil its contract: {found.problem}")
     else:
-        show_report(report)
-    return 0 if report.ok else 1
-
-
-def _document(report: ConformanceReport) -> dict[str, Any]:
-    """Return the report as it is printed: a plugin is neither a framework nor an adapter."""
-    return {
-        "plugin": report.framework,
-        "version": report.version,
-        "distribution": report.adapter,
-        "findings": [finding.model_dump(mode="json") for finding in report.findings],
-        "badge": report.badge,
-        "conformant": report.ok,
-    }
-
-
-def _known(names: tuple[str, ...], kind: str) -> tuple[str, ...]:
-    from trialbed.errors import UsageError
-    from trialbed.suggestions import closest, did_you_mean
-    from trialbed_adapter_lab.plugin_kit import PLUGIN_CHECKS
-
-    known = [check.name for check in PLUGIN_CHECKS[kind]]
-    for name in names:
-        if name not in known:
-            close = did_you_mean(closest(name, known))
-            raise UsageError(f"{name!r} is not a check of {kind}{close} They are {', '.join(known)}")
-    return names
+        click.echo(f"{found.name} ({found.distribution} {found.version}) fulfils the contract of {found.kind}")
+    return 1 if found.problem else 0

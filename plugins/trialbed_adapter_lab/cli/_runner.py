@@ -110,11 +110,6 @@ def show_report(report: ConformanceReport) -> None:
     click.echo(click.style(report.badge, fg="green" if report.ok else "red"))
 
 
-def print_finding(finding: CheckFinding) -> None:
-    """Print a line on a check that has just ended, to stderr."""
-    click.echo(f"{MARKS[finding.outcome]} {finding.check} ({finding.level}, {finding.seconds:.2f} s)", err=True)
-
-
 def _follow(kit: subprocess.Popen[bytes]) -> list[str]:
     """Pass on the kit's line per check until it ends; returns what else it and the framework wrote."""
     others = []

@@ -15,10 +15,9 @@ PARTS = {
         "fuzz": ("harness",),
         "fidelity": ("differences", "errors", "harness", "report_command", "report_files"),
         "releases": ("differences", "errors", "fidelity", "harness", "report_command", "report_files"),
-        "scaffolding": ("plugin_kit",),  # the template of a plugin's tests
+        "scaffolding": ("plugin_check",),  # the template of a plugin's tests
         "hostile": (),
-        "plugin_kit": ("conformance", "differences", "errors", "hostile"),
-        "cli": ("", "conformance", "fuzz", "hostile", "plugin_kit", "scaffolding"),
+        "cli": ("", "conformance", "fuzz", "hostile", "plugin_check", "scaffolding"),
     },
     "trialbed_adapter_lab.fidelity": {
         "reading": (),

@@ -108,8 +108,7 @@ async def test_places_are_found_described_and_used(folder: Path, monkeypatch: py
     assert lines(folder / "servers") == ["http://10.0.0.7:1"] * 4
 
 
-@pytest.mark.usefixtures("folder")
-async def test_a_lost_place_costs_its_trial_and_no_other() -> None:
+async def test_a_lost_place_costs_its_trial_and_no_other(folder: Path) -> None:
     async with entered() as executor:
         lost = await executor.execute(spec("be lost"))
         assert isinstance(lost, LostTrial)
@@ -118,7 +117,7 @@ async def test_a_lost_place_costs_its_trial_and_no_other() -> None:
         assert isinstance(await executor.execute(spec("full disk")), LostTrial)
         assert isinstance(await executor.execute(spec("good")), Outcome)
         waiting = [asyncio.create_task(executor.execute(spec("wait"))) for _ in range(5)]
-        await executor.lose(NODE_1)
+        (folder / "unplug").touch()
         await until(lambda: len(executor.nodes()) == 1)
         for task in waiting:
             task.cancel()
@@ -234,7 +233,7 @@ async def test_a_node_that_is_refused_gets_no_places_until_it_is_accepted_again(
 async def test_a_place_that_comes_late_to_a_node_that_is_refused_is_given_up(at_once: Path) -> None:
     async with entered() as executor:
         (at_once / "hold").touch()
-        await executor.lose(NODE_1)
+        (at_once / "unplug").touch()
         await until(lambda: len(lines(at_once / "made")) == 6)
         executor.refuse(NODE_0)  # the sixth was asked for before that, and comes from there
         await until(lambda: len(lines(at_once / "made")) == 8)

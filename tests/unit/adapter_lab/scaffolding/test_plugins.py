@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_adapter_lab.plugin_kit import KINDS
+from trialbed_adapter_lab.plugin_check import KINDS
 from trialbed_adapter_lab.scaffolding import PLUGIN_TEMPLATES, write_plugin
 
 
