@@ -6,9 +6,8 @@ process that keeps its connections open and asks for uniformly random cached ent
 
 With ``--peer``, a stand-in for StableToolBench's server runs beside them: it does per hit what that does, a handler in
 a pool of threads that parses the whole JSON file of the Api and looks the key up. Sizes are entries of one Api.
-``--workers 1,2`` measures servers of one and of two processes. Before it is measured, a server is asked once for every
-entry; of two workers each has then met about half of them. With ``--cold``, servers run beside them that keep next to
-nothing in memory, so that every hit is read from the file.
+Before it is measured, a server is asked once for every entry. With ``--cold``, servers run beside them that keep next
+to nothing in memory, so that every hit is read from the file.
 
 ``cpu`` is the server's CPU time per request; unlike the rate it does not depend on what else the machine does.
 ``busy`` is the share of one core the server had: near 1 it, not the client, was the bottleneck.
@@ -56,7 +55,6 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=32)
     parser.add_argument("--sizes", default="10,100000", help="entries, separated by commas")
     parser.add_argument("--peer", action="store_true", help="measure a stand-in for StableToolBench's server, too")
-    parser.add_argument("--workers", default="1", help="processes of our servers, separated by commas")
     parser.add_argument("--cold", action="store_true", help="measure servers that keep nothing in memory, too")
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--stand-in", metavar="FOLDER", help=argparse.SUPPRESS)
@@ -104,11 +102,9 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Round
 
 def ours(size: int, arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, object]]]:
     """Name and options of each of our servers for a cache of this size."""
-    for workers in arguments.workers.split(","):
-        name = str(size) if workers == "1" else f"{size}, {workers} workers"
-        yield name, {"workers": int(workers), "memory": memory_for(size)}
-        if arguments.cold:
-            yield f"{name}, cold", {"workers": int(workers), "memory": 0}
+    yield str(size), {"memory": memory_for(size)}
+    if arguments.cold:
+        yield f"{size}, cold", {"memory": 0}
 
 
 def memory_for(size: int) -> int:
@@ -125,9 +121,9 @@ def measured(process: psutil.Process, url: str, size: int, arguments: argparse.N
 
 
 def cpu_of(process: psutil.Process) -> float:
-    """CPU time of a server and of its workers, in seconds."""
-    times = [one.cpu_times() for one in (process, *process.children(recursive=True))]
-    return sum(spent.user + spent.system for spent in times)
+    """CPU time of a server, in seconds."""
+    spent = process.cpu_times()
+    return float(spent.user + spent.system)
 
 
 def run_load(url: str, size: int, connections: int, seconds: float) -> list[float]:

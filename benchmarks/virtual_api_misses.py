@@ -3,7 +3,7 @@
 Hits are measured alone, and while so many misses wait for a real API that takes five seconds: the median and the 99th
 percentile of the hits' latencies, and their ratios.
 
-    python benchmarks/virtual_api_misses.py [--misses 80] [--rounds 5] [--seconds 3] [--connections 4] [--workers 1]
+    python benchmarks/virtual_api_misses.py [--misses 80] [--rounds 5] [--seconds 3] [--connections 4]
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--connections", type=int, default=4)
-    parser.add_argument("--workers", type=int, default=1, help="processes of the server")
     parser.add_argument("--slow-api", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--miss", metavar="URL", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -53,7 +52,7 @@ def measure(folder: Path, arguments: argparse.Namespace) -> dict[str, list[Laten
     rounds: dict[str, list[Latencies]] = {"alone": [], "misses": []}
     with started([__file__, "--slow-api"]) as (_, real):
         options = {"port": 0, "watch_stdin": True, "cache": str(folder / "cache.db")}
-        options |= {"workers": arguments.workers, "real_url": real, "real_timeout": 60}
+        options |= {"real_url": real, "real_timeout": 60}
         with started(["-m", "trialbed_server", json.dumps(options)]) as (_, url):
             run_load(url, ENTRIES, arguments.connections, 0)
             for _ in range(arguments.rounds):

@@ -1,18 +1,23 @@
-"""Builds the application: its parts and its routes."""
+"""Builds the server: its parts, its routes, and the checks that stand before them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from pluggy import PluginManager
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 
 import trialbed
 from trialbed.contracts import Dataset, Simulator
@@ -22,13 +27,12 @@ from trialbed.plugins import plugin_manager
 from trialbed.records import Api, ModelEndpoint
 from trialbed.settings import data_dir
 from trialbed.wire import RetryWaits
-from trialbed.wire.redaction import Redaction, redaction_of
-from trialbed_server._access import UNTAGGED, AccessCheck, SiteCheck, TokenCheck
-from trialbed_server._application import METHODS, Application, document_route
+from trialbed.wire.redaction import redaction_of
+from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck, rate_check
 from trialbed_server._clock import Clock, SystemClock
+from trialbed_server._immediate import ImmediateProtocol
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
-from trialbed_server._rates import RateCheck
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.gateway.connection import Connection
@@ -40,7 +44,7 @@ from trialbed_server.gateway.upstreams import Upstreams
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.targets import TargetCatalog
-from trialbed_server.trials import PutIn, TrialRegistry, Untagged
+from trialbed_server.trials import PutIn, TrialRefused, TrialRegistry, Untagged
 from trialbed_server.virtual.callbacks import Callbacks
 from trialbed_server.virtual.claims import SharedFlight
 from trialbed_server.virtual.endpoint import VirtualApi
@@ -63,6 +67,77 @@ CLAIM_MARGIN = 30.0
 READY_TIMEOUT = 5.0
 """Seconds in which the response cache must be read for the server to be ready."""
 
+BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
+"""Paths whose endpoints bound bodies themselves, with errors in their own forms."""
+
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+BODILESS = frozenset({204, 304})
+"""Statuses whose answers have no body (RFC 9110, 15.3.5 and 15.4.5)."""
+
+POLICY_VIOLATION = 1008
+"""Code with which a WebSocket is closed (RFC 6455, 7.4.1)."""
+
+
+class Application:
+    """The server as an ASGI application.
+
+    It serves the requests that every check admits, bounds their bodies, and passes ``POST /virtual`` straight to its
+    endpoint, as routing would take longer than an answer from the cache does. If a plugin has added middleware, that
+    sees each request first.
+
+    Args:
+        routed: the routes.
+    """
+
+    def __init__(self, options: ServerOptions, routed: Starlette, virtual: VirtualApi) -> None:
+        self.routed = routed
+        self._virtual = virtual
+        self._max_body = options.max_body
+        self._checks = list(_checks(options))
+        self._looks_at_each = bool(options.allow_origins or options.rate_limit)
+        self._entry: ASGIApp = self._admit
+        if options.allow_origins:
+            self._entry = CORSMiddleware(
+                self._admit, allow_origins=options.allow_origins, allow_methods=METHODS, allow_headers=["*"]
+            )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        await self._entry(scope, receive, send)
+
+    @property
+    def protocol(self) -> type[asyncio.Protocol]:
+        """The protocol of its connections, as uvicorn takes it."""
+        found = partial(ImmediateProtocol, admits=self._answers_at_once, answer=self._virtual.immediate)
+        return cast("type[asyncio.Protocol]", found)
+
+    def _answers_at_once(self, scope: Scope) -> bool:
+        return self._is_fast(scope) and not self._looks_at_each and self._refusal(scope) is None
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.routed(scope, receive, send)
+        elif (refusal := self._refusal(scope)) is not None:
+            answer = refusal if scope["type"] == "http" else WebSocketClose(POLICY_VIOLATION)
+            await answer(scope, receive, send)
+        elif self._is_fast(scope):
+            scope["path_params"] = {}
+            await self._virtual(scope, receive, send)
+        else:
+            bounded = scope["path"].startswith(BOUNDED)
+            await self.routed(scope, receive if bounded else _limit_body(receive, self._max_body), send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        """Return the answer of the first check that refuses a request; None if all admit it."""
+        for check in self._checks:
+            if (refusal := check(scope)) is not None:
+                return refusal
+        return None
+
+    def _is_fast(self, scope: Scope) -> bool:
+        return scope["path"] == "/virtual" and scope.get("method") == "POST" and not self.routed.user_middleware
+
 
 def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Application:
     """A server as an ASGI application, with the routes of every installed plugin.
@@ -74,12 +149,21 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
     spending = Spending(options.budget)
     simulators = Simulators(_simulator_access(options, spending), options.simulator_prompts)
-    untagged = Untagged(clock, _put_in(options, clock))
+    untagged = Untagged(clock, None if options.faults is None else PutIn(options.faults, "", clock))
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
     cache, upstreams = ResponseCache(options.cache, options.memory), _upstreams(options, clock, metrics)
     keys = (options.upstream_key, options.real_key, *options.upstream_keys.values())
     redaction = redaction_of(tuple(key for key in keys if key))
-    real = _real_backend(options, clock, redaction)
+    real = None
+    if options.real_url is not None:
+        real = RealBackend(
+            options.real_url,
+            options.real_key,
+            clock,
+            timeout=options.real_timeout,
+            max_answer=options.max_answer,
+            redaction=redaction,
+        )
     resolver = _resolver(options, simulators, cache, real, metrics, clock)
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     callbacks = Callbacks(allowed=options.control_token is not None, max_answer=options.max_answer)
@@ -112,100 +196,55 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
         clock,
         upstreams=upstreams,
         max_body=options.max_body,
-        workers=options.workers,
         cache=model_cache,
         spending=spending,
     )
-    lifespan = _lifespan(cache, resolver, simulators, (upstreams, real, callbacks, model_cache), trials)
-    plugins = plugin_manager(own=False, on_broken=lambda error: logger.error("left out: %s", error))
-    extended = bool(plugins.hook.register_routes.get_hookimpls())
-    app = _application(options, virtual, control, clock, lifespan, extended=extended)
-    _add_trial_routes(app, virtual, gateway)
-    mcp = McpEndpoint(virtual, trials, metrics, max_body=options.max_body)
-    app.router.routes.append(Route("/t/{trial}/mcp", mcp, methods=["POST"]))
-    app.router.routes += control.routes()
-    _add_status_routes(app, metrics, options.upstream, cache)
-    if options.pages:
-        app.mount("/pages", load_driver("components", "pages").create_app(data_dir=options.data_dir))
-    _add_plugin_routes(app, plugins)
-    return app
 
-
-def _model_cache(options: ServerOptions) -> ModelCache | None:
-    if options.model_cache is None:
-        return None
-    from trialbed_plugins.recordings import ModelCache  # most servers have none
-
-    return ModelCache(options.model_cache)
-
-
-def _put_in(options: ServerOptions, clock: Clock) -> PutIn | None:
-    return None if options.faults is None else PutIn(options.faults, "", clock)
-
-
-def _checks(options: ServerOptions, clock: Clock) -> Iterator[AccessCheck]:
-    """Yield the checks of every request, in their order."""
-    if not options.token:
-        # A page does not know the token, where there is one.
-        yield SiteCheck(options.host, options.allow_hosts, options.allow_origins)
-    if options.rate_limit is not None:
-        yield RateCheck(options.rate_limit, clock.monotonic)
-    if options.token:
-        yield TokenCheck(options.token)
-    if options.control_token:
-        # Without a trial, requests to the model and the virtual API are refused anyway, or belong to the ambient one.
-        yield TokenCheck(options.control_token, UNTAGGED)
-
-
-def _application(
-    options: ServerOptions,
-    virtual: VirtualApi,
-    control: Control,
-    clock: Clock,
-    lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]],
-    *,
-    extended: bool,
-) -> Application:
-    kind: type[Application] = Application
-    if extended:
-        from trialbed_server._extensible import ExtensibleApplication  # its import takes long
-
-        kind = ExtensibleApplication
-    app = kind(
-        fast_path=("/virtual", virtual),
-        control=control.immediate,
-        checks=tuple(_checks(options, clock)),
-        origins=options.allow_origins,
-        max_body=options.max_body,
-        token=bool(options.token),
-        lifespan=lifespan,
-    )
-    if not extended:
-        app.router.routes.append(document_route(app))
-    return app
-
-
-def _lifespan(
-    cache: ResponseCache,
-    resolver: Resolver,
-    simulators: Simulators,
-    clients: Sequence[Upstreams | RealBackend | Callbacks | ModelCache | None],
-    trials: TrialRegistry,
-) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(cache)
             stack.push_async_callback(simulators.close)
             stack.push_async_callback(resolver.close)
-            for client in clients:
+            for client in (upstreams, real, callbacks, model_cache):
                 if client is not None:
                     await stack.enter_async_context(client)
-            sweep = asyncio.create_task(_sweep(trials))
-            stack.callback(sweep.cancel)
+            stack.callback(asyncio.create_task(_sweep(trials)).cancel)
             yield
 
-    return lifespan
+    routes = [
+        *(Route(f"{prefix}/virtual", virtual, methods=["POST"]) for prefix in ("", "/t/{trial}")),
+        *(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS) for prefix in ("", "/t/{trial}")),
+        Route("/t/{trial}/mcp", McpEndpoint(virtual, trials, metrics, max_body=options.max_body), methods=["POST"]),
+        *control.routes(),
+        *_status_routes(metrics, options.upstream, cache),
+    ]
+    plugins = plugin_manager(own=False, on_broken=lambda error: logger.error("left out: %s", error))
+    kind: Callable[..., Starlette] = Starlette
+    if plugins.hook.register_routes.get_hookimpls():
+        from fastapi import FastAPI  # plugins get it; its import takes a fifth of the server's start
+
+        kind = partial(FastAPI, openapi_url=None)
+    handlers = {HTTPException: _error, TrialRefused: _no_trial}
+    routed = kind(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    if options.pages:
+        routed.mount("/pages", load_driver("components", "pages").create_app(data_dir=options.data_dir))
+    _add_plugin_routes(routed, plugins)
+    return Application(options, routed, virtual)
+
+
+def _checks(options: ServerOptions) -> Iterator[Callable[[Scope], Response | None]]:
+    """Yield the checks of every request, in their order."""
+    if not options.token:
+        # A page does not know the token, where there is one.
+        yield SiteCheck(options.host, options.allow_hosts, options.allow_origins).refusal
+    if options.rate_limit:
+        yield rate_check(options.rate_limit)
+    if options.token:
+        yield TokenCheck(options.token).refusal
+    if options.control_token:
+        # Without a trial, requests to the model and the virtual API are refused anyway, or belong to the ambient one.
+        yield TokenCheck(options.control_token, UNTAGGED).refusal
 
 
 async def _sweep(trials: TrialRegistry) -> None:
@@ -215,23 +254,12 @@ async def _sweep(trials: TrialRegistry) -> None:
         trials.expire()
 
 
-def _add_trial_routes(app: Starlette, virtual: VirtualApi, gateway: Gateway) -> None:
-    for prefix in ("", "/t/{trial}"):
-        app.router.routes.append(Route(f"{prefix}/virtual", virtual, methods=["POST"]))
-        app.router.routes.append(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS))
-
-
-def _real_backend(options: ServerOptions, clock: Clock, redaction: Redaction) -> RealBackend | None:
-    if options.real_url is None:
+def _model_cache(options: ServerOptions) -> ModelCache | None:
+    if options.model_cache is None:
         return None
-    return RealBackend(
-        options.real_url,
-        options.real_key,
-        clock,
-        timeout=options.real_timeout,
-        max_answer=options.max_answer,
-        redaction=redaction,
-    )
+    from trialbed_plugins.recordings import ModelCache  # most servers have none
+
+    return ModelCache(options.model_cache)
 
 
 def _resolver(
@@ -246,7 +274,7 @@ def _resolver(
     known = CacheSource(cache, authoritative=options.refresh)
     asked = [] if real is None else [RealSource(real, metrics)]
     flight = None
-    if options.is_shared and not (options.refresh or options.read_only):
+    if "://" in options.cache and not (options.refresh or options.read_only):
         flight = SharedFlight(
             cache, known, clock, lasting=options.real_timeout + options.simulator_timeout + CLAIM_MARGIN
         )
@@ -266,15 +294,21 @@ def _resolver(
 def _upstreams(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstreams:
     keys = {} if options.upstream is None else {options.upstream: options.upstream_key}
     keys |= {url: options.upstream_keys.get(url) for url in options.other_upstreams}
-    upstreams = Upstreams([_upstream(url, key, options, clock, metrics) for url, key in keys.items()])
+    policy = RetryWaits(options.model_retries, options.endpoint_patience)
+    upstreams = Upstreams(
+        [
+            Upstream(
+                Connection(url, key),
+                clock,
+                policy,
+                metrics.upstream_attempt,
+                Pace(clock, requests=options.rpm, tokens=options.tpm, patience=options.endpoint_patience),
+            )
+            for url, key in keys.items()
+        ]
+    )
     metrics.circuit = upstreams if keys else None
     return upstreams
-
-
-def _upstream(url: str, key: str | None, options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstream:
-    policy = RetryWaits(options.model_retries, options.endpoint_patience)
-    pace = Pace(clock, requests=options.rpm, tokens=options.tpm, patience=options.endpoint_patience)
-    return Upstream(Connection(url, key), clock, policy, metrics.upstream_attempt, pace)
 
 
 def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[], ModelAccess] | None:
@@ -300,18 +334,32 @@ def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[]
     return access
 
 
-def _add_status_routes(app: Starlette, metrics: Metrics, upstream: str | None, cache: ResponseCache) -> None:
+def _documented_apis(options: ServerOptions, simulators: Simulators) -> Iterator[tuple[Api, Simulator]]:
+    """Every Api with its simulator: the one chosen for the server, else the dataset's own.
+
+    Raises:
+        TrialbedError: a dataset or simulator is missing or broken.
+    """
+    for name in options.datasets:
+        driver, _, test_set = name.partition(":")
+        opened = load_driver("datasets", driver)().open(test_set or None, options.data_dir or data_dir())
+        dataset = cast("Dataset", opened)
+        simulator = simulators.get(options.simulator or dataset.simulator)
+        yield from ((api, simulator) for api in dataset.apis())
+
+
+def _status_routes(metrics: Metrics, upstream: str | None, cache: ResponseCache) -> list[Route]:
     status = {"status": "ok", "version": trialbed.__version__, "upstream": upstream}
 
-    app.state.is_ending = False
-
-    async def healthz(_request: Request) -> JSONResponse:
-        if app.state.is_ending:
+    async def healthz(request: Request) -> JSONResponse:
+        """Show the server's version and endpoint."""
+        if getattr(request.app.state, "is_ending", False):
             # It answers for a moment yet, and those who would begin to use it now would lose it in their work.
             return JSONResponse({**status, "status": "ending"}, 503)
         return JSONResponse(status)
 
     async def readyz(_request: Request) -> JSONResponse:
+        """Show whether the response cache can be read."""
         try:
             async with asyncio.timeout(READY_TIMEOUT):
                 await cache.check()
@@ -321,10 +369,28 @@ def _add_status_routes(app: Starlette, metrics: Metrics, upstream: str | None, c
         return JSONResponse({"status": "ready"})
 
     async def show_metrics(_request: Request) -> Response:
+        """Show figures for Prometheus."""
         return Response(metrics.page(), headers={"content-type": metrics.content_type})
 
-    for path, endpoint in (("/healthz", healthz), ("/readyz", readyz), ("/metrics", show_metrics)):
-        app.router.routes.append(Route(path, endpoint, methods=["GET"]))
+    paths = {"/healthz": healthz, "/readyz": readyz, "/metrics": show_metrics, "/openapi.json": _show_document}
+    return [Route(path, endpoint, methods=["GET"]) for path, endpoint in paths.items()]
+
+
+async def _show_document(request: Request) -> Response:
+    """Show this document, which FastAPI writes from the routes."""
+    from fastapi.openapi.utils import get_openapi  # most servers are never asked for it
+    from fastapi.routing import APIRoute
+
+    routes = [route for route in request.app.routes if isinstance(route, Route | APIRoute)]
+    written = [
+        # Not the endpoint itself, which reads and writes its bodies as plain ASGI.
+        APIRoute(route.path, lambda: None, methods=[method], summary=(route.endpoint.__doc__ or "").partition("\n")[0])
+        for route in routes
+        for method in sorted((route.methods or set()) - {"HEAD"})
+        if not isinstance(route, APIRoute)
+    ]
+    written += [route for route in routes if isinstance(route, APIRoute)]
+    return JSONResponse(get_openapi(title="Trialbed", version=trialbed.__version__, routes=written))
 
 
 def _add_plugin_routes(app: Starlette, manager: PluginManager) -> None:
@@ -340,18 +406,28 @@ def _add_plugin_routes(app: Starlette, manager: PluginManager) -> None:
             ) from error
 
 
-def _documented_apis(options: ServerOptions, simulators: Simulators) -> Iterator[tuple[Api, Simulator]]:
-    """Every Api with its simulator: the one chosen for the server, else the dataset's own.
-
-    Raises:
-        TrialbedError: a dataset or simulator is missing or broken.
-    """
-    for name in options.datasets:
-        dataset = _open_dataset(name, options)
-        simulator = simulators.get(options.simulator or dataset.simulator)
-        yield from ((api, simulator) for api in dataset.apis())
+async def _error(_request: Request, error: Exception) -> Response:
+    """Answer a request that no route serves."""
+    found = cast("HTTPException", error)
+    if found.status_code in BODILESS:
+        return Response(status_code=found.status_code, headers=found.headers)
+    return JSONResponse({"detail": found.detail}, found.status_code, found.headers)
 
 
-def _open_dataset(name: str, options: ServerOptions) -> Dataset:
-    driver, _, test_set = name.partition(":")
-    return cast("Dataset", load_driver("datasets", driver)().open(test_set or None, options.data_dir or data_dir()))
+async def _no_trial(_request: Request, error: Exception) -> Response:
+    """Answer a request about a trial that is not open."""
+    return JSONResponse({"error": str(error)}, 404)
+
+
+def _limit_body(receive: Receive, limit: int) -> Receive:
+    left = limit
+
+    async def receive_bounded() -> Message:
+        nonlocal left
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise HTTPException(413, f"the request is larger than {limit} bytes")
+        return message
+
+    return receive_bounded

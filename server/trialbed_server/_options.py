@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -32,8 +32,6 @@ MIN_TOKEN = 16
 
 GENERATE = "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
 MEBIBYTE = 2**20
-
-LogFormat = Literal["text", "json"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,23 +64,19 @@ class ServerOptions:
         refresh: whether answers in the cache are asked for again, and replaced.
         max_helper_requests: the most that each simulator asks of it; None for any number.
         completions: the file in which the replies to simulators are kept; None keeps none.
-        model_cache: the file in which the answers to trials are kept that ask for it, of a server with one process;
-            None for none.
+        model_cache: the file in which the answers to trials are kept that ask for it; None for none.
         pages: whether the pages of the store are shown at ``/pages``; right answers stand there, so never for agents.
         watch_stdin: end when standard input does, because the parent process is gone.
         max_body: largest request body in bytes. max_answer: largest answer of an Api.
         rate_limit: requests per second of one client, to the virtual API and the gateway; None for any.
         grace: seconds that requests in flight have when the server ends.
-        log_format: ``text`` or ``json``.
-        workers: how many processes answer; each trial is one's, to which the others pass on its requests.
         memory: bytes of cached responses kept in memory.
         simulator_timeout: seconds a simulator has for one answer.
         upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
         model_retries: how often a request that the upstream could not answer is repeated.
         endpoint_patience: seconds for the repetitions of one request, and for an upstream that only fails.
-        rpm, tpm: the most requests that the upstream gets in any minute, and the most tokens; None for any number. They
-            need a server with one process.
-        budget: what trials may use of a run's model, of a server with one process; None for any amount.
+        rpm, tpm: the most requests that the upstream gets in any minute, and the most tokens; None for any number.
+        budget: what trials may use of a run's model; None for any amount.
 
     Raises:
         UsageError: an option is wrong, or the combination is unsafe.
@@ -123,10 +117,8 @@ class ServerOptions:
     watch_stdin: bool = False
     max_body: int = 16 * MEBIBYTE
     max_answer: int = 16 * MEBIBYTE
-    rate_limit: float | None = None
+    rate_limit: int | None = None
     grace: float = 2.0
-    log_format: LogFormat = "text"
-    workers: int = 1
     memory: int = 256 * MEBIBYTE
     simulator_timeout: float = 30.0
     upstream_timeout: float = 300.0
@@ -153,15 +145,8 @@ class ServerOptions:
         object.__setattr__(self, "upstream_keys", {url.rstrip("/"): key for url, key in self.upstream_keys.items()})
         if self.simulator_model is not None and not (self.upstream or self.simulator_upstream):
             raise UsageError(f"--simulator-model {self.simulator_model} needs an endpoint: give --base-url URL")
-        if self.workers > 1 and (self.rpm or self.tpm):
-            raise UsageError("--rpm and --tpm are kept by one process: leave out --workers")
         if self.read_only and self.refresh:
             raise UsageError("--read-only and --refresh exclude each other: one keeps nothing, the other replaces")
-
-    @property
-    def is_shared(self) -> bool:
-        """Return whether other processes are expected to use the cache at the same time."""
-        return self.workers > 1 or "://" in self.cache
 
     def secrets(self) -> tuple[str, ...]:
         """The texts that must not be seen anywhere."""

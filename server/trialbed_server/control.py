@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Scope
 
 from trialbed.contracts import TrialModel
 from trialbed.errors import DriverError, UsageError
@@ -22,7 +19,6 @@ from trialbed.records import Json, TrialOpening, TrialRegistration
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
-from trialbed_server._immediate import Answer, ImmediateAnswer
 from trialbed_server.gateway.spending import Spending
 from trialbed_server.gateway.upstreams import Upstreams
 from trialbed_server.simulators.registry import Simulators
@@ -63,7 +59,6 @@ class Control:
     Args:
         upstreams: the endpoints that the server forwards to.
         max_body: largest registration in bytes.
-        workers: how many processes share the server's address; each has trials of its own.
         cache: the model cache; None for none.
         spending: counts against the budget of the run.
     """
@@ -77,7 +72,6 @@ class Control:
         *,
         upstreams: Upstreams,
         max_body: int,
-        workers: int = 1,
         cache: ModelCache | None = None,
         spending: Spending | None = None,
     ) -> None:
@@ -89,7 +83,6 @@ class Control:
         self._clock = clock
         self._upstreams = upstreams
         self._max_body = max_body
-        self._workers = workers
         self._setups = Setups()
 
     def routes(self) -> list[Route]:
@@ -106,16 +99,6 @@ class Control:
             Route(SPENDING, self.spend, methods=["POST"]),
             Route("/control/untagged", self.show_untagged, methods=["GET"]),
         ]
-
-    def immediate(self, scope: Scope) -> Answer | None:
-        """Return the function that may answer a request at once; None where none may."""
-        # Of several workers, one has the trial, which has to be found first.
-        if self._workers > 1:
-            return None
-        path, method = scope["path"], scope["method"]
-        if method == "DELETE":
-            return partial(self._close_at_once, path.removeprefix(f"{TRIALS}/"))
-        return self._open_at_once if method == "POST" and path == TRIALS else None
 
     async def endpoint(self, _request: Request) -> Response:
         """Say whether the models' endpoint works."""
@@ -166,17 +149,6 @@ class Control:
         await closed.end_world()
         return Response(closed.wire_log().model_dump_json(), media_type="application/json")
 
-    def _close_at_once(self, token: str, _body: bytes) -> ImmediateAnswer | None:
-        try:
-            trial = self._trials.find(token)
-            if trial.hosted is not None:  # its state takes time
-                return None
-            log = trial.wire_log().model_dump_json().encode()
-        except Exception:  # noqa: BLE001 - the trial is still open; the route reports the fault
-            return None
-        self._trials.close(token)
-        return ImmediateAnswer(log)
-
     async def show_spending(self, _request: Request) -> Response:
         """Show the use that simulators have made of their model."""
         found = [use.model_dump(mode="json") for use in self._simulators.uses()]
@@ -198,27 +170,7 @@ class Control:
         """Show the requests that were served without a trial."""
         return JSONResponse(self._untagged.document())
 
-    def _open_at_once(self, body: bytes) -> ImmediateAnswer | None:
-        # A whole registration is not read twice.
-        if b'"setup"' not in body or len(body) > self._max_body:
-            return None
-        try:
-            asked = _read_opening(_document(body))
-            setup = self._setups.find(asked.setup) if isinstance(asked, TrialOpening) else None
-            if setup is None or not TOKEN.fullmatch(asked.trial):
-                return None
-            self._trials.open(setup.trial(asked, self._clock))
-        except Exception:  # noqa: BLE001 - no trial was opened; the route reports the fault
-            return None
-        return ImmediateAnswer(json.dumps({"trial": asked.trial}, separators=(",", ":")).encode(), 201)
-
     async def _open(self, registration: TrialRegistration, document: Mapping[str, Json]) -> Response:
-        if self._workers > 1 and registration.ambient:
-            problem = (
-                f"this server has {self._workers} workers, and requests without a token may come to any of them; an "
-                "agent object (run_benchmark) needs a server without --workers"
-            )
-            return JSONResponse({"error": problem}, 400)
         try:
             model = self._model(registration)
             simulator = await self._simulators.load(registration.simulator)

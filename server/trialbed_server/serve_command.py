@@ -58,9 +58,7 @@ SECTIONS = {
         "max_body",
         "max_answer",
         "grace",
-        "workers",
         "plugins",
-        "log_format",
     ),
 }
 """The options beside the first ones, under headings."""
@@ -140,7 +138,7 @@ SECTIONS = {
 )
 @option(
     "--rate-limit",
-    type=FiniteRange(min=0, min_open=True),
+    type=click.IntRange(min=1),
     metavar="N",
     help="Requests per second of one client; more get status 429. [default: no limit]",
 )
@@ -153,13 +151,6 @@ SECTIONS = {
     metavar="SECONDS",
     help="Time for requests in flight when the server is told to end.",
 )
-@option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    help="Processes that answer; the calls of a trial reach the one that has it.",
-)
-@option("--log-format", type=click.Choice(["text", "json"]), default="text", help="Format of the log's lines.")
 @plugin_option
 @plain_option(
     "--pages", is_flag=True, help="Show the runs of the store at /pages too, the expected calls and answers included."

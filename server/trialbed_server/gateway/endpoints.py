@@ -58,7 +58,7 @@ NO_UPSTREAM = (
 
 
 class Gateway:
-    """An ASGI endpoint: finds the request's trial, and answers or forwards and records it.
+    """Answers requests to models, or forwards them to an endpoint, and records them in their trial.
 
     Args:
         upstreams: where models are; none if the server knows only those that answer in the gateway.

@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 from trialbed.records import ApiCall
 from trialbed.wire.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
-from trialbed_server._immediate import ImmediateAnswer
 from trialbed_server._metrics import Metrics
 from trialbed_server.cache.keys import request_key
 from trialbed_server.targets import CallTarget, TargetCatalog
@@ -47,7 +46,7 @@ CHAT_REPLY = VirtualAnswer(error_body("", "Chat with user."), "builtin")
 
 
 class VirtualApi:
-    """An ASGI endpoint: reads a request, finds its trial and target, and sends the resolver's answer.
+    """Answers calls of Apis: finds the trial and the target of a request, and sends the resolver's answer.
 
     Args:
         catalog: the Apis known without a trial.
@@ -107,7 +106,7 @@ class VirtualApi:
         self._metrics.refused()
         await send_json(body, status, send, RETRY if status == 429 else ())
 
-    def immediate(self, sent: bytes) -> ImmediateAnswer | None:
+    def immediate(self, sent: bytes) -> bytes | None:
         """The answer to a request without a trial, if it is at hand and no fault may be put in."""
         if self._untagged.faults is not None or len(sent) > self._max_body:
             return None
@@ -124,7 +123,7 @@ class VirtualApi:
         self._metrics.hit()
         recording = ApiRecording(self._untagged.elapsed, self._untagged.budget(), target, tool_input)
         self._note_untagged(recording, len(sent), found.body, f"cache:{found.provenance}")
-        return ImmediateAnswer(found.body)
+        return found.body
 
     def _without_secrets(self, request: VirtualRequest, sent: bytes) -> VirtualRequest:
         if not self._redaction or not self._redaction.finds(sent.decode("utf-8", "replace")):

@@ -24,7 +24,7 @@ INVALID_REQUEST = -32600
 
 
 class McpEndpoint:
-    """An ASGI endpoint: finds the trial, and lets the official SDK serve its tools.
+    """Serves the tools of a trial over the Model Context Protocol, with the official SDK.
 
     A call is answered and recorded as one to ``/virtual``. Its arguments are not compared with the tool's schema, since
     no other way to call a tool does that.

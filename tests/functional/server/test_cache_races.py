@@ -6,11 +6,10 @@ import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-from support.servers import ServerProcess, registration, virtual
+from support.servers import ServerProcess, virtual
 
 from trialbed_server.cache import Entry, Origin, ResponseStore
 from trialbed_server.cache.keys import canonical_json, request_key
@@ -68,38 +67,6 @@ async def test_200_new_answers_join_1000_old_ones_and_survive_a_kill(
     new = {canonical_json({"number": number}) for number in range(INPUTS)}
     assert {text for text, _ in kept} == new | {canonical_json(i) for i in old}
     assert len([text for text, found in kept if found == body]) == 1000
-
-
-async def test_workers_share_an_address_and_their_answers(start: Callable[..., ServerProcess]) -> None:
-    server = start(workers=2)
-    seen: set[str] = set()
-
-    async def ask(number: int) -> None:
-        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-            seen.add((await client.post("/virtual", json=virtual({"n": number % 4}))).text)
-
-    await asyncio.gather(*(ask(number) for number in range(40)))
-    assert len(seen) == 4
-    async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-        refused = await client.post("/control/trials", json=registration(ambient=True))
-    assert (refused.status_code, "2 workers" in refused.json()["error"]) == (400, True)
-    assert {await trial(server.url, f"token-of-a-trial-{number}") for number in range(6)} == {2}
-    _, log = server.end()
-    assert server.process.returncode == 0
-    assert "Traceback" not in log
-
-
-async def trial(url: str, token: str) -> int:
-    """Open a trial, call an Api in it twice, and close it, each on a connection of its own; the calls in its log."""
-
-    async def ask(method: str, path: str, body: Any = None) -> Any:
-        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
-            return (await client.request(method, path, json=body)).json()
-
-    await ask("POST", "/control/trials", registration(trial=token))
-    for _ in range(2):
-        assert (await ask("POST", f"/t/{token}/virtual", virtual()))["error"] == ""
-    return len((await ask("DELETE", f"/control/trials/{token}"))["api_calls"])
 
 
 async def test_a_killed_server_leaves_what_it_answered(start: Callable[..., ServerProcess], tmp_path: Path) -> None:

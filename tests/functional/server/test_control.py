@@ -53,8 +53,6 @@ async def test_only_numbers_are_part_of_a_budget(serve: Serve, amount: str, stat
     client = await serve()
     reply = await client.post("/control/spending", content=f'{{"amount": {amount}}}')
     assert reply.status_code == status
-    described = (await client.get("/openapi.json")).json()["paths"]["/control/spending"]["post"]["responses"]
-    assert str(status) in described
 
 
 async def test_a_registration_is_bounded_and_never_repeated(serve: Serve) -> None:

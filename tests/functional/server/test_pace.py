@@ -14,10 +14,8 @@ from support.planned import CHAT, Endpoint, body, opened, says
 from support.servers import Serve, closed
 from support.wire import ANSWER
 
-from trialbed.errors import UsageError
 from trialbed.records import WireLog
 from trialbed.wire_log import compute_timing
-from trialbed_server import ServerOptions
 
 
 async def test_requests_over_the_limit_of_a_minute_wait_and_that_is_nobodys_time(
@@ -57,11 +55,6 @@ async def test_after_a_429_fewer_are_asked_at_a_time(serve: Serve, endpoint: End
     status = (await client.get("/control/endpoint")).json()
     assert 1 <= status["at_a_time"] <= 4
     assert status["held"] == 0
-
-
-async def test_the_limits_of_a_minute_need_one_process() -> None:
-    with pytest.raises(UsageError, match="--rpm and --tpm are kept by one process"):
-        ServerOptions(upstream="http://127.0.0.1:1", rpm=1, workers=2)
 
 
 async def test_vectors_are_no_tokens(serve: Serve, endpoint: Endpoint, clock: SleepingClock) -> None:

@@ -147,7 +147,7 @@ async def test_slow_takes_its_time_and_gold_does_not(tmp_path: Any, policy: str)
     app = create_app(ServerOptions(cache=str(tmp_path / "r.db")), clock=clock)
     transport = httpx.ASGITransport(app)
     async with (
-        app.router.lifespan_context(app),
+        app.routed.router.lifespan_context(app.routed),
         httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
     ):
         await client.post("/control/trials", json=registration(model=f"scripted:{policy}"))

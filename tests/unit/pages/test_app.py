@@ -232,7 +232,7 @@ async def test_the_server_shows_them_where_it_is_told_to(stored: Path, monkeypat
         app = load_driver("components", "server").create_app(options)
         transport = httpx.ASGITransport(app)
         async with AsyncExitStack() as stack:
-            for mounted in (route.app for route in app.routes if isinstance(route, Mount)):
+            for mounted in (route.app for route in app.routed.routes if isinstance(route, Mount)):
                 await stack.enter_async_context(mounted.router.lifespan_context(mounted))
             client = httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080")
             await stack.enter_async_context(client)

@@ -63,9 +63,9 @@ async def test_what_trials_share_is_sent_once_to_each_server_that_lacks_it(tmp_p
     current = 0
     fields = registration(state={"a": [1]}, lease=5)
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(apps[1].router.lifespan_context(apps[1]))
+        await stack.enter_async_context(apps[1].routed.router.lifespan_context(apps[1].routed))
         url = await stack.enter_async_context(listening(served, lifespan="off"))
-        await stack.enter_async_context(apps[0].router.lifespan_context(apps[0]))
+        await stack.enter_async_context(apps[0].routed.router.lifespan_context(apps[0].routed))
         control = await stack.enter_async_context(ControlClient(url))
 
         async def go(trial: str, kind: object, **own: Any) -> None:
