@@ -6,9 +6,8 @@ It fills a store with trials that ``bench run`` has recorded here: it runs 100, 
 other queries, with their texts changed, by the store's public methods. So rows, bodies and reports are what the engine
 writes, but no agent ran for most of them; ``--bare`` leaves requests and calls out, which no reading command looks at.
 Then it keeps the run's report as the end of a run does, and measures commands and pages, each in a process of its own.
-Trials are scored again, and compared by preference, in a copy of the store whose dataset is there; no contest needs the
-judge, as both frameworks have the same answers. Stores that were filled in a ``--folder`` are read again, and
-``--only`` names the figures that are measured anew.
+Trials are scored again in a copy of the store whose dataset is there. Stores that were filled in a ``--folder`` are
+read again, and ``--only`` names the figures that are measured anew.
 ``running.py`` measures the runs themselves.
 
 CPU times are user and system, memory is the most that a process had. Both mean something on a machine that is busy with
@@ -234,14 +233,9 @@ def read(
 
 
 def scored(store: str, run: str, trials: int, folder: Path, only: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Measure the commands that read the dataset and every answer, on a copy of a store."""
-    nobody = ["--judge", "nobody", "--base-url", "http://127.0.0.1:9/v1"]
-    own = {
-        "bench score RUN": ["score", run],
-        "bench compare RUN --preference": ["compare", run, "--preference", "--json", *nobody],
-    }
-    chosen = {name: arguments for name, arguments in own.items() if re.search(only, name)}
-    if not chosen:
+    """Measure the command that reads the dataset and every answer, on a copy of a store."""
+    figure = "bench score RUN"
+    if not re.search(only, figure):
         return
     with tempfile.TemporaryDirectory(dir=folder) as name:
         copy, dataset = Path(name, "copy.db"), Path(name, "growth.json")
@@ -251,8 +245,7 @@ def scored(store: str, run: str, trials: int, folder: Path, only: str) -> Iterat
         with Store.open(str(copy)) as opened:
             config = opened.run(run).config.model_copy(update={"dataset": str(dataset), "dataset_digest": digest})
             opened.update_run(run, config=config)
-        for name, arguments in chosen.items():
-            yield name, measured([sys.executable, "-m", "trialbed", *arguments, "--store", str(copy)], folder)
+        yield figure, measured([sys.executable, "-m", "trialbed", "score", run, "--store", str(copy)], folder)
 
 
 def commands(store: str, run: str) -> dict[str, list[str]]:

@@ -9,7 +9,6 @@ from .contracts import SYSTEM_PROMPT as SYSTEM_PROMPT
 from .contracts import AnswerStatus as AnswerStatus
 from .contracts import ApiRefused as ApiRefused
 from .contracts import BaseAgent as BaseAgent
-from .contracts import Candidate as Candidate
 from .contracts import Comparer as Comparer
 from .contracts import Comparison as Comparison
 from .contracts import Dataset as Dataset
@@ -20,7 +19,6 @@ from .contracts import Judge as Judge
 from .contracts import LostTrial as LostTrial
 from .contracts import ModelAdapter as ModelAdapter
 from .contracts import Node as Node
-from .contracts import Preference as Preference
 from .contracts import Reporter as Reporter
 from .contracts import Sandbox as Sandbox
 from .contracts import Simulation as Simulation
@@ -29,7 +27,6 @@ from .contracts import ToolSelector as ToolSelector
 from .contracts import Vendor as Vendor
 from .contracts import Verdict as Verdict
 from .contracts import Vote as Vote
-from .contracts import Winner as Winner
 from .contracts import World as World
 from .errors import DataError as DataError
 from .errors import JudgeError as JudgeError

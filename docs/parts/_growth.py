@@ -71,7 +71,6 @@ HOLDING = (
     "bench show RUN",
     "bench view: page of a run",
     "bench score RUN",
-    "bench compare RUN --preference",
 )
 """The figures of processes that hold something of each trial or query."""
 

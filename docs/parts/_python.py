@@ -29,7 +29,6 @@ TYPES = {
     "RunStatus": "`running`, `interrupted`, `incomplete` (some trials were not measured) or `finished`.",
     "SYSTEM_PROMPT": "The system prompt of every trial.",
     "TrialStatus": "How a trial ended: `answered`, `failed` (its quality scores are 0) or `not measured`.",
-    "Winner": "Which of two answers a judge finds better: `first`, `second` or `tie`.",
     "hookimpl": "Marks an implementation of a hook.",
 }
 """The names of ``trialbed`` that have no docstring."""

@@ -9,15 +9,11 @@ import click
 
 from trialbed.cli.options import FiniteRange, SingleOption, make_option
 from trialbed.contracts import Comparer, Comparison
-from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list, settings_of
 
 if TYPE_CHECKING:
     from trialbed.report import Conclusion
     from trialbed.report.comparison import RunComparison, Side
     from trialbed.views import Table
-
-PREFERENCE_SETTINGS = (*JUDGE_SETTINGS, "data_dir")
-"""The settings of a run that are options of a comparison by preference."""
 
 
 class RunComparer(Comparer):
@@ -41,12 +37,6 @@ class RunComparer(Comparer):
                 is_flag=True,
                 help="Accept runs that lack trials: compare what both have measured.",
             ),
-            SingleOption(
-                ["--preference"],
-                is_flag=True,
-                help="Have --judge say which of two answers to each query is better, instead of comparing scores.",
-            ),
-            *option_list(PREFERENCE_SETTINGS),
         ]
 
     def recognises(self, value: str) -> bool:
@@ -63,8 +53,6 @@ class RunComparer(Comparer):
 
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         """Compare the sides of the later values with the first value's side of the same framework, or its only one."""
-        if options.get("preference"):
-            return _compared_by_preference(values, options)
         from trialbed.cli.waiting import names_reading
         from trialbed.plugins import described_scores
         from trialbed.report.comparison import (
@@ -174,17 +162,3 @@ def _common(queries: int) -> str:
     from trialbed.texts import number_of
 
     return number_of(queries, "common query", "common queries")
-
-
-def _compared_by_preference(values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
-    from trialbed.cli.waiting import names_itself
-    from trialbed_evaluation.preference import compare_by_preference
-
-    with names_itself("comparing the answers"):
-        return compare_by_preference(
-            values,
-            settings_of(options, PREFERENCE_SETTINGS),
-            store=options["store"],
-            force=bool(options["force"]),
-            allow_incomplete=bool(options.get("allow_incomplete")),
-        )

@@ -9,12 +9,9 @@ from ._executor import Node as Node
 from ._executor import Sandbox as Sandbox
 from ._judge import STATUS_VALUES as STATUS_VALUES
 from ._judge import AnswerStatus as AnswerStatus
-from ._judge import Candidate as Candidate
 from ._judge import Judge as Judge
-from ._judge import Preference as Preference
 from ._judge import Verdict as Verdict
 from ._judge import Vote as Vote
-from ._judge import Winner as Winner
 from ._model import MODEL_CONTRACT as MODEL_CONTRACT
 from ._model import ModelDriver as ModelDriver
 from ._model import ModelInfo as ModelInfo

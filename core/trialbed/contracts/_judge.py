@@ -18,8 +18,6 @@ AnswerStatus = Literal["Solved", "Unsure", "Unsolved"]
 STATUS_VALUES: dict[AnswerStatus, float] = {"Solved": 1.0, "Unsure": 0.5, "Unsolved": 0.0}
 """The value of each status in the Solvable Pass Rate (StableToolBench, Guo et al. 2024)."""
 
-Winner = Literal["first", "second", "tie"]
-
 
 class Vote(Record):
     """One vote of a judge: the status, why, the seed it was asked with, and how it was reached."""
@@ -51,20 +49,6 @@ class Verdict(Record):
     def agreement(self) -> float:
         """The share of votes that have the most frequent status: 1 if all agree."""
         return max(self.votes.count(status) for status in self.votes) / len(self.votes) if self.votes else 1.0
-
-
-class Candidate(Record):
-    """One of two answers to the same query that are compared."""
-
-    answer: Answer
-    wire: WireLog
-
-
-class Preference(Record):
-    """The better of two answers, and why."""
-
-    winner: Winner
-    reason: str = ""
 
 
 class Judge(ABC):
@@ -124,24 +108,6 @@ class Judge(ABC):
             JudgeError: no usable verdict, or the judge reads no criteria.
         """
         raise JudgeError(f"{type(self).__name__} reads no criteria; name a model that does as --judge-model")
-
-    async def prefer(
-        self,
-        query: Query,  # noqa: ARG002 - drivers override it
-        first: Candidate,  # noqa: ARG002
-        second: Candidate,  # noqa: ARG002
-        *,
-        vote: int = 0,  # noqa: ARG002
-    ) -> Preference:
-        """Say which of two answers to a query is better, asked in this order.
-
-        Args:
-            vote: counts the votes on the same pair, from 0; a model is asked with another seed for each.
-
-        Raises:
-            JudgeError: no usable preference, or the judge has none.
-        """
-        raise JudgeError(f"{type(self).__name__} does not compare answers; use another --judge, such as llm")
 
     async def close(self) -> None:  # noqa: B027 - closing nothing is the usual case
         """Free the resources of the judge."""

@@ -44,7 +44,6 @@ class Comparison:
         tables: the same for people.
         records: its figures, one per line of CSV, all with the same keys.
         failed: which of the checks that were asked for failed, one line each; any of them is exit code 1.
-        incomplete: questions that could not be answered, one line each; any of them is exit code 3.
         page: makes the HTML for ``--format html``; None for a page of the tables.
         tests: for ``--format junit``; without any they are made of the records.
         title: of a page, which says what was compared.
@@ -54,7 +53,6 @@ class Comparison:
     tables: Sequence[Table]
     records: Sequence[Mapping[str, Any]]
     failed: Sequence[str] = ()
-    incomplete: Sequence[str] = ()
     page: Callable[[], str] | None = None
     tests: Sequence[TestCase] = ()
     title: str = "Comparison"

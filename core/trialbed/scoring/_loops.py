@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from trialbed.contracts import Candidate, Judge, Preference, Verdict
+from trialbed.contracts import Judge, Verdict
 from trialbed.own_thread import OwnLoop
 from trialbed.records import Answer, Json, Query, WireLog
 from trialbed.scoring._bounds import SILENT_SECONDS
@@ -56,8 +56,3 @@ class _JudgeElsewhere(Judge):
         """Return the verdict of the judge on a criterion."""
         verdict: Verdict = await self._ask(partial(self._judge.meets, criterion, query, answer, wire))
         return verdict
-
-    async def prefer(self, query: Query, first: Candidate, second: Candidate, *, vote: int = 0) -> Preference:
-        """Return the preference of the judge."""
-        preference: Preference = await self._ask(partial(self._judge.prefer, query, first, second, vote=vote))
-        return preference

@@ -165,7 +165,7 @@ def _carry_out(
 
 async def _reply(call: JudgeCall, judge: Judge) -> Reply:
     try:
-        return Reply(await getattr(judge, call.method)(*call.arguments, **call.named))
+        return Reply(await getattr(judge, call.method)(*call.arguments))
     except JudgeError as error:
         return Reply(None, str(error))
 

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from trialbed.contracts import Preference, Verdict
+from trialbed.contracts import Verdict
 from trialbed.records import Answer, ModelEndpoint, Query, WireLog
 from trialbed.scoring import ScoreContext
 
@@ -49,9 +49,8 @@ class JudgeCall(NamedTuple):
     """A method of a judge to call, outside of a trial."""
 
     judge: JudgeOrder
-    method: Literal["judge", "meets", "prefer"]
+    method: Literal["judge", "meets"]
     arguments: tuple[Any, ...]
-    named: Mapping[str, Any]
 
 
 class Work(NamedTuple):
@@ -93,7 +92,7 @@ class Given(NamedTuple):
 class Reply(NamedTuple):
     """What a judge was asked for, or why there is none."""
 
-    verdict: Verdict | Preference | None
+    verdict: Verdict | None
     error: str = ""
 
 

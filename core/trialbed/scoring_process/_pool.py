@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from trialbed.child_processes import end_process
-from trialbed.contracts import Candidate, Judge, Preference, Verdict
+from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError, ModelFailed, TrialbedError
 from trialbed.model_access import run_step
 from trialbed.records import Answer, Query, Score, WireLog
@@ -240,7 +240,7 @@ class _BoundedJudge(Judge):
         """
         if not (self._order.foreign or is_large(answer, wire)):
             return await self._judge.judge(query, answer, wire)
-        verdict: Verdict = await self._call(JudgeCall(self._order, "judge", (query, answer, wire), {}))
+        verdict: Verdict = await self._call(JudgeCall(self._order, "judge", (query, answer, wire)))
         return verdict
 
     async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
@@ -251,21 +251,8 @@ class _BoundedJudge(Judge):
         """
         if not (self._order.foreign or is_large(answer, wire)):
             return await self._judge.meets(criterion, query, answer, wire)
-        verdict: Verdict = await self._call(JudgeCall(self._order, "meets", (criterion, query, answer, wire), {}))
+        verdict: Verdict = await self._call(JudgeCall(self._order, "meets", (criterion, query, answer, wire)))
         return verdict
-
-    async def prefer(self, query: Query, first: Candidate, second: Candidate, *, vote: int = 0) -> Preference:
-        """Return the preference of the judge.
-
-        Raises:
-            JudgeError: it has none, fails, or passes a limit.
-        """
-        if not (self._order.foreign or any(is_large(each.answer, each.wire) for each in (first, second))):
-            return await self._judge.prefer(query, first, second, vote=vote)
-        preference: Preference = await self._call(
-            JudgeCall(self._order, "prefer", (query, first, second), {"vote": vote})
-        )
-        return preference
 
     async def _call(self, call: JudgeCall) -> Any:
         try:

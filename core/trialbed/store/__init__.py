@@ -11,7 +11,6 @@ from trialbed.store._reader import StoreReader, open_run, open_store, require_fr
 from trialbed.store._reports import MadeReport, ReportPart
 from trialbed.store._run_columns import (
     KEPT_FROM,
-    all_have,
     column_table,
     make_columns,
     make_report,
@@ -48,7 +47,6 @@ __all__ = [
     "TrialColumns",
     "TrialPlace",
     "VerifiedCase",
-    "all_have",
     "column_table",
     "counted_attempts",
     "folder_note",

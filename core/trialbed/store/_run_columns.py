@@ -17,7 +17,7 @@ from trialbed.store._column_rows import count_ends, read_column_table
 from trialbed.store._column_table import VERSION, ColumnTable, read_table, score_text, table_text
 from trialbed.store._columns import RunVersion
 from trialbed.store._reports import MadeReport, PartReader, ReportPart, trials_version
-from trialbed.store._trials import IN_PART, have_score, results_of
+from trialbed.store._trials import IN_PART, results_of
 
 COLUMNS = "columns"
 """The part of a report that has the columns of the trials."""
@@ -170,9 +170,3 @@ def results_at(run: ReadRun, rows: Sequence[int]) -> Iterator[TrialResult]:
 def results_as_ended(run: ReadRun) -> Iterator[TrialResult]:
     """Yield the trials that count, whole, in the order in which they ended; they are read as by ``results_at``."""
     yield from results_at(run, column_table(run, ()).row.unpack())
-
-
-def all_have(run: ReadRun, score: str, rows: Sequence[int]) -> bool:
-    """Return whether the attempts of some rows all have a score, be it one without a value."""
-    with run._read() as connection:
-        return have_score(connection, score, rows)

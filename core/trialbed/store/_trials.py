@@ -100,13 +100,6 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     connection.execute(update(trials).where(trials.c.id == row.id).values(columns))
 
 
-def have_score(connection: Connection, score: str, row_ids: Sequence[int]) -> bool:
-    """Return whether the attempts of some rows all have a score, be it one without a value."""
-    having = select(func.count(scores.c.trial_id.distinct())).where(scores.c.name == column_text(score))
-    parts = (list(row_ids[first : first + IN_ONE]) for first in range(0, len(row_ids), IN_ONE))
-    return all(connection.scalar(having.where(scores.c.trial_id.in_(own))) == len(own) for own in parts)
-
-
 def each_end(connection: Connection, run_id: str) -> Iterator[AttemptSummary]:
     """Yield the ends of the attempts of a run's trials, in the order in which they were added, read in parts.
 

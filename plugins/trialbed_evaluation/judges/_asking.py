@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar
 
 from tenacity.wait import wait_base
 
-from trialbed.contracts import Candidate, Judge, Preference, Verdict, Vote
-from trialbed.contracts import Winner as WinnerName
+from trialbed.contracts import Judge, Verdict, Vote
 from trialbed.errors import JudgeError, ModelFailed, UsageError
-from trialbed.model_access import ModelAccess, Unreadable, read_object
+from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ModelEndpoint, Query, WireLog
 from trialbed_evaluation.judges._criteria import (
     CRITERION_CORRECTION,
@@ -21,30 +20,10 @@ from trialbed_evaluation.judges._criteria import (
     without_text,
 )
 from trialbed_evaluation.judges._gate import without_answer
-from trialbed_evaluation.judges._prompt import PREFERENCE_INSTRUCTIONS, pair_messages
 from trialbed_evaluation.judges._steering import NOTE, steers
 from trialbed_evaluation.judges._votes import count_votes
-from trialbed_evaluation.schemas import REASON, object_schema
 
 T = TypeVar("T")
-
-WINNER = "better"
-
-PREFERENCE_SCHEMA = object_schema(reason=REASON, **{WINNER: {"type": "string", "enum": list(get_args(WinnerName))}})
-
-
-def read_preference(reply: str) -> Preference:
-    """Return the preference in a reply: one JSON object.
-
-    Raises:
-        Unreadable: the verdict is missing, or it names neither answer nor a tie.
-    """
-    value = read_object(reply, WINNER).value
-    winner = str(value[WINNER]).strip().casefold()
-    if winner not in get_args(WinnerName):
-        raise Unreadable(f"{WINNER} is {value[WINNER]!r}, not one of {', '.join(get_args(WinnerName))}")
-    reason = value.get("reason")
-    return Preference.model_validate({"winner": winner, "reason": reason if isinstance(reason, str) else ""})
 
 
 class AskingJudge(Judge):
@@ -95,15 +74,6 @@ class AskingJudge(Judge):
             return await self.ask(read_met, asked, schema=CRITERION_SCHEMA, seed=seed, correction=CRITERION_CORRECTION)
 
         return await self.counted(answer, vote, without_text)
-
-    async def prefer(self, query: Query, first: Candidate, second: Candidate, *, vote: int = 0) -> Preference:
-        """Say which of two answers is better, asked in this order.
-
-        Raises:
-            JudgeError: the model cannot be reached, or its preference cannot be read twice.
-        """
-        pair = pair_messages(query, first, second, PREFERENCE_INSTRUCTIONS)
-        return await self.ask(read_preference, pair, schema=PREFERENCE_SCHEMA, seed=self._seed + vote)
 
     async def ask(self, read: Callable[[str], T], messages: Sequence[Mapping[str, Any]], **how: Any) -> T:
         """Ask the model, as ``ModelAccess.ask_for`` does.

@@ -1,4 +1,4 @@
-"""Asks a model to grade answers, and to compare them."""
+"""Asks a model to grade answers."""
 
 from __future__ import annotations
 

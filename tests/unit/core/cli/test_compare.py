@@ -30,9 +30,8 @@ class Fruit(Comparer):
     def compare(self, values: Sequence[str], options: Mapping[str, Any]) -> Comparison:
         number = options[self.contents]
         failed = [f"{self.contents}: too few"] if number == "0" else []
-        unknown = [f"{self.contents}: not counted"] if number == "?" else []
         tables = [Table(self.contents, notes=["so"])]
-        return Comparison({"values": list(values)}, tables, [{"n": number}], failed, unknown)
+        return Comparison({"values": list(values)}, tables, [{"n": number}], failed)
 
 
 class Pears(Fruit):
@@ -98,12 +97,6 @@ def test_json_controls_no_terminal_and_has_null_for_a_number_that_json_lacks(
 
 def test_a_check_that_fails_is_exit_code_1(run) -> None:
     assert run("a1", "--apples", "0").return_value == 1
-
-
-def test_what_could_not_be_determined_is_exit_code_3(run) -> None:
-    result = run("a1", "--apples", "?")
-    assert result.return_value == 3
-    assert "apples: not counted" in result.output
 
 
 def test_the_help_says_which_option_is_for_what(run) -> None:

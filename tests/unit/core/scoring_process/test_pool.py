@@ -13,7 +13,7 @@ import pytest
 from support.scoring import api_call, context
 from support.warm import warm_programs
 
-from trialbed.contracts import Candidate, Judge, Preference, Verdict
+from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError, ModelUnavailable
 from trialbed.listeners import Listeners
 from trialbed.model_access import ModelAccess
@@ -54,7 +54,7 @@ def score_trial(context):
 METADATA = "Metadata-Version: 2.1\nName: trialbed-heavy\nVersion: 1.0\n"
 JUDGE = """
 import os
-from trialbed.contracts import Judge, Preference, Verdict
+from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError
 
 class HeavyJudge(Judge):
@@ -71,12 +71,6 @@ class HeavyJudge(Judge):
             os._exit(4)
         return Verdict(status="Unsolved", value=0.0, reason=f"{criterion} {os.getpid()}", votes=("Unsolved",))
 
-    async def prefer(self, query, first, second, *, vote=0):
-        if first.answer.final_answer == "heavy":
-            os._exit(4)
-        if first.answer.final_answer == "odd":
-            raise JudgeError("these cannot be compared")
-        return Preference(winner="second", reason=str(vote))
 """
 
 
@@ -210,8 +204,8 @@ async def test_scores_are_the_same_in_a_process_and_here(heard: Listeners) -> No
 
 @pytest.mark.usefixtures("forked")
 async def test_a_foreign_judge_is_asked_within_the_limits_outside_of_trials_too(distribution: Path) -> None:
-    light, heavy, odd = (Candidate(answer=each.answer, wire=each.wire) for each in map(trial, ("x", "heavy", "odd")))
-    query = trial("x").query
+    light, heavy = map(trial, ("x", "heavy"))
+    query = light.query
     own = RuleJudge()
     async with ScoringProcesses(JudgeOrder("heavy", 1, None, True)) as processes:
         judge = processes.bounded(own)
@@ -223,11 +217,6 @@ async def test_a_foreign_judge_is_asked_within_the_limits_outside_of_trials_too(
         assert process != str(os.getpid())
         with pytest.raises(JudgeError, match=r"^it ended its process with code 4$"):
             await judge.meets("polite", query, heavy.answer, heavy.wire)
-        assert await judge.prefer(query, light, heavy, vote=2) == Preference(winner="second", reason="2")
-        with pytest.raises(JudgeError, match=r"^it ended its process with code 4$"):
-            await judge.prefer(query, heavy, light)
-        with pytest.raises(JudgeError, match=r"^these cannot be compared$"):
-            await judge.prefer(query, odd, light)
     async with ScoringProcesses(RULE) as processes:
         assert (await processes.bounded(own).judge(query, light.answer, light.wire)).status == "Unsolved"
         with pytest.raises(JudgeError, match="a rule cannot read criteria"):
