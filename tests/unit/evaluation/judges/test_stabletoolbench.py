@@ -18,7 +18,6 @@ from trialbed.errors import JudgeError, UsageError
 from trialbed.model_access import ModelAccess
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
 from trialbed_evaluation.calibration import LabelledCase, judge_cases
-from trialbed_evaluation.judges.fac import CompletenessJudge
 from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge
 from trialbed_scripted import Response, Turn, say
 
@@ -210,16 +209,6 @@ async def test_a_folder_without_prompts_is_refused(
         (tmp_path / "template.txt").write_text(template)
     with pytest.raises(UsageError, match=message):
         await judged(model, prompts=tmp_path)
-
-
-async def test_completeness_looks_at_the_final_answer_alone(model: JudgeEndpoint) -> None:
-    judge = CompletenessJudge(model.endpoint(), votes=2)
-    model.gives(vote("Unsure"), vote("Solved"), vote("Unsolved"))
-    found = await judge.judge(QUERY, Answer(final_answer="sunny"), WIRE)
-    assert found.votes == ("Solved", "Unsolved")
-    assert shown(model.asked[0]) == {"query": "Weather?", "final_answer": "sunny"}
-    assert (await judge.judge(QUERY, Answer(final_answer=" "), WIRE)).votes == ("Unsolved", "Unsolved")
-    await judge.close()
 
 
 @pytest.mark.skipif(not EXAMPLE.is_dir(), reason=f"StableToolBench's data_example is not at {EXAMPLE}")

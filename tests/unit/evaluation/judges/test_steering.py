@@ -18,7 +18,6 @@ from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
 from trialbed_evaluation.calibration import embedded_cases
 from trialbed_evaluation.judges import _steering
 from trialbed_evaluation.judges._steering import NOTE, REMOVED, shown, steers
-from trialbed_evaluation.judges.fac import CompletenessJudge
 from trialbed_evaluation.judges.llm import ModelJudge
 from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge
 
@@ -55,7 +54,7 @@ def wire(response: Any) -> WireLog:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.parametrize("kind", [ModelJudge, StableToolBenchJudge, CompletenessJudge])
+@pytest.mark.parametrize("kind", [ModelJudge, StableToolBenchJudge])
 async def test_a_model_that_obeys_does_not_see_what_it_would_obey(
     model: JudgeEndpoint, kind: type[Judge], attack: str
 ) -> None:
