@@ -28,7 +28,7 @@ class FoundTool:
 
 
 class LeftOut(Exception):
-    """A request or an operation cannot be a tool; says why."""
+    """An operation cannot be a tool; says why."""
 
 
 @dataclass(frozen=True)

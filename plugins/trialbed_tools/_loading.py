@@ -16,8 +16,8 @@ SECONDS = 60.0
 """For which a document may be on its way."""
 
 KINDS = (
-    "an OpenAPI 3 document (key 'openapi'), a Postman collection (keys 'info' and 'item'), or a list of definitions of "
-    "tools as OpenAI's, Anthropic's or MCP's API, or LangChain, has them"
+    "an OpenAPI 3 document (key 'openapi'), or a list of definitions of tools as OpenAI's, Anthropic's or MCP's API, "
+    "or LangChain, has them"
 )
 
 
@@ -56,10 +56,6 @@ def _tools(located: Located, source: str) -> FoundTools:
             f"{located.place(('swagger',))}: swagger: this is OpenAPI 2; convert it to OpenAPI 3 first, such as with "
             "npx swagger2openapi"
         )
-    if isinstance(value, dict) and "info" in value and "item" in value:
-        from trialbed_tools._postman import read_postman
-
-        return read_postman(located)
     if looks_like_definitions(value):
         return read_definitions(located)
     raise DataError(f"{located.name}: is not {KINDS}")

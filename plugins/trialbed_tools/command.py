@@ -57,8 +57,8 @@ def import_command(
 ) -> None:
     """Write a file of tools, for the tools of a file of tasks.
 
-    SOURCE is a file or a URL: an OpenAPI 3 document or a Postman collection, whose requests become tools, or
-    definitions of tools as OpenAI's, Anthropic's or MCP's API, or LangChain, has them.
+    SOURCE is a file or a URL: an OpenAPI 3 document, whose operations become tools, or definitions of
+    tools as OpenAI's, Anthropic's or MCP's API, or LangChain, has them.
     """
     from trialbed_tools._writing import file_content, write_tools
 
