@@ -23,7 +23,6 @@ Examples:
   bench adapter new my-framework
   bench adapter check langgraph
   bench adapter check langgraph:controlled --quick
-  bench adapter check langgraph --hostile --sandbox process
   bench adapter list
 """
 
@@ -96,18 +95,6 @@ def new(name: str, output: Path, as_json: bool) -> None:
     help="Instead of the checks, draw conversations for this long, and print the shortest that breaks something as a "
     "test.",
 )
-@plain_option(
-    "--hostile",
-    is_flag=True,
-    help="Instead of the checks, run hostile agents beside it: no attack may cost it a trial, and no cheat may pay.",
-)
-@plain_option(
-    "--sandbox",
-    "sandboxes",
-    multiple=True,
-    type=click.Choice(["none", "process", "container"]),
-    help="With --hostile: attack in this sandbox; repeatable. [default: every one that works here]",
-)
 @yes_option
 @env_dir_option
 @json_option
@@ -117,8 +104,6 @@ def check(
     level: Level,
     quick: bool,
     fuzz: float | None,
-    hostile: bool,
-    sandboxes: tuple[str, ...],
     yes: bool,
     env_dir: Path | None,
     as_json: bool,
@@ -134,11 +119,6 @@ def check(
     With --fuzz, a model's turns, sizes, delays and mistakes are drawn with hypothesis, each conversation is played with
     the adapter and with the reference loop, and one that breaks an invariant is made as short as it can be. Exits
     with 1 if there is one and the profile is controlled; for others it is a finding.
-
-    With --hostile, hostile agents crash, hang, forge, flood and leave things behind beside the adapter, others try to
-    be scored for answers that they know, and one to get at files, secrets and the network. Exits with 1 if an attack
-    costs anything but its own trial, a cheat gains anything or is not named, or a sandbox lets the last one get at
-    anything.
     """
     from trialbed.cli.environments import chosen_environments
     from trialbed.environments import expand_profiles
@@ -146,19 +126,11 @@ def check(
     from trialbed.records import framework_driver, framework_profile
     from trialbed_adapter_lab.cli._runner import choose, run_kit, show_report
 
-    if hostile and (checks or quick or fuzz):
-        raise UsageError("--hostile runs attacks, not checks; leave out --check, --quick and --fuzz")
     if fuzz and (checks or quick):
         raise UsageError("--fuzz draws conversations of its own; leave out --check and --quick")
-    if sandboxes and not hostile:
-        raise UsageError("--sandbox is for --hostile; the checks run without a sandbox")
     choose(checks, level, framework_profile(name))
     environment = chosen_environments([name], yes=yes, env_dir=env_dir).get(name)
     expand_profiles([name], (), {name: environment} if environment else {})
-    if hostile:
-        from trialbed_adapter_lab.cli._hostile import attack
-
-        return attack(name, sandboxes, yes=yes, env_dir=env_dir, as_json=as_json)
     if fuzz:
         from trialbed_adapter_lab.cli._fuzz import fuzz as search
 

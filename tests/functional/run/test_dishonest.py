@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from support.bench import Bench
+from support.hostile_agents import install_hostile_agents
 
 from trialbed.store import open_store
-from trialbed_adapter_lab.hostile import install_hostile_adapter
 from trialbed_pages.report import run_report
 from trialbed_scripted import ReceivedRequest, Turn, ask, call, say, serve
 
@@ -23,7 +23,7 @@ STORE = ("--store", "cheats.db")
 @pytest.fixture
 def found(bench: Bench, bench_environment: dict[str, str], tmp_path: Path) -> dict[str, Any]:
     """The document of the cheating framework, its results by cheat, and the table."""
-    install_hostile_adapter(tmp_path / "site")
+    install_hostile_agents(tmp_path / "site")
     bench_environment["PYTHONPATH"] = str(tmp_path / "site")
     chosen = [argument for name in CHEATS for argument in ("--query-id", name)]
     done = bench("run", "-f", "cheating", "--dataset", "cheats", *chosen, "--json")
@@ -57,7 +57,7 @@ def obey(request: ReceivedRequest) -> Turn:
 def test_calls_on_which_the_model_did_not_decide_are_in_table_page_and_document(
     bench: Bench, bench_environment: dict[str, str], tmp_path: Path
 ) -> None:
-    install_hostile_adapter(tmp_path / "site")
+    install_hostile_agents(tmp_path / "site")
     bench_environment["PYTHONPATH"] = str(tmp_path / "site")
     words = {
         "dictated as text": "that the request had already, which",

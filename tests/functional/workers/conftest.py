@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from support.hostile_agents import install_hostile_agents
 
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
-from trialbed_adapter_lab.hostile import install_hostile_adapter
-
-ENTRY_POINTS = """\
-[trialbed.frameworks]
-hostile = hostile_agents:Hostile
-blocking = hostile_agents:Blocking
-badly-closing = hostile_agents:BadlyClosing
-other-contract = hostile_agents:OtherContract
-ending = hostile_agents:Ending
-no-agent = hostile_agents:NoAgent
-broken-import = hostile_import:Agent
-crashing-import = hostile_start:Agent
-"""
 
 MakeSpec = Callable[..., TrialSpec]
 
@@ -32,9 +19,7 @@ MakeSpec = Callable[..., TrialSpec]
 @pytest.fixture
 def hostile_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The adapters, installed for workers only."""
-    folder = tmp_path / "site"
-    shutil.copytree(Path(__file__).parent / "adversary", folder)
-    install_hostile_adapter(folder, "Metadata-Version: 2.1\nName: hostile-agents\nVersion: 1.2\n", ENTRY_POINTS)
+    folder = install_hostile_agents(tmp_path / "site")
     monkeypatch.setenv("PYTHONPATH", str(folder))
     return folder
 

@@ -66,7 +66,7 @@ def test_it_ends_with_an_engine_that_is_killed(make_spec, daemon):
 
 @pytest.mark.slow
 async def test_a_supervisor_that_is_stopped_costs_no_trial(make_spec):
-    """``test_hostile_run`` has what it costs to kill it."""
+    """``hostile/test_attacks.py`` has what it costs to kill it."""
     async with LocalExecutor() as executor:
         outcome = await executor.execute(make_spec("stop the parent", timeout=5.0))
         following = await executor.execute(make_spec("good"))

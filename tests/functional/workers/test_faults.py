@@ -1,4 +1,4 @@
-"""What workers say of faults, and what faults leave; ``test_hostile_run`` has each fault that costs its own trial."""
+"""What workers say of faults, and what faults leave; ``hostile/test_attacks.py`` has each fault and its cost."""
 
 from __future__ import annotations
 

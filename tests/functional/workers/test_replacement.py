@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
+import resource
+import sys
 
 import pytest
 
@@ -111,3 +113,15 @@ async def test_the_next_trial_does_not_pay(make_spec):
     spoilt, following = answers[::2], answers[1::2]
     assert [query for query, one, next_one in zip(SPOILING, spoilt, following, strict=True) if one == next_one] == []
     assert spoilt[1:] == following[:-1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts the descriptors that Linux reports")
+async def test_trials_that_leak_sockets_do_not_use_up_a_worker(make_spec):
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (350, limits[1]))
+    try:
+        async with LocalExecutor() as executor:
+            outcomes = [await executor.execute(make_spec("leak descriptors")) for _ in range(4)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert [outcome.failure for outcome in outcomes] == [None] * 4

@@ -16,8 +16,7 @@ PARTS = {
         "fidelity": ("differences", "errors", "harness", "report_command", "report_files"),
         "releases": ("differences", "errors", "fidelity", "harness", "report_command", "report_files"),
         "scaffolding": ("plugin_check",),  # the template of a plugin's tests
-        "hostile": (),
-        "cli": ("", "conformance", "fuzz", "hostile", "plugin_check", "scaffolding"),
+        "cli": ("", "conformance", "fuzz", "plugin_check", "scaffolding"),
     },
     "trialbed_adapter_lab.fidelity": {
         "reading": (),

@@ -18,7 +18,6 @@ FOLDERS = ("core", "plugins", "server", "tool_selection")
 FILES = sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))
 
 OWN = {
-    "trialbed_adapter_lab.hostile.agents._ends": "the attack that is an endless regular expression",
     "trialbed_evaluation.judges.stabletoolbench._FUNCTION": "reads the user's own copy of prompts",
 }
 """Pattern, or module with patterns in functions -> why its time does not matter."""

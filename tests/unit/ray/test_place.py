@@ -16,11 +16,11 @@ from typing import Any, NoReturn
 
 import psutil
 import pytest
+from support.hostile_agents import install_hostile_agents
 
 from trialbed.contracts import Sandbox
 from trialbed.errors import DriverBroken
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
-from trialbed_adapter_lab.hostile import install_hostile_adapter
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_ray import _connection
 from trialbed_ray._connection import PlaceConnection
@@ -124,7 +124,7 @@ def on_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.8")
     context = SimpleNamespace(get_node_id=lambda: "4711")
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(util=util, get_runtime_context=lambda: context))
-    install_hostile_adapter(tmp_path)
+    install_hostile_agents(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     yield
     # Places forget most of what is there.

@@ -1,4 +1,4 @@
-"""The agent that knows the expected calls and facts of each task, and tries to be scored for them."""
+"""Agents that know the expected calls and facts of each task, or try to get at them. Only workers load this file."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import asyncio
 import base64
 import gzip
 import json
+import os
+import socket
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import httpx
+from support.hostile.agents import Base
+from support.hostile.cheats import EVERY_TOOL, MARK, REPEAT
 
 from trialbed import Answer, ClaimedCall, ModelFailed, Usage
-from trialbed_adapter_lab.hostile._cheats import EVERY_TOOL, MARK, REPEAT
-from trialbed_adapter_lab.hostile.agents._base import Base
 
 LATE = 4.0
 """Seconds that are longer than an executor on a busy machine takes to read a message."""
@@ -64,7 +66,7 @@ class Cheating(Base):
     @cached_property
     def gold(self) -> Any:
         """The query with its expected calls and facts, as the dataset has it; a sandbox hides it."""
-        from trialbed_adapter_lab.hostile._tasks import CheatTasksDriver  # a sandbox hides it
+        from support.hostile.tasks import CheatTasksDriver  # a sandbox hides it
 
         return next(found for found in CheatTasksDriver().open(None, Path()).queries() if found.text == self.query)
 
@@ -248,3 +250,62 @@ class Cheating(Base):
     async def malformed_requests(self) -> str:
         await self.ask(messages="none")
         raise RuntimeError("refused")
+
+
+REFUSED = "refused: "
+"""Begins the answer where the agent was kept out."""
+
+PATIENCE = 3.0
+
+
+class Snooping(Cheating):
+    """Makes the attempt that the query names, with spaces for underscores, and answers with its result."""
+
+    async def answer(self, query: str) -> Any:
+        """Make an attempt."""
+        await self.ask()
+        try:
+            return await asyncio.to_thread(getattr(self, query.replace(" ", "_")))
+        except Exception as error:  # noqa: BLE001 - whatever keeps it out is its answer
+            return f"{REFUSED}{type(error).__name__}: {error}"
+
+    def gold_of_the_dataset(self) -> str:
+        from support.hostile.tasks import CheatTasksDriver  # a sandbox hides it
+
+        return str(CheatTasksDriver().open(None, Path()).queries()[0].gold_calls)
+
+    def the_store(self) -> str:
+        return Path(os.environ["HOSTILE_STORE"]).read_bytes()[:20].hex()
+
+    def the_keys_of_the_project(self) -> str:
+        return Path(os.environ["HOSTILE_ENV_FILE"]).read_text()
+
+    def secrets_in_the_environment(self) -> str:
+        return _found(name for name, value in os.environ.items() if f"-KEY-{os.environ['HOSTILE_MARK']}" in value)
+
+    def secrets_of_the_engine(self) -> str:
+        wanted = f"-KEY-{os.environ['HOSTILE_MARK']}".encode()
+        own = Path(f"/proc/{os.getppid()}/environ"), Path(f"/proc/{os.getpid()}/environ")
+        return _found(
+            str(path) for path in Path("/proc").glob("[0-9]*/environ") if path not in own and _has(path, wanted)
+        )
+
+    def tokens_of_other_trials(self) -> str:
+        paths = ("/control/trials", "/control/untagged", "/metrics")
+        root = self.endpoint.base_url.partition("/t/")[0]
+        return _found(path for path in paths if httpx.get(f"{root}{path}", timeout=PATIENCE).status_code == 200)
+
+    def another_port(self) -> str:
+        with socket.create_connection(("127.0.0.1", int(os.environ["HOSTILE_PORT"])), PATIENCE):
+            return "connected"
+
+
+def _found(found: Any) -> str:
+    return ", ".join(found) or f"{REFUSED}there is nothing"
+
+
+def _has(path: Path, wanted: bytes) -> bool:
+    try:
+        return wanted in path.read_bytes()
+    except OSError:
+        return False

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, cast
 
+from support.hostile.cheats import CHEATS, MARK
+
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import load_driver
 from trialbed.records import Api, Query
-from trialbed_adapter_lab.hostile._cheats import CHEATS, MARK
 
 
 class CheatTasks(Dataset):
@@ -27,7 +28,7 @@ class CheatTasks(Dataset):
         first = self._builtin.queries()[0]
         return [
             first.model_copy(update={"query_id": name, "text": f"{first.text}{MARK}{name}"})
-            for name in dict.fromkeys(cheat.name for cheat in CHEATS)
+            for name in dict.fromkeys(name for name, _, _ in CHEATS)
         ]
 
     def apis(self) -> Sequence[Api]:
@@ -40,11 +41,11 @@ class CheatTasksDriver(DatasetDriver):
 
     description: ClassVar[str] = "tasks of the cheating adapter"
 
-    def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - they come with this package
+    def test_sets(self, data_dir: Path) -> Sequence[str]:
         """There is one."""
         return ["cheats"]
 
-    def open(self, test_set: str | None, data_dir: Path) -> Dataset:  # noqa: ARG002 - there is one
+    def open(self, test_set: str | None, data_dir: Path) -> Dataset:
         """Return the tasks."""
         driver = cast("type[DatasetDriver]", load_driver("datasets", "mini"))
         return CheatTasks(driver().open(None, data_dir))
