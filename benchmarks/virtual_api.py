@@ -156,9 +156,8 @@ def started(command: list[str]) -> Iterator[tuple[psutil.Process, str]]:
 
 def fill(cache: Path, size: int) -> None:
     """A response cache with this many entries."""
-    from trialbed_server.cache import Entry, Origin, ResponseStore
-    from trialbed_server.cache.keys import canonical_json, request_key
-    from trialbed_server.standard_names import requested_name
+    from trialbed_server.response_store import Entry, Origin, ResponseStore
+    from trialbed_server.standard_names import canonical_json, request_key, requested_name
 
     name = requested_name(*REF.values())
     inputs = [{"index": f"{index:08d}", "verbose": True} for index in range(size)]

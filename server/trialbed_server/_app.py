@@ -30,27 +30,32 @@ from trialbed.wire import RetryWaits
 from trialbed.wire.redaction import redaction_of
 from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck, rate_check
 from trialbed_server._clock import Clock, SystemClock
-from trialbed_server._immediate import ImmediateProtocol
+from trialbed_server._connections import ImmediateProtocol
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
+from trialbed_server.faults import PutIn
 from trialbed_server.gateway.connection import Connection
-from trialbed_server.gateway.endpoints import Gateway
+from trialbed_server.gateway.endpoints import Gateway, Spending
 from trialbed_server.gateway.pacing import Pace
-from trialbed_server.gateway.spending import Spending
-from trialbed_server.gateway.upstream import Upstream
-from trialbed_server.gateway.upstreams import Upstreams
+from trialbed_server.gateway.upstream import Upstream, Upstreams
 from trialbed_server.real import RealBackend
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.targets import TargetCatalog
-from trialbed_server.trials import PutIn, TrialRefused, TrialRegistry, Untagged
-from trialbed_server.virtual.callbacks import Callbacks
-from trialbed_server.virtual.claims import SharedFlight
+from trialbed_server.trials import TrialRefused, TrialRegistry, Untagged
+from trialbed_server.virtual.acting import Callbacks
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.mcp import McpEndpoint
-from trialbed_server.virtual.resolver import Resolver
-from trialbed_server.virtual.sources import AnswerSource, CacheSource, FrozenSource, RealSource, SimulatorSource
+from trialbed_server.virtual.resolver import (
+    AnswerSource,
+    CacheSource,
+    FrozenSource,
+    RealSource,
+    Resolver,
+    SharedFlight,
+    SimulatorSource,
+)
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess

@@ -21,7 +21,7 @@ from trialbed.errors import ServerUnavailable
 from trialbed.wire.redaction import redaction_of
 from trialbed_server._app import Application, create_app
 from trialbed_server._options import ServerOptions
-from trialbed_server.cache import ResponseStore
+from trialbed_server.response_store import ResponseStore
 
 KEEP_ALIVE = 600
 """Seconds that an idle connection stays open.

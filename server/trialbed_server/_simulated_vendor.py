@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trialbed_scripted import serve, serve_until_stopped
-from trialbed_server._arrival import BoundedConnection
+from trialbed_server._connections import BoundedConnection
 from trialbed_server._options import check_token
 
 

@@ -19,8 +19,8 @@ from trialbed.records import Json, TrialOpening, TrialRegistration
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
-from trialbed_server.gateway.spending import Spending
-from trialbed_server.gateway.upstreams import Upstreams
+from trialbed_server.gateway.endpoints import Spending
+from trialbed_server.gateway.upstream import Upstreams
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRegistry, Untagged

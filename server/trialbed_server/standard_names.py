@@ -1,4 +1,4 @@
-"""Standardised names: how StableToolBench spells categories, tools, Apis and parameters.
+"""Standardised names, as StableToolBench spells them, and the cache keys that are made of them.
 
 Requests and cache folders name an Api in several spellings; the standardised triple is what they have in
 common, and what cache keys are made of. No name ever becomes a path.
@@ -6,8 +6,12 @@ common, and what cache keys are made of. No name ever becomes a path.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import orjson
 
 from trialbed.answers import change_name, standardize
 
@@ -53,3 +57,55 @@ def requested_name(category: str, tool_name: str, api_name: str) -> StandardName
 def _without_ending(name: str, of: str) -> str:
     ending = f"_for_{of}"
     return name[: -len(ending)] if of and name.endswith(ending) and len(name) > len(ending) else name
+
+
+_PLAIN = frozenset((str, int, bool, type(None)))
+
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
+def canonical_json(value: Any) -> str:
+    """The one ASCII text of a JSON value: keys sorted, types kept (``1``, ``"1"``, ``1.0`` and ``true`` differ).
+
+    Raises:
+        ValueError: the value holds a number that is not finite, which is not JSON.
+        RecursionError: it is nested too deeply.
+    """
+    return _encode(value)
+
+
+def request_key(name: StandardName, tool_input: Any) -> str:
+    """SHA-256, in hexadecimal, of the canonical JSON of the triple and the input."""
+    value = [*name, tool_input]
+    return hashlib.sha256(_plain_json(value) or _encode(value).encode("ascii")).hexdigest()
+
+
+def _plain_json(value: list[Any]) -> bytes | None:
+    """The canonical JSON where a faster encoder writes the same; None for other values.
+
+    The encoders differ in floats, in characters beyond ASCII, in the character DEL and in integers beyond 64 bits.
+    """
+    tool_input = value[-1]
+    if type(tool_input) is not dict or not _PLAIN.issuperset(map(type, tool_input.values())):
+        return None
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return None
+    return text if text.isascii() and b"\x7f" not in text else None
+
+
+def standard_input(tool_input: Any) -> Any:
+    """The input with parameters spelled as in StableToolBench's caches.
+
+    The input itself where that changes nothing, or where two parameters would meet.
+    """
+    if not isinstance(tool_input, dict):
+        return tool_input
+    renamed = {parameter_name(name): value for name, value in tool_input.items()}
+    return renamed if len(renamed) == len(tool_input) else tool_input
+
+
+def alias_key(name: StandardName, tool_input: Any) -> str:
+    """The key under which an imported cache of StableToolBench has the answer to this input."""
+    return request_key(name, standard_input(tool_input))

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from trialbed.contracts import Simulator
 from trialbed.records import Api, ApiRef
-from trialbed_server.cache import ANY, Origin
+from trialbed_server.response_store import ANY, Origin
 from trialbed_server.simulators.frozen import FrozenSimulator
 from trialbed_server.standard_names import StandardName, documented_name, requested_name
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from starlette.types import Receive, Scope, Send
 
-from trialbed.records import Cause
-from trialbed.wire import ModelRequest
+from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, TrialModel
+from trialbed.records import Budget, Cause, Usage
+from trialbed.texts import json_leaves
+from trialbed.wire import ModelAnswer, ModelRequest
 from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
 from trialbed.wire.dialects.responses import KeptResponses, is_kept, not_found
@@ -23,19 +28,224 @@ from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
 from trialbed_server._metrics import Metrics
 from trialbed_server.gateway import embeddings
-from trialbed_server.gateway.answering import answer
-from trialbed_server.gateway.connection import ProxiedRequest
-from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
-from trialbed_server.gateway.redaction import Redactor
-from trialbed_server.gateway.renaming import foreign_model, with_model
-from trialbed_server.gateway.response import ResponseWriter, while_connected
-from trialbed_server.gateway.spending import Spending
+from trialbed_server.gateway.connection import ProxiedRequest, Redactor
+from trialbed_server.gateway.exchange import EVENTS, LONGEST_NAME, RecordedExchange, ResponseWriter, while_connected
 from trialbed_server.gateway.translating import count_tokens, forward
-from trialbed_server.gateway.upstream import Upstream
-from trialbed_server.gateway.upstreams import Upstreams
+from trialbed_server.gateway.upstream import Upstream, Upstreams
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
 
 logger = logging.getLogger(__name__)
+
+
+class Spending:
+    """Counts the tokens of a run's models against its budget.
+
+    Args:
+        budget: None for no limit.
+    """
+
+    def __init__(self, budget: Budget | None) -> None:
+        self._budget = budget
+        self._spent = budget.spent if budget else 0.0
+
+    def use(self, model: str, usage: Usage) -> None:
+        """A model has answered a request of a trial."""
+        if self._budget is not None and self._budget.is_for(model):
+            self._spent += self._budget.amount(usage, model)
+
+    def use_by_helper(self, usage: Usage, cost: float | None) -> None:
+        """A model has answered a helper of the run."""
+        if self._budget is not None:
+            self._spent += self._budget.helpers_part(usage, cost)
+
+    def add(self, amount: float) -> None:
+        """Helpers that are not in this process have used so much."""
+        self._spent += amount
+
+    def refusal(self, model: str) -> str | None:
+        """Return why a model is not asked any more; None where it may be."""
+        budget = self._budget
+        if budget is None or not budget.is_for(model) or self._spent < budget.limit:
+            return None
+        return f"the budget of this run is used up: {budget.text_of(self._spent)} of {budget.text_of(budget.limit)}"
+
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+
+ALTERNATIVES = frozenset({"models", "fallbacks"})
+"""Fields in which proxies take models that they ask in place of the first."""
+
+
+class _Member(NamedTuple):
+    """A member of the outermost object of a body, and the place of its value."""
+
+    name: str
+    value: Any
+    start: int
+    end: int
+
+
+def foreign_model(body: bytes, allowed: Collection[str]) -> str | None:
+    """Return the first model that a request names and that is not allowed; None if there is none.
+
+    Every spelling counts that some server reads: a field that stands twice, one in other letters (Go's reader of JSON
+    takes ``Model``, too), and lists of models to fall back on.
+
+    Raises:
+        ValueError: the body is not a JSON object in UTF-8, so an endpoint may read in it what cannot be seen here.
+    """
+    try:
+        found = list(_members(body.decode()))
+    except (IndexError, RecursionError) as error:
+        raise ValueError(f"it cannot be read: {error}") from None
+    for member in found:
+        name = member.name.casefold()
+        if name == "model" and not (isinstance(member.value, str) and member.value in allowed):
+            return member.value if isinstance(member.value, str) else json.dumps(member.value)
+        if name in ALTERNATIVES:
+            for model in json_leaves(member.value):
+                if isinstance(model, str) and model not in allowed:
+                    return model
+    return None
+
+
+def with_model(body: bytes, given: str, own: str) -> bytes:
+    """The request with the model's own name where it bears the one that was given; all other bytes stay.
+
+    A request that names another model, or none, or that cannot be read is left as it is.
+    """
+    if given == own:
+        return body
+    try:
+        text = body.decode()
+        places = [member for member in _members(text) if member.name == "model" and member.value == given]
+    except (ValueError, RecursionError, IndexError):
+        return body
+    for member in reversed(places):
+        text = f"{text[: member.start]}{json.dumps(own)}{text[member.end :]}"
+    return text.encode()
+
+
+def _members(text: str) -> Iterator[_Member]:
+    """Yield the members of the JSON object that a text is.
+
+    Raises:
+        ValueError, IndexError: it is not one.
+    """
+    place = _after_space(text, 0)
+    if text[place] != "{":
+        raise ValueError("it is not a JSON object")
+    place = _after_space(text, place + 1)
+    while text[place] != "}":
+        if text[place] != '"':
+            raise ValueError("the name of a field is not a text")
+        name, place = _DECODER.raw_decode(text, place)
+        start = _expect(text, place, ":")
+        value, place = _DECODER.raw_decode(text, start)
+        yield _Member(name, value, start, place)
+        place = _after_space(text, place)
+        if text[place] != "}":
+            place = _expect(text, place, ",")
+    if _after_space(text, place + 1) < len(text):
+        raise ValueError("there is more after the JSON object")
+
+
+def _expect(text: str, place: int, mark: str) -> int:
+    """Return the place after a mark and the space around it."""
+    place = _after_space(text, place)
+    if text[place] != mark:
+        raise ValueError(f"{mark!r} is missing")
+    return _after_space(text, place + 1)
+
+
+def _after_space(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+JSON = "application/json"
+
+
+async def answer(
+    trial: OpenTrial,
+    model: TrialModel,
+    clock: Clock,
+    writer: ResponseWriter,
+    kept: KeptResponses,
+    forward: Callable[[], Awaitable[None]],
+) -> None:
+    """Answer one request of a trial with its model's words, and pass the answer on to it.
+
+    Args:
+        kept: the answers that the trial was given before.
+        forward: has the endpoint answer, where the model leaves that to it.
+    """
+    exchange = writer.exchange
+    problem, code = kept.refusal(exchange.request, strict=model.is_strict)
+    if problem and trial.registration.cached_as and model.asks:
+        # The endpoint may know better.
+        await forward()
+        return
+    if problem:
+        await writer.error(problem, 400, "invalid_request_error", "request", code=code or None)
+        return
+    place = trial.model_calls.index(exchange)
+    question = ModelQuestion(exchange.request, exchange.dialect, place, exchange.held)
+    served = None
+    try:
+        if not await _answers(question, trial, model, clock, writer):
+            await forward()
+        size = exchange.size
+        served = exchange.whole_answer()
+        if served is not None:
+            size, recorded = size + len(served.body), exchange.recorded is not None
+            kept.keep(question.request, exchange.document, size, recorded=recorded)
+    finally:
+        model.note_answer(question, served)
+
+
+async def _answers(
+    question: ModelQuestion, trial: OpenTrial, model: TrialModel, clock: Clock, writer: ResponseWriter
+) -> bool:
+    """Answer with the model's words; return False where it leaves that to the endpoint.
+
+    A model that raises an exception is broken, which is no framework's fault.
+    """
+    try:
+        reply = await model.answer(question)
+    except ReplyMissing as missing:
+        await writer.error(str(missing), 400, "invalid_request_error", "replay", code="not_recorded")
+        return True
+    except Exception as error:
+        logger.exception("the model of trial %s failed", trial.registration.trial)
+        message = f"the model {trial.registration.model!r} failed: {type(error).__name__}: {error}"
+        await writer.error(message, 500, "server_error", "gateway")
+        return True
+    if reply is None:
+        return False
+    writer.exchange.recorded = reply.recorded
+    # Even where it waits for nothing, another request gets its turn.
+    await clock.sleep(reply.first)
+    response = _response(reply, trial, question.request, question.dialect)
+    await writer.response(response, pause=partial(clock.sleep, reply.pause) if reply.pause else None)
+    return True
+
+
+def _response(reply: ModelReply, trial: OpenTrial, request: ModelRequest, spoken: Dialect) -> Response:
+    if reply.body is None:
+        return Response.answer(_sign(reply, trial), request, spoken)
+    # Some endpoints answer a request for a stream with a document.
+    events = request.stream and not reply.body.lstrip().startswith(b"{")
+    return Response((reply.body,), content_type=EVENTS if events else JSON, sized=not events)
+
+
+def _sign(reply: ModelReply, trial: OpenTrial) -> ModelAnswer:
+    """The answer with the trial's model and time, where it names no model itself."""
+    if reply.answer.model:
+        return reply.answer
+    return replace(reply.answer, created=int(trial.opened_at.timestamp()), model=trial.model_name)
+
 
 MODELS = "models"
 

@@ -1,21 +1,126 @@
-"""One request to the gateway, as it is recorded."""
+"""One request to the gateway: what is recorded of it, and how its response is written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import asyncio
+import contextlib
+import json
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
+
+from starlette.types import Receive, Send
 
 from trialbed.contracts import ServedAnswer
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec, Usage
-from trialbed.wire import parse_object
+from trialbed.wire import Call, Reading, lenient_json, parse_object, read_response, text_calls
 from trialbed.wire.dialects import CHAT, Dialect, dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.offers import Offers
 from trialbed.wire.spans import Span
 from trialbed.wire_log import estimated_usage
-from trialbed_server.gateway.observation import Observation, observe
+from trialbed_scripted import Response
+from trialbed_server._aiohttp import aiohttp
+from trialbed_server.gateway.circuit import cause_of_problem
 from trialbed_server.trials import LogBudget, body_text
+
+
+class Observation(NamedTuple):
+    """The facts found in one response.
+
+    Attributes:
+        problem: why it is not an answer, in words; None where it is one.
+        cause: whose fault that is, where it is the endpoint's or the request's.
+        document: the response, as far as it came.
+    """
+
+    usage: Usage | None = None
+    finish_reason: str | None = None
+    tool_calls: tuple[SentCall, ...] = ()
+    text_calls: tuple[SentCall, ...] = ()
+    problem: str | None = None
+    cause: Cause | None = None
+    document: Mapping[str, Any] | None = None
+
+
+def observe(
+    dialect: Dialect, body: bytes, offered: Collection[str], *, stream: bool, described: Collection[str] = frozenset()
+) -> Observation:
+    """Read a response body, a document or a stream of server-sent events, as far as it came.
+
+    Args:
+        offered: the names of the tools that the request offers.
+        described: of the trial's tools, which a prompt may describe instead; the model may call them in its text.
+    """
+    reading = read_response(dialect.NAME, body, offered, stream=stream)
+    answer = reading.answer
+    written = text_calls("\n".join(answer.texts), {*offered, *described})
+    return Observation(
+        usage=Usage.of(answer.usage or {}),
+        finish_reason=_text(reading.finish_reason or "") or None,
+        tool_calls=tuple(_sent_call(call, offered) for call in answer.calls),
+        text_calls=tuple(_sent_call(call, {call.name}) for call in written if not _among(call, answer.calls)),
+        problem=_text(reading.problem.message) if reading.problem else None,
+        cause=_cause(reading, body),
+        document=reading.response,
+    )
+
+
+def _among(call: Call, others: Iterable[Call]) -> bool:
+    """Return whether a call was sent, too: some vendors leave its text where they found it."""
+    return any((call.name, _value(call)) == (other.name, _value(other)) for other in others)
+
+
+def _value(call: Call) -> Any:
+    return lenient_json(call.arguments, call.arguments)
+
+
+def _cause(reading: Reading, body: bytes) -> Cause | None:
+    if reading.problem is None:
+        return None
+    if reading.problem.kind == "malformed_body" and not _is_readable(body):
+        return "endpoint"
+    return cause_of_problem(reading.problem.kind, reading.problem.code)
+
+
+def _is_readable(body: bytes) -> bool:
+    """Return whether clients that are lenient read a body as JSON, such as one with NaN."""
+    try:
+        json.loads(body)
+    except RecursionError:
+        return True
+    except ValueError:
+        return False
+    return True
+
+
+def _sent_call(call: Call, offered: Collection[str]) -> SentCall:
+    return SentCall(name=_text(call.name), arguments=_text(call.arguments), problem=_problem(call, offered))
+
+
+def _problem(call: Call, offered: Collection[str]) -> str | None:
+    if call.name not in offered:
+        return "unknown tool"
+    value = _value(call)
+    if value is call.arguments:
+        return "invalid json"
+    return None if isinstance(value, dict) else "not an object"
+
+
+def _text(text: str) -> str:
+    """The text as a record can be written with it: without lone surrogates."""
+    return text.encode("utf-8", "replace").decode()
+
 
 READ_LIMIT = 32 * 2**20
 """Bytes of a response that are read for usage and tool calls; what follows is only counted."""
@@ -279,3 +384,127 @@ class RecordedExchange:
             return call
         tool = Offers(self._tools, self.request.tools).tool(call.name)
         return call.model_copy(update={"tool": tool or ""})
+
+
+Header = tuple[bytes, bytes]
+
+JSON_TYPE: Header = (b"content-type", b"application/json")
+FINAL: Header = (b"x-should-retry", b"false")
+"""Asks the SDKs of OpenAI, and those made alike, not to send the request again."""
+
+NOT_CACHED: Header = (b"cache-control", b"no-cache")
+EVENTS = "text/event-stream"
+EVENTS_TYPE: Header = (b"content-type", b"text/event-stream; charset=utf-8")
+
+REST = 1.0
+"""Seconds within which a connection is at its end after an answer that is over, so that it can be used again."""
+
+
+class ResponseWriter:
+    """Sends one response, each piece as soon as it is there.
+
+    Attributes:
+        over: whether all that is still written changes nothing.
+    """
+
+    def __init__(self, send: Send, exchange: RecordedExchange) -> None:
+        self.exchange = exchange
+        self.started = False
+        self.over = False
+        self._send = send
+
+    async def start(self, status: int, headers: Iterable[Header]) -> None:
+        """Send the head."""
+        headers = list(headers)
+        events = any(name == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)
+        self.started = True
+        self.exchange.began(status, events=events)
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def write(self, chunk: bytes) -> None:
+        """Send a part of the body."""
+        if chunk:
+            self.exchange.wrote(chunk)
+            await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def finish(self) -> None:
+        """The body is complete."""
+        self.exchange.done = True
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def document(self, document: Any, status: int = 200, headers: Iterable[Header] = ()) -> None:
+        """Send a whole response of JSON."""
+        body = json.dumps(document).encode("ascii")
+        await self.start(status, [JSON_TYPE, (b"content-length", str(len(body)).encode()), *headers])
+        await self.write(body)
+        await self.finish()
+
+    async def response(self, response: Response, pause: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Send a response that is complete, part by part.
+
+        Args:
+            pause: waits between two parts.
+        """
+        size = [(b"content-length", b"%d" % len(response.body))] if response.sized else []
+        headers = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
+        kind = [EVENTS_TYPE, NOT_CACHED] if response.content_type == EVENTS else [JSON_TYPE]
+        await self.start(response.status, [*kind, *size, *headers])
+        for place, part in enumerate(response.parts):
+            # Not after the last part: its end is the end of the answer for a client, which may hang up then.
+            if place and pause is not None:
+                await pause()
+            await self.write(part)
+        await self.finish()
+
+    async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:
+        """Send an error in the form of the request's dialect and record it.
+
+        Args:
+            cause: whose fault it is.
+            code: the error's own code; the status by default.
+        """
+        self.exchange.failed(message, cause)
+        error = self.exchange.dialect.write_error(message, kind, code=code or str(status))
+        await self.document(error, status, [FINAL])
+
+
+async def while_connected(receive: Receive, exchange: RecordedExchange, work: Coroutine[Any, Any, None]) -> None:
+    """Do the work unless the framework goes away first, which ends it and is recorded."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_disconnect(receive))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done() or exchange.done:
+            await task
+        else:
+            exchange.left()
+    except Exception as error:
+        exchange.failed(f"the gateway failed: {type(error).__name__}: {error}", "gateway")
+        raise
+    finally:
+        await _end(task, gone)
+        exchange.end()
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _end(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    for task in tasks:
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def next_piece(pieces: AsyncIterator[bytes], writer: ResponseWriter) -> bytes | None:
+    """Return the next piece of an answer, None at its end; one that is over may end as it will."""
+    try:
+        async with asyncio.timeout(REST if writer.over else None):
+            return await anext(pieces, None)
+    except (aiohttp.ClientError, OSError):
+        if writer.over:
+            return None
+        raise

@@ -1,40 +1,186 @@
-"""The upstream model endpoint, behind a byte-faithful proxy that repeats failed requests."""
+"""The upstream model endpoints, behind a byte-faithful proxy that repeats failed requests."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import replace
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from types import TracebackType
-from typing import Self
+from typing import Self, get_args
 
-from trialbed.records import EndpointStatus
-from trialbed.wire import TRANSIENT, RetryWaits, retry_after
+from trialbed.records import CircuitState, EndpointStatus
+from trialbed.wire import TRANSIENT, ModelMessage, RetryWaits, retry_after
 from trialbed.wire.dialects import CHAT, Dialect
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
-from trialbed_server.gateway.attempts import FailedAttempt, RetryBudget
-from trialbed_server.gateway.causes import (
+from trialbed_server.gateway.circuit import (
     KEY_REFUSED,
     NOT_SPOKEN,
     NOT_THERE,
     PLAINLY_ASKED,
+    Circuit,
+    EndpointDown,
+    Liveness,
     blames_request,
     cause_of_status,
     lacks_model,
     repeats_a_broken_call,
 )
-from trialbed_server.gateway.circuit import Circuit, EndpointDown, Liveness
-from trialbed_server.gateway.connection import Connection, ProxiedRequest
-from trialbed_server.gateway.exchange import RecordedExchange
+from trialbed_server.gateway.connection import Connection, ProxiedRequest, Redactor
+from trialbed_server.gateway.exchange import FINAL, Header, RecordedExchange, ResponseWriter, next_piece
 from trialbed_server.gateway.pacing import Pace, PacedTurn
-from trialbed_server.gateway.plain import PlainRequests, is_answer
-from trialbed_server.gateway.redaction import Redactor
-from trialbed_server.gateway.response import FINAL, ResponseWriter, next_piece
-from trialbed_server.gateway.spoken import SpokenDialects
+
+
+@dataclass(frozen=True)
+class FailedAttempt:
+    """An attempt of which nothing was passed on.
+
+    Attributes:
+        status: the endpoint's; 0 if none came.
+        answer: status, headers and body to give back if there is no other attempt; the body is None if none came.
+        asked: the seconds of the endpoint's ``Retry-After``.
+        transient: whether another attempt may succeed.
+        unspoken: whether the endpoint seems not to speak the dialect, and is to be asked in another one.
+        absent: whether there was no connection, and never an answer before: the address is probably wrong.
+        provoked: whether the endpoint answered a plain request of the gateway's own after it.
+    """
+
+    status: int
+    message: str
+    answer: tuple[int, list[Header], bytes | None]
+    asked: float | None = None
+    transient: bool = True
+    absent: bool = False
+    provoked: bool = False
+    unspoken: bool = False
+
+    @classmethod
+    def held_back(cls, error: EndpointDown) -> Self:
+        """Return the failure of a request that was not sent."""
+        return cls(0, f"the request was not sent, as the endpoint keeps failing: {error}", (503, [], None))
+
+
+@dataclass
+class RetryBudget:
+    """Bounds the repetitions of all requests together, so that a poor endpoint is not asked for ever.
+
+    Each repetition takes one from the budget, and each answer adds some, up to its size: an endpoint that answers one
+    request in three never uses it up.
+    """
+
+    size: float = 500.0
+    per_answer: float = 2.0
+    left: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left = self.size
+
+    def take(self) -> bool:
+        """Return whether there is one left; takes it."""
+        if self.left < 1:
+            return False
+        self.left -= 1
+        return True
+
+    def answered(self) -> None:
+        """A request was answered."""
+        self.left = min(self.size, self.left + self.per_answer)
+
+
+Spoken = tuple[str, str]
+"""A model and the name of a dialect."""
+
+
+class SpokenDialects:
+    """An endpoint's dialects, by model: it may serve several models in different ones.
+
+    Attributes:
+        answered: the models that have answered in a dialect.
+        refused: those that have not.
+        sought: those for which another dialect than that of the request was sought in vain.
+    """
+
+    def __init__(self) -> None:
+        self.answered: set[Spoken] = set()
+        self.refused: set[Spoken] = set()
+        self.sought: set[Spoken] = set()
+
+    def lacks(self, model: str, name: str) -> bool:
+        """Return whether a model is known not to answer in a dialect."""
+        # Of two requests at the same time, one may be refused in a dialect in which the other is answered.
+        return (model, name) in self.refused and (model, name) not in self.answered
+
+
+PROMPT = "Reply with the word OK."
+
+PATIENCE = 30.0
+"""Seconds within which a plain request must be answered."""
+
+
+class PlainRequests:
+    """Asks an endpoint for a model with nothing but a key, the model's name and a short message.
+
+    Args:
+        pace: of all requests to the endpoint, which these keep, too.
+
+    Attributes:
+        answered: how many were.
+    """
+
+    def __init__(self, connection: Connection, pace: Pace) -> None:
+        self.answered = 0
+        self._connection = connection
+        self._pace = pace
+        self._next: dict[tuple[str, str], asyncio.Task[int]] = {}
+        self._turn = asyncio.Lock()
+
+    def would_wait(self, model: str, spoken: Dialect) -> bool:
+        """Return whether the limits leave no room for a plain request now."""
+        return self._pace.is_full(_plain(model, spoken).tokens)
+
+    async def status(self, model: str, spoken: Dialect) -> int:
+        """Return the status of the answer to a plain request that is sent from now on; 0 if none comes.
+
+        It is also 0 where the model is said to be missing: that says nothing of the dialect. One is sent at a time.
+        """
+        key = model, spoken.NAME
+        if key not in self._next:
+            self._next[key] = asyncio.create_task(self._ask(model, spoken))
+        return await asyncio.shield(self._next[key])
+
+    async def _ask(self, model: str, spoken: Dialect) -> int:
+        async with self._turn:
+            # A refusal that comes from now on needs a later request: the key may have gone meanwhile.
+            del self._next[model, spoken.NAME]
+            request = _plain(model, spoken)
+            await self._pace.pass_by(request.tokens)
+            try:
+                async with asyncio.timeout(PATIENCE), self._connection.send(request) as answer:
+                    status = answer.status
+                    if status in NOT_SPOKEN and lacks_model((await self._connection.refusal(answer))[1]):
+                        status = 0
+            except (aiohttp.ClientError, OSError):
+                status = 0
+        self.answered += is_answer(status)
+        return status
+
+
+def is_answer(status: int) -> bool:
+    """Return whether a status is that of an answer; 0 stands for none."""
+    return 0 < status < 300
+
+
+def _plain(model: str, spoken: Dialect) -> ProxiedRequest:
+    document = spoken.write_request(model, [ModelMessage(role="user", content=PROMPT)], {})
+    headers = [(name.encode(), value.encode()) for name, value in spoken.HEADERS.items()]
+    headers.append((b"content-type", b"application/json"))
+    body, read = json.dumps(document).encode(), spoken.read_request(document)
+    return ProxiedRequest("POST", f"/{spoken.PATH}", headers, body, PATIENCE, read, spoken, model)
+
 
 SHOWN = 300
 """Bytes of an error's body that its message shows."""
@@ -392,3 +538,63 @@ class Upstream:
         await writer.start(status, headers)
         await writer.write(body)
         await writer.finish()
+
+
+class Upstreams:
+    """An async context manager over the endpoints of a server.
+
+    Args:
+        each: the first is that of requests that belong to no trial, and of trials that name none.
+    """
+
+    def __init__(self, each: Sequence[Upstream]) -> None:
+        self._each = each
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        for upstream in self._each:
+            await self._stack.enter_async_context(upstream)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Their addresses; empty where the server has none."""
+        return tuple(upstream.url for upstream in self._each)
+
+    def at(self, url: str | None) -> Upstream | None:
+        """Return the endpoint at an address, the first one where none is named; None where it is not the server's."""
+        if url is None:
+            return next(iter(self._each), None)
+        return next((upstream for upstream in self._each if upstream.url == url.rstrip("/")), None)
+
+    @property
+    def state(self) -> CircuitState:
+        """The state of the one that works least."""
+        return max((upstream.circuit.state for upstream in self._each), key=_STATES.index, default="closed")
+
+    def status(self) -> EndpointStatus:
+        """Return whether they work: the state, the failure and the answers of the worst, and what waits at all.
+
+        Answers of the others would hide that it gives none.
+        """
+        found = [upstream.status() for upstream in self._each]
+        if not found:
+            return EndpointStatus()
+        worst = max(found, key=lambda one: (_STATES.index(one.state), one.waiting, one.held))
+        limits = [one.at_a_time for one in found if one.at_a_time is not None]
+        return EndpointStatus(
+            state=worst.state,
+            answered=worst.answered,
+            reason=worst.reason,
+            waiting=sum(one.waiting for one in found),
+            held=sum(one.held for one in found),
+            at_a_time=min(limits, default=None),
+        )
+
+
+_STATES: tuple[CircuitState, ...] = get_args(CircuitState)

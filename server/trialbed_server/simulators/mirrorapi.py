@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from trialbed.contracts import Simulation, Simulator
 from trialbed.errors import ModelFailed, ModelUnavailable, SimulationError, UsageError
 from trialbed.records import Api, Json
-from trialbed_server.simulators._descriptions import api_document, model_settings, read_truncated, revision_of
+from trialbed_server.simulators.llm import api_document, model_settings, read_truncated, revision_of
 
 FILE = "system_prompts.py"
 PLACES = (FILE, f"server/{FILE}")

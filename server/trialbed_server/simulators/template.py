@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,8 +11,133 @@ from typing import Any, ClassVar
 from trialbed.contracts import Simulation, Simulator
 from trialbed.records import Api, Json
 from trialbed.wire.json_schemas import schema_problems
-from trialbed_server.cache.keys import canonical_json
-from trialbed_server.simulators._skeleton import Filler, Values, parsed_skeleton
+from trialbed_server.standard_names import canonical_json
+
+MAX_ITEMS = 3
+"""The longest list that is made, since an answer has to fit a model's context."""
+
+MAX_LEAVES = 200
+"""After so many leaves every list has one item."""
+
+LENGTH = "_list_length"
+ONE_OF = "_one_of"
+"""The one key of an object that stands for one of a list of values."""
+
+_LIST = re.compile(r"list of (\w+) with length (\d+)")
+_LETTERS = "bcdfghjkmnpqrstvwxz"
+_NOT_WORD = re.compile(r"[^A-Za-z0-9]+")
+
+
+class Values:
+    """Makes values for one call.
+
+    Args:
+        seed: names the call: the Api and its canonical arguments.
+    """
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._count = 0
+
+    def text(self, label: str) -> str:
+        """A word from the label with a code of six consonants, which no query contains by chance."""
+        number, code = self._number(), []
+        for _ in range(6):
+            number, index = divmod(number, len(_LETTERS))
+            code.append(_LETTERS[index])
+        return f"{_NOT_WORD.sub(' ', label).strip().lower()[:40] or 'value'} {''.join(code)}"
+
+    def integer(self) -> int:
+        """A number of five digits."""
+        return 10_000 + self._number() % 90_000
+
+    def decimal(self) -> float:
+        """A number of four digits with two decimals, neither of them 0."""
+        return float(f"{1000 + self._number() % 9000}.{11 + self._number() % 9}")
+
+    def choice(self, given: list[Any]) -> Any:
+        """One of some values."""
+        return given[self._number() % len(given)]
+
+    def boolean(self) -> bool:
+        """True or false."""
+        return self._number() % 2 == 0
+
+    def _number(self) -> int:
+        self._count += 1
+        return int.from_bytes(hashlib.sha256(f"{self._seed}#{self._count}".encode()).digest()[:8])
+
+
+class Filler:
+    """Fills one skeleton.
+
+    Attributes:
+        distinctive: whether a leaf was made that an answer can be held to.
+    """
+
+    def __init__(self, values: Values) -> None:
+        self.distinctive = False
+        self._values = values
+        self._leaves = 0
+
+    def fill(self, skeleton: Any, label: str = "value") -> Any:
+        """The value that this skeleton stands for; ``label`` is the nearest key above it."""
+        if isinstance(skeleton, dict):
+            choices = skeleton.get(ONE_OF)
+            if len(skeleton) == 1 and isinstance(choices, list) and choices:
+                self._leaves += 1
+                return self._values.choice(choices)
+            return {key: self.fill(item, key) for key, item in skeleton.items() if key != LENGTH}
+        if isinstance(skeleton, list):
+            return self._list(skeleton, label)
+        self._leaves += 1
+        return self._leaf(skeleton, label) if isinstance(skeleton, str) else skeleton
+
+    def _list(self, skeleton: list[Any], label: str) -> list[Any]:
+        if len(skeleton) != 1:
+            return [self.fill(item, label) for item in skeleton]
+        (item,) = skeleton
+        if isinstance(item, str) and (match := _LIST.fullmatch(item)):
+            return self._repeat(match[1], int(match[2]), label)
+        length = item.get(LENGTH, 1) if isinstance(item, dict) else 1
+        return self._repeat(item, length if isinstance(length, int) else 1, label)
+
+    def _repeat(self, item: Any, length: int, label: str) -> list[Any]:
+        most = MAX_ITEMS if self._leaves < MAX_LEAVES else 1
+        return [self.fill(item, label) for _ in range(min(length, most))]
+
+    def _leaf(self, word: str, label: str) -> Any:
+        match word:
+            case "int":
+                self.distinctive = True
+                return self._values.integer()
+            case "float":
+                self.distinctive = True
+                return self._values.decimal()
+            case "bool":
+                return self._values.boolean()
+            case "NoneType":
+                return None
+            case "list" | "empty list":
+                return []
+            case "dict" | "empty dict":
+                return {}
+        if match := _LIST.fullmatch(word):
+            return self._repeat(match[1], int(match[2]), label)
+        self.distinctive = True
+        return self._values.text(label)
+
+
+def parsed_skeleton(template: Any) -> Any:
+    """The skeleton of a ``template_response``: a text may hold one as JSON, other texts are none (None)."""
+    if not isinstance(template, str):
+        return template
+    try:
+        parsed = json.loads(template)
+    except (ValueError, RecursionError):
+        return template if _LIST.fullmatch(template) else None
+    return parsed if isinstance(parsed, dict | list) else None
+
 
 VERSION = "1"
 """The version of the way answers are made; part of the revision, so that a change makes old answers unused."""

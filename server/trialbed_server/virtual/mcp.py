@@ -15,8 +15,7 @@ from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
 from trialbed_server._http import BodyTooLarge, ClientGone, read_already, read_body
 from trialbed_server._metrics import Metrics
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry
-from trialbed_server.virtual.endpoint import VirtualApi
-from trialbed_server.virtual.requests import MalformedRequest, VirtualRequest, parse_json
+from trialbed_server.virtual.endpoint import MalformedRequest, VirtualApi, VirtualRequest, parse_json
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

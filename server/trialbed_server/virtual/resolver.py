@@ -3,19 +3,313 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
+import heapq
 import json
 import logging
+import secrets
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from urllib.parse import urlsplit
 
-from trialbed.errors import TrialbedError
+from trialbed.contracts import Example, Simulation
+from trialbed.errors import SimulationError, TrialbedError
+from trialbed.own_thread import LateCode, StuckCode
 from trialbed.records import Failure
-from trialbed_server.cache import CachedResponse, Entry, ResponseCache
-from trialbed_server.cache.keys import alias_key, canonical_json, request_key
+from trialbed.tracebacks import tool_failure, tool_stuck
+from trialbed_server._clock import Clock
+from trialbed_server._metrics import Metrics
+from trialbed_server.cache import CachedResponse, ResponseCache
+from trialbed_server.real import RealBackend, RealFailed
+from trialbed_server.response_store import ANY, NO_ONE, Entry, Origin
+from trialbed_server.simulators.registry import Simulators, within
+from trialbed_server.simulators.template import argument_problems
+from trialbed_server.standard_names import alias_key, canonical_json, request_key, standard_input
 from trialbed_server.targets import CallTarget
-from trialbed_server.virtual.sources import AnswerSource, NewAnswer, ToolBroken, VirtualCall
 
 logger = logging.getLogger(__name__)
+
+NEAREST, LIKELY, LONGEST = 3, 30, 500
+"""Inputs that are named where one is not cached, those that are compared exactly, and letters of each that are."""
+
+
+KINDS: dict[type, str] = {
+    list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false", type(None): "null"
+}  # fmt: skip
+"""Type of an input -> its name in JSON."""
+
+
+@dataclass(frozen=True)
+class VirtualCall:
+    """One call to answer: whose, with what, and under which cache key."""
+
+    target: CallTarget
+    tool_input: Any
+    key: str
+
+
+@dataclass(frozen=True)
+class NewAnswer:
+    """An answer made for a call: its JSON, its maker, whether it may be kept, and the settings it was made with."""
+
+    body: str
+    origin: Origin
+    keep: bool
+    settings: str = ""
+
+
+class ToolBroken(TrialbedError):
+    """A simulator or a world could not answer a call that its documentation allows."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.message)
+        self.failure = failure
+
+
+def broken(target: CallTarget, arguments: dict[str, Any], error: Exception, code: object) -> TrialbedError:
+    """Return the error of a call on which a simulator or a world raised an exception.
+
+    It is the tool's fault only where the call is one of a known Api, and its arguments fit: others come from the model.
+
+    Args:
+        code: the simulator or the world.
+    """
+    if target.api is None:
+        return SimulationError(f"{target.path}: the simulator failed: {type(error).__name__}: {error}")
+    problems = argument_problems(target.api, arguments)
+    if problems:
+        return SimulationError(f"Invalid arguments for {target.path}: {problems}")
+    name = f"{target.path}: {type(code).__name__}"
+    return ToolBroken(tool_stuck(name, error) if isinstance(error, StuckCode) else tool_failure(name, error, code))
+
+
+class AnswerSource(Protocol):
+    """One place where answers come from."""
+
+    async def answer(self, call: VirtualCall) -> CachedResponse | NewAnswer | None:
+        """Answer, or None to leave it to the next source.
+
+        Raises:
+            TrialbedError: no later source may answer either; the text becomes the API error.
+        """
+
+
+class CacheSource:
+    """Answers that were given before, also those imported under standardised parameter names.
+
+    Args:
+        authoritative: whether only real and imported ones count, unless the Api is frozen.
+    """
+
+    def __init__(self, cache: ResponseCache, *, authoritative: bool = False) -> None:
+        self._cache = cache
+        self._authoritative = authoritative
+
+    async def answer(self, call: VirtualCall) -> CachedResponse | None:
+        """The stored answer, if there is one."""
+        keys = list(dict.fromkeys((call.key, alias_key(call.target.name, call.tool_input))))
+        origin = call.target.origin
+        return await self._cache.find(keys, NO_ONE if self._authoritative and origin != ANY else origin)
+
+
+REAL = Origin("real")
+
+
+class RealSource:
+    """Answers of the real API. Its failures are counted, and left to the next source."""
+
+    def __init__(self, backend: RealBackend, metrics: Metrics) -> None:
+        self._backend = backend
+        self._metrics = metrics
+        self._settings = json.dumps({"url": _without_credentials(backend.url)})
+
+    async def answer(self, call: VirtualCall) -> NewAnswer | None:
+        """The real answer, if there is one."""
+        if call.target.simulator.invented or not isinstance(call.tool_input, dict):
+            return None
+        try:
+            body = await self._backend.call(call.target.name, standard_input(call.tool_input))
+        except RealFailed as error:
+            self._metrics.real_request("failed")
+            logger.info("%s: no real answer: %s", call.target.path, error)
+            return None
+        self._metrics.real_request("answered")
+        return NewAnswer(body, REAL, keep=True, settings=self._settings)
+
+
+def _without_credentials(url: str) -> str:
+    """The URL without what stands before its host, and without its query: either may hold a key."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+class FrozenSource:
+    """Ends the search for Apis that only the cache may answer for."""
+
+    def __init__(self, cache: ResponseCache) -> None:
+        self._cache = cache
+
+    async def answer(self, call: VirtualCall) -> None:
+        """None for other Apis.
+
+        Raises:
+            SimulationError: the Api is frozen; names the nearest inputs that are cached.
+        """
+        if not call.target.frozen:
+            return
+        wanted = canonical_json(call.tool_input)
+        inputs = await self._cache.inputs(call.target.name)
+        nearest = await asyncio.to_thread(nearest_inputs, wanted, inputs)
+        known = f"nearest cached inputs: {'; '.join(nearest)}" if nearest else "no input of this Api is cached"
+        raise SimulationError(f"{call.target.path}: {wanted} is not in the cache, which is frozen; {known}")
+
+
+def nearest_inputs(wanted: str, inputs: Sequence[str]) -> list[str]:
+    """The inputs that are most like another, best first; among those that share the most letters with it."""
+    matcher = difflib.SequenceMatcher(None)
+    matcher.set_seq2(wanted[:LONGEST])
+
+    def likeness(text: str, *, roughly: bool) -> float:
+        matcher.set_seq1(text[:LONGEST])
+        return matcher.quick_ratio() if roughly else matcher.ratio()
+
+    likely = heapq.nlargest(LIKELY, inputs, key=lambda text: likeness(text, roughly=True))
+    return heapq.nlargest(NEAREST, likely, key=lambda text: likeness(text, roughly=False))
+
+
+class SimulatorSource:
+    """Answers that the target's simulator makes, within limits of its time in seconds and of its size in bytes."""
+
+    def __init__(self, simulators: Simulators, timeout: float, cache: ResponseCache, max_answer: int) -> None:
+        self._simulators = simulators
+        self._timeout = timeout
+        self._cache = cache
+        self._max_answer = max_answer
+
+    async def answer(self, call: VirtualCall) -> NewAnswer:
+        """Returns the simulator's answer.
+
+        Raises:
+            SimulationError: the input is not a JSON object, the Api is a known one in another case, or the simulator
+                refuses.
+            ToolBroken: it fails, or is too slow.
+        """
+        target = call.target
+        if not isinstance(call.tool_input, dict):
+            kind = KINDS[type(call.tool_input)]
+            raise SimulationError(f"{target.path}: tool_input must be a JSON object, this is {kind}")
+        if target.meant is not None:
+            meant = "/".join(filter(None, (target.meant.category, *target.meant.pair)))
+            raise SimulationError(f"{target.path}: no such Api; names are case-sensitive: did you mean {meant}?")
+        try:
+            simulation = await self._simulate(call)
+            body = json.dumps({"error": simulation.error, "response": simulation.response}, allow_nan=False)
+        except SimulationError:
+            raise
+        except LateCode as error:
+            late = TimeoutError(f"no answer within {self._timeout:g} seconds")
+            raise broken(target, call.tool_input, late, target.simulator) from error
+        except Exception as error:
+            logger.exception("simulator of %s failed", target.path)
+            raise broken(target, call.tool_input, error, target.simulator) from error
+        if len(body) > self._max_answer:
+            raise SimulationError(f"{target.path}: the answer is larger than {self._max_answer} bytes")
+        settings = target.simulator.settings()
+        made_by = Origin(target.simulator.label, target.origin.revision)
+        return NewAnswer(
+            body, made_by, keep=not simulation.error, settings=json.dumps(dict(settings)) if settings else ""
+        )
+
+    async def _simulate(self, call: VirtualCall) -> Simulation:
+        target, simulator = call.target, call.target.simulator
+        api, path, arguments = target.api, target.path, call.tool_input
+        begin = partial(simulator.simulate, api, path, arguments)
+        if simulator.max_examples:
+            examples = await within(self._timeout, self._examples(call))
+            begin = partial(simulator.simulate_like, api, path, arguments, examples)
+        return await self._simulators.ask(simulator, begin, self._timeout)
+
+    async def _examples(self, call: VirtualCall) -> list[Example]:
+        """Cached answers of the Api, real and imported ones first; none where the cache cannot be read."""
+        target = call.target
+        most = target.simulator.max_examples
+        try:
+            entries = await self._cache.examples(target.name, target.origin, 2 * most)
+        except TrialbedError as error:
+            logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
+            return []
+        answers = [(entry, json.loads(entry.body)) for entry in entries]
+        good = [(entry, answer) for entry, answer in answers if answer["error"] == "" and answer["response"] != ""]
+        return [
+            Example(arguments=json.loads(entry.input), response=answer["response"]) for entry, answer in good[:most]
+        ]
+
+
+FIRST_LOOK = 0.02
+LONGEST_LOOK = 0.5
+"""Seconds between two looks for another server's answer."""
+
+
+class SharedFlight:
+    """A source that answers with what another server of the same cache is computing; None to compute it here.
+
+    A server claims a call in the database before it computes it. The claim of one that died ends by itself.
+
+    Args:
+        known: where the other server's answer will be.
+        lasting: seconds after which a claim has ended.
+    """
+
+    def __init__(self, cache: ResponseCache, known: AnswerSource, clock: Clock, *, lasting: float) -> None:
+        self._cache = cache
+        self._known = known
+        self._clock = clock
+        self._lasting = lasting
+        self._owner = secrets.token_hex(8)
+        self._held: set[str] = set()
+
+    async def answer(self, call: VirtualCall) -> CachedResponse | None:
+        """Wait for another server's answer; None if this call is now this server's to compute."""
+        claim, pause = _claim(call), FIRST_LOOK
+        deadline = self._clock.monotonic() + self._lasting
+        while True:
+            try:
+                if await self._cache.claim(claim, self._owner, self._lasting):
+                    self._held.add(claim)
+                    # The other one may have been done between the last look and the claim.
+                    return await self._look(call)
+            except TrialbedError as error:
+                logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
+                return None
+            if self._clock.monotonic() > deadline:
+                return None
+            await self._clock.sleep(pause)
+            pause = min(2 * pause, LONGEST_LOOK)
+            found = await self._look(call)
+            if found is not None:
+                return found
+
+    async def release(self, call: VirtualCall) -> None:
+        """This server has computed the answer, or failed to."""
+        claim = _claim(call)
+        if claim in self._held:
+            self._held.discard(claim)
+            try:
+                await asyncio.shield(self._cache.release(claim, self._owner))
+            except TrialbedError as error:
+                logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
+
+    async def _look(self, call: VirtualCall) -> CachedResponse | None:
+        found = await self._known.answer(call)
+        return found if isinstance(found, CachedResponse) else None
+
+
+def _claim(call: VirtualCall) -> str:
+    origin = call.target.origin
+    return f"{call.key} {origin.provenance} {origin.revision}"
+
 
 Result = TypeVar("Result")
 

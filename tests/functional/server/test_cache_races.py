@@ -11,9 +11,8 @@ import httpx
 import pytest
 from support.servers import ServerProcess, virtual
 
-from trialbed_server.cache import Entry, Origin, ResponseStore
-from trialbed_server.cache.keys import canonical_json, request_key
-from trialbed_server.standard_names import requested_name
+from trialbed_server.response_store import Entry, Origin, ResponseStore
+from trialbed_server.standard_names import canonical_json, request_key, requested_name
 
 pytestmark = pytest.mark.slow
 

@@ -15,9 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from support.servers import TRIAL, Serve, closed, listening, registration, virtual
 
-from trialbed_server.cache import ResponseStore
-from trialbed_server.cache.keys import request_key
-from trialbed_server.standard_names import requested_name
+from trialbed_server.response_store import ResponseStore
+from trialbed_server.standard_names import request_key, requested_name
 
 KEY = "toolbench-key-of-the-test"
 

@@ -15,7 +15,7 @@ from support.planned import CHAT, Endpoint, body, opened, says
 from support.servers import TRIAL, Serve, closed, registration
 from support.wire import ANSWER, BODY, EVENTS, reply
 
-from trialbed_server.gateway.attempts import RetryBudget
+from trialbed_server.gateway.upstream import RetryBudget
 
 
 @pytest.mark.parametrize("failing", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529])

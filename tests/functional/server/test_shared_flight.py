@@ -13,7 +13,7 @@ from support.servers import Serve, until, virtual
 import trialbed_server.simulators.registry
 from trialbed.contracts import Simulation, Simulator
 from trialbed.records import Api
-from trialbed_server.cache import ResponseStore
+from trialbed_server.response_store import ResponseStore
 
 
 class Counting(Simulator):

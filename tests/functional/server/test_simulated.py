@@ -15,9 +15,8 @@ from starlette.routing import Route
 from support.servers import TRIAL, Serve, closed, listening, registration, virtual
 
 from trialbed.errors import UsageError
-from trialbed_server.cache import Entry, Origin, ResponseStore
-from trialbed_server.cache.keys import canonical_json, request_key
-from trialbed_server.standard_names import requested_name
+from trialbed_server.response_store import Entry, Origin, ResponseStore
+from trialbed_server.standard_names import canonical_json, request_key, requested_name
 
 NAME = requested_name("Weather", "Weather Now", "Current")
 

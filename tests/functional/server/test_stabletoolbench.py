@@ -25,9 +25,8 @@ from trialbed.errors import UsageError
 from trialbed.records import Api, Parameter
 from trialbed_selection.tools import Catalog
 from trialbed_server import ServerOptions, create_app, import_cache
-from trialbed_server.cache import Entry, Origin, ResponseStore
-from trialbed_server.cache.keys import canonical_json, request_key
-from trialbed_server.standard_names import requested_name
+from trialbed_server.response_store import Entry, Origin, ResponseStore
+from trialbed_server.standard_names import canonical_json, request_key, requested_name
 
 KEY = "toolbench-key-of-this-test"
 NAME = requested_name("Weather", "Weather Now", "Current")

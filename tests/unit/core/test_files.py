@@ -23,7 +23,7 @@ from trialbed.files import (
 from trialbed.model_access import CompletionCache
 from trialbed.report import write_document
 from trialbed.store import Store
-from trialbed_server.cache import ResponseStore
+from trialbed_server.response_store import ResponseStore
 
 
 def test_a_file_is_replaced_when_it_is_whole(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from trialbed_scripted import serve
-from trialbed_server._arrival import BoundedConnection
+from trialbed_server._connections import BoundedConnection
 
-CONNECTION = "trialbed_server._arrival.BoundedConnection"
+CONNECTION = "trialbed_server._connections.BoundedConnection"
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "q"}]}).encode()
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(BODY)
 

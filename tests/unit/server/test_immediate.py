@@ -16,7 +16,7 @@ from support.servers import TRIAL, listening, registration, until, virtual
 
 from trialbed.records import FaultPlan
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._immediate import LARGEST
+from trialbed_server._connections import LARGEST
 
 HIT, OTHER = virtual(), virtual({"city": "Paris"})
 

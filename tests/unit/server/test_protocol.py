@@ -11,7 +11,7 @@ import pytest
 from support.servers import listening
 
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._protocol import BoundedProtocol
+from trialbed_server._connections import BoundedProtocol
 
 HALF_A_BODY = b"POST /virtual HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
 

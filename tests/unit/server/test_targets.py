@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trialbed.records import Api
-from trialbed_server.cache import ANY
+from trialbed_server.response_store import ANY
 from trialbed_server.simulators.frozen import FrozenSimulator
 from trialbed_server.simulators.template import TemplateSimulator
 from trialbed_server.targets import TargetCatalog

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from trialbed_server.cache import ANY, NO_ONE, Entry, Origin, ResponseCache, ResponseStore
-from trialbed_server.cache._direct import REST, SLOW, SLOW_READS, DirectReader
-from trialbed_server.cache._entries import best
+from trialbed_server.cache import REST, SLOW, SLOW_READS, DirectReader, ResponseCache
+from trialbed_server.response_store import ANY, NO_ONE, Entry, Origin, ResponseStore, best
 from trialbed_server.standard_names import StandardName
 
 NAME = StandardName("Data", "tool", "api")

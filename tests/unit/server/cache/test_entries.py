@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from support.cases import for_each
 
-from trialbed_server.cache import ANY, Entry, Origin
-from trialbed_server.cache._entries import best
+from trialbed_server.response_store import ANY, Entry, Origin, best
 from trialbed_server.standard_names import StandardName
 
 TEMPLATE = Origin("template", "1")

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trialbed_server.cache.keys import canonical_json, request_key, standard_input
-from trialbed_server.standard_names import StandardName
+from trialbed_server.standard_names import StandardName, canonical_json, request_key, standard_input
 
 NAME = StandardName("Data", "tool", "api")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed_server.cache._cache import OVERHEAD, Recent
+from trialbed_server.cache import OVERHEAD, Recent
 
 ITEM = OVERHEAD + 10
 

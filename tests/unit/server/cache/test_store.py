@@ -11,7 +11,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed_server.cache import Entry, Origin, ResponseStore
+from trialbed_server.response_store import Entry, Origin, ResponseStore
 from trialbed_server.standard_names import StandardName
 
 NAME = StandardName("Data", "tool", "api")

@@ -10,9 +10,8 @@ import pytest
 
 from trialbed.errors import UsageError
 from trialbed_server import cache_folder, export_cache, import_cache
-from trialbed_server.cache import Entry, Origin, ResponseStore
-from trialbed_server.cache.keys import canonical_json, request_key
-from trialbed_server.standard_names import StandardName, requested_name
+from trialbed_server.response_store import Entry, Origin, ResponseStore
+from trialbed_server.standard_names import StandardName, canonical_json, request_key, requested_name
 
 NAME = requested_name("News, Media", "My Tool", "id")
 FILE = Path("News_Media") / "my_tool_for_News_Media" / "is_id.json"

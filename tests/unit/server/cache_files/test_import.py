@@ -10,10 +10,9 @@ import pytest
 
 from trialbed.errors import DataError, UsageError
 from trialbed_server import import_cache
-from trialbed_server.cache import ResponseStore
-from trialbed_server.cache.keys import request_key
 from trialbed_server.cache_files import ImportReport
-from trialbed_server.standard_names import documented_name
+from trialbed_server.response_store import ResponseStore
+from trialbed_server.standard_names import documented_name, request_key
 
 
 def write(
@@ -160,7 +159,7 @@ def test_a_tree_of_original_names_is_imported_too(tmp_path: Path) -> None:
 
 
 def test_an_import_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_server.cache_files._import.BATCH", 2)
+    monkeypatch.setattr("trialbed_server.cache_files.BATCH", 2)
     for number in range(6):
         write(tmp_path / "cache", {f"{{'n': {number}}}": answer("x")}, api=f"api_{number}")
 

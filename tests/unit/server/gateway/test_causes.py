@@ -9,7 +9,7 @@ from support.cases import for_each
 
 from trialbed.wire import TRANSIENT
 from trialbed.wire.dialects import dialect
-from trialbed_server.gateway.causes import (
+from trialbed_server.gateway.circuit import (
     blames_request,
     cause_of_problem,
     cause_of_status,

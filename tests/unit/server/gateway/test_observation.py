@@ -9,7 +9,7 @@ from support.cases import for_each
 
 from trialbed.records import Usage
 from trialbed.wire.dialects import dialect
-from trialbed_server.gateway.observation import observe
+from trialbed_server.gateway.exchange import observe
 
 
 def stream(*documents: Any) -> bytes:

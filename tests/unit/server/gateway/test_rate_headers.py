@@ -8,7 +8,7 @@ from math import inf
 import pytest
 from support.cases import for_each
 
-from trialbed_server.gateway.rate_headers import Rate, read_rates
+from trialbed_server.gateway.pacing import Rate, read_rates
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

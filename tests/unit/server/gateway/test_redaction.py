@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 
-from trialbed_server.gateway.redaction import Redactor
+from trialbed_server.gateway.connection import Redactor
 
 SECRET = "sk-aab-aab-aac"
 

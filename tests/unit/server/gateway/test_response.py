@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from trialbed_scripted import Response
-from trialbed_server.gateway.response import ResponseWriter
+from trialbed_server.gateway.exchange import ResponseWriter
 
 
 async def test_the_end_of_an_answer_follows_its_last_part_at_once() -> None:

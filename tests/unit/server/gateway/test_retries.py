@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trialbed_server.gateway.attempts import RetryBudget
+from trialbed_server.gateway.upstream import RetryBudget
 
 
 def test_the_budget_is_used_up_by_an_endpoint_that_seldom_answers() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trialbed.prices import read_prices
 from trialbed.records import Budget, Usage
-from trialbed_server.gateway.spending import Spending
+from trialbed_server.gateway.endpoints import Spending
 
 
 def test_a_budget_of_money_is_used_up_by_what_tokens_cost() -> None:

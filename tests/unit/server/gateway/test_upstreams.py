@@ -6,8 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from trialbed.records import EndpointStatus
-from trialbed_server.gateway.upstream import Upstream
-from trialbed_server.gateway.upstreams import Upstreams
+from trialbed_server.gateway.upstream import Upstream, Upstreams
 
 
 def upstream(url: str, **status: Any) -> Upstream:

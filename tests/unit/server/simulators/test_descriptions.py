@@ -6,7 +6,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.model_access import Unreadable
-from trialbed_server.simulators._descriptions import read_simulation, read_truncated
+from trialbed_server.simulators.llm import read_simulation, read_truncated
 
 
 @for_each(

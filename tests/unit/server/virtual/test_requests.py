@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 
-from trialbed_server.virtual.requests import InputError, MalformedRequest, parse_input, parse_request
+from trialbed_server.virtual.endpoint import InputError, MalformedRequest, parse_input, parse_request
 
 GOOD = {
     "category": "Data",

@@ -1,4 +1,4 @@
-"""The response cache's database, on SQLite and PostgreSQL alike. Every call blocks; make it in a thread."""
+"""The database of the response cache, on SQLite and PostgreSQL alike. Every call blocks; make it in a thread."""
 
 from __future__ import annotations
 
@@ -7,15 +7,24 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import (
+    Column,
     Connection,
+    DateTime,
     Engine,
+    Float,
+    Index,
+    Integer,
+    MetaData,
     Row,
+    String,
     Table,
+    Text,
     case,
     create_engine,
     delete,
@@ -32,9 +41,117 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_file, make_private_folder
-from trialbed_server.cache._entries import AUTHORITATIVE, Entry, Origin
-from trialbed_server.cache._tables import VERSION, claims, imported_files, metadata, responses, schema_version
 from trialbed_server.standard_names import StandardName
+
+AUTHORITATIVE = ("real", "imported")
+"""Origins whose responses are good for every trial, best first; others belong to one simulator."""
+
+
+class Origin(NamedTuple):
+    """The maker of a response: the provenance and the maker's revision (empty where it has none)."""
+
+    provenance: str
+    revision: str = ""
+
+
+ANY = Origin("*")
+"""Stands for every origin: with it, any entry is good."""
+
+NO_ONE = Origin("")
+"""Stands for no origin: with it, only authoritative entries are good."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cached response.
+
+    Attributes:
+        key: of the triple and the input, see ``cache.keys``.
+        name: the standardised triple.
+        input: canonical JSON of the input.
+        body: JSON of the whole answer, ``{"error": …, "response": …}``.
+        settings: JSON of the settings it was made with, such as the model's; empty where there are none.
+    """
+
+    key: str
+    name: StandardName
+    input: str
+    body: str
+    origin: Origin
+    settings: str = ""
+
+
+class Stored(Protocol):
+    """Anything that has a key and an origin."""
+
+    @property
+    def key(self) -> str:
+        """The digest of the triple and the input."""
+
+    @property
+    def origin(self) -> Origin:
+        """Its maker."""
+
+
+AnyEntry = TypeVar("AnyEntry", bound=Stored)
+
+
+def best(entries: Sequence[AnyEntry], key: str, origin: Origin) -> AnyEntry | None:
+    """The entry to answer with: authoritative ones first, then those of this origin under the very key.
+
+    An entry under another key than asked for is one of an imported spelling, and must have been imported.
+    """
+
+    def rank(entry: AnyEntry) -> int | None:
+        if entry.origin.provenance in AUTHORITATIVE:
+            exact = 0 if entry.key == key else len(AUTHORITATIVE)
+            return exact + AUTHORITATIVE.index(entry.origin.provenance)
+        fits = entry.key == key and origin in (entry.origin, ANY)
+        return 2 * len(AUTHORITATIVE) if fits else None
+
+    ranked = [(position, entry) for entry in entries if (position := rank(entry)) is not None]
+    return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
+
+
+VERSION = 2
+"""The version of this schema; a database of another version is not touched."""
+
+metadata = MetaData()
+
+schema_version = Table("trialbed_cache_schema", metadata, Column("version", Integer, primary_key=True))
+
+responses = Table(
+    "trialbed_responses",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("provenance", String(200), primary_key=True),
+    Column("revision", String(64), primary_key=True),
+    # The triple as JSON: names come from requests, and ASCII-escaped they fit every database.
+    Column("api", Text, nullable=False),
+    Column("input", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("settings", Text, nullable=False, server_default=""),
+    Index("trialbed_responses_api", "api"),
+)
+
+imported_files = Table(
+    "trialbed_imported_files",
+    metadata,
+    # SHA-256 of a file's content and of the Api that it is about.
+    Column("digest", String(64), primary_key=True),
+    Column("entries", Integer, nullable=False),
+)
+
+claims = Table(
+    "trialbed_claims",
+    metadata,
+    # The call, and whose answer to it is being made.
+    Column("claim", Text, primary_key=True),
+    Column("owner", String(16), nullable=False),
+    Column("until", Float, nullable=False),
+)
+
 
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""

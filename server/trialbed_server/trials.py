@@ -1,0 +1,637 @@
+"""The open trials, and all that the server saw of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from trialbed.conformity import made_world
+from trialbed.contracts import Simulator, TrialModel, World
+from trialbed.errors import TrialbedError
+from trialbed.own_thread import OwnThread, StuckCode
+from trialbed.records import (
+    ApiCall,
+    EmbeddingCall,
+    Failure,
+    Json,
+    LimitName,
+    ModelCall,
+    TrialOpening,
+    TrialRegistration,
+    WireLog,
+)
+from trialbed.tracebacks import tool_failure, tool_stuck
+from trialbed.wire.spans import Span, covered
+from trialbed_server._clock import Clock
+from trialbed_server.faults import PutIn
+from trialbed_server.targets import TargetCatalog
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+OWN = "trialbed_plugins."
+"""The beginning of the modules whose worlds return at once, whatever they are asked."""
+
+CLOSING_SECONDS = 10.0
+"""Seconds in which a world gives its state when its trial is closed."""
+
+
+def is_foreign(simulator: Simulator) -> bool:
+    """Return whether a simulator makes worlds that are not Trialbed's own."""
+    kind = type(simulator)
+    makes = kind.world_from is not Simulator.world_from or kind.world is not Simulator.world
+    return makes and not kind.__module__.startswith(OWN)
+
+
+class HostedWorld:
+    """A foreign world: made, asked and read in a thread of its own, so that the server waits for none.
+
+    It is made when it is first asked.
+
+    Args:
+        seconds: that one call may take.
+    """
+
+    def __init__(self, simulator: Simulator, state: Json, seconds: float) -> None:
+        self._simulator = simulator
+        self._state = state
+        self._seconds = seconds
+        self._thread = OwnThread()
+        self._world: World | None = None
+        self._is_made = False
+        self.failure: Failure | None = None
+
+    async def ask(self, work: Callable[[World], T]) -> T | None:
+        """Return the result of some work on the world; None where the simulator makes none of the trial's state.
+
+        Raises:
+            StuckCode: it did not return in time.
+            Exception: the world cannot be made.
+        """
+        return await self._do(lambda: _on(self._make(), work), self._seconds)
+
+    async def end(self) -> Json:
+        """Return the state, and let the world go; a failure is kept as the trial's."""
+        try:
+            return await self._do(lambda: _on(self._make(), _state_of), min(self._seconds, CLOSING_SECONDS))
+        except StuckCode as stuck:
+            self.failure = tool_stuck(f"{self._name}.state()", stuck)
+        except Exception as error:
+            logger.exception("the state of a world cannot be read")
+            self.failure = tool_failure(f"{self._name}.state()", error, self.code)
+        finally:
+            self.drop()
+        return None
+
+    def drop(self) -> None:
+        """Let the world go."""
+        self._thread.end()
+
+    @property
+    def code(self) -> object:
+        """Return the object whose code is asked."""
+        return self._world or self._simulator
+
+    @property
+    def _name(self) -> str:
+        return type(self.code).__name__
+
+    async def _do(self, work: Callable[[], T], seconds: float) -> T:
+        return await self._thread.do(work, seconds, type(self.code).__module__)
+
+    def _make(self) -> World | None:
+        if not self._is_made:
+            self._world = made_world(self._simulator, self._state)
+            self._is_made = True
+        return self._world
+
+
+def _state_of(world: World) -> Json:
+    return world.state()
+
+
+def _on(world: World | None, work: Callable[[World], T]) -> T | None:
+    return None if world is None else work(world)
+
+
+BODY_LIMIT = 2**20
+"""Characters kept of one body."""
+
+TRIAL_LIMIT = 64 * 2**20
+"""Characters kept of all bodies of one trial together."""
+
+Call = TypeVar("Call", covariant=True)
+
+
+class RecordedCall(Protocol[Call]):
+    """A request that is or was served for a trial."""
+
+    def record(self) -> Call:
+        """The record so far."""
+
+
+class RecordedModelCall(RecordedCall[ModelCall], Protocol):
+    """A request to the gateway that is or was served for a trial."""
+
+    def flight(self) -> tuple[float, int | None] | None:
+        """Seconds that it has been in flight, and the tokens so far, where they are known; None where it has ended."""
+
+    def waiting(self) -> Span:
+        """The spans in which the gateway repeated the request, or waited to; seconds on the trial's clock."""
+
+
+class OpenTrial:
+    """A trial while it is open: its registration, its Apis, and its log, in order of arrival.
+
+    Args:
+        world: one of Trialbed's own.
+        hosted: one that is not.
+
+    Attributes:
+        model: answers its requests in the gateway; None where an endpoint does.
+    """
+
+    def __init__(
+        self,
+        registration: TrialRegistration,
+        catalog: TargetCatalog,
+        clock: Clock,
+        world: World | None = None,
+        model: TrialModel | None = None,
+        hosted: HostedWorld | None = None,
+    ) -> None:
+        self.registration = registration
+        self.model = model
+        self.world = world
+        self.hosted = hosted
+        self._hosted_state: Json = None
+        self.called_back = frozenset(registration.called_back)
+        self.catalog = catalog
+        self.budget = LogBudget()
+        self.opened_at = clock.utcnow()
+        self.model_calls: list[RecordedModelCall] = []
+        self.api_calls: list[RecordedCall[ApiCall]] = []
+        self.embedding_calls: list[EmbeddingCall] = []
+        self._clock = clock
+        self._opened = self._renewed = self._used = clock.monotonic()
+        self._requests = 0
+        self._steps = 0
+        self._tokens = 0
+        self._deadline: float | None = None
+        faults = registration.faults
+        self.faults = None if faults is None else PutIn(faults, registration.fault_key, clock)
+        self._failure: Failure | None = None
+
+    @property
+    def model_name(self) -> str:
+        """The name of the model that the agent was given."""
+        return self.registration.model_name or self.registration.model
+
+    @property
+    def own_model(self) -> str:
+        """The name of the model at the endpoint."""
+        return self.registration.model if self.model is None else self.model.asks
+
+    def timeout(self, default: float) -> float:
+        """Seconds that the trial can take."""
+        limits = self.registration.limits
+        return default if limits is None else limits.timeout
+
+    def note_failure(self, failure: Failure) -> None:
+        """Record that a tool failed by its own fault; the first failure counts."""
+        self._failure = self._failure or failure
+
+    def take_step(self) -> LimitName | None:
+        """Count a request to the model; the limit, if the trial has had all that one of its limits allows."""
+        passed = self._passed_limit()
+        if passed is None:
+            self._steps += 1
+        return passed
+
+    def give_back_step(self) -> None:
+        """Uncount a request that the model's endpoint did not answer."""
+        self._steps -= 1
+
+    def use_tokens(self, tokens: int) -> None:
+        """Count the tokens that a request used."""
+        self._tokens += tokens
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all requests so far: as the model reported them, or an estimate where it did not."""
+        return self._tokens
+
+    def _passed_limit(self) -> LimitName | None:
+        limits, most = self.registration.limits, self.registration.max_trial_tokens
+        if limits is not None and self._steps >= limits.max_steps:
+            return "max_steps"
+        if most is not None and self._tokens >= most:
+            return "max_trial_tokens"
+        if limits is not None and self._is_late(limits.timeout):
+            return "timeout"
+        return None
+
+    def _is_late(self, timeout: float) -> bool:
+        """Return whether the trial's time is up for certain: it began, at the latest, with its first request."""
+        now = self._clock.monotonic()
+        if self._deadline is None:
+            self._deadline = now + timeout
+        return now > self._deadline + self.waited()
+
+    def waited(self) -> float:
+        """Seconds in which failed requests to the model were repeated, also while that goes on."""
+        return covered(call.waiting() for call in self.model_calls)
+
+    def flights(self) -> list[dict[str, Json]]:
+        """The requests to the model that are in flight: each one's number in the trial, seconds and tokens so far."""
+        found = ((place, call.flight()) for place, call in enumerate(self.model_calls, 1))
+        return [
+            {"request": place, "seconds": flight[0], "tokens": flight[1]}
+            for place, flight in found
+            if flight is not None
+        ]
+
+    def elapsed(self) -> float:
+        """Seconds since the trial was opened."""
+        return self._clock.monotonic() - self._opened
+
+    def renew(self) -> None:
+        """The opener of the trial is still there."""
+        self._renewed = self._clock.monotonic()
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """A request of the trial is being served."""
+        self._requests += 1
+        try:
+            yield
+        finally:
+            self._requests -= 1
+            self._used = self._clock.monotonic()
+
+    def expires_in(self, idle: float) -> float:
+        """Seconds until the trial is over because its opener is gone.
+
+        Args:
+            idle: seconds without a request or a renewal after which a trial without a lease is over.
+        """
+        now, lease = self._clock.monotonic(), self.registration.lease
+        if lease is not None:
+            return self._renewed + lease - now
+        return idle if self._requests else max(self._used, self._renewed) + idle - now
+
+    async def end_world(self) -> None:
+        """Read the state of a foreign world, and let it go."""
+        if self.hosted is None:
+            return
+        try:
+            self._hosted_state = self.budget.keep_value(await self.hosted.end())
+        except (TypeError, ValueError, RecursionError) as error:
+            self.note_failure(tool_failure(f"{type(self.hosted.code).__name__}.state()", error, self.hosted.code))
+        if self.hosted.failure is not None:
+            self.note_failure(self.hosted.failure)
+
+    def _state(self) -> Json:
+        if self.world is None:
+            return self._hosted_state
+        try:
+            return self.budget.keep_value(self.world.state())
+        except Exception as error:
+            logger.exception("the state of trial %s cannot be read", self.registration.trial)
+            self.note_failure(tool_failure(f"{type(self.world).__name__}.state()", error, self.world))
+            return None
+
+    def wire_log(self) -> WireLog:
+        """All that was seen; requests in flight as they stand."""
+        state = self._state()
+        log = WireLog(
+            trial=self.registration.trial,
+            opened_at=self.opened_at,
+            model_name=self.model_name,
+            model_calls=tuple(call.record() for call in self.model_calls),
+            api_calls=tuple(call.record() for call in self.api_calls),
+            state=state,
+            failure=self._failure,
+            embedding_calls=tuple(self.embedding_calls),
+        )
+        return log if self.model is None else self.model.complete(log)
+
+
+class LogBudget:
+    """The space that is left for one trial's log. A body over its share is cut in the log, never on the wire."""
+
+    def __init__(self, *, body: int = BODY_LIMIT, trial: int = TRIAL_LIMIT) -> None:
+        self._body = body
+        self._left = trial
+
+    def keep(self, text: str) -> str:
+        """The text if it fits, else its beginning and a marker that says how long it was."""
+        text = _utf8(text)
+        room = min(self._body, self._left)
+        if len(text) > room:
+            text = f"{text[:room]}…[cut: {room} of {len(text)} characters kept]"
+        self._left = max(0, self._left - len(text))
+        return text
+
+    def keep_value(self, value: Json) -> Json:
+        """The JSON value if it fits, else the beginning of its text and the marker."""
+        if isinstance(value, str):
+            return self.keep(value)
+        text = json.dumps(value, ensure_ascii=False)
+        clean = _utf8(text)
+        kept = self.keep(clean)
+        if kept != clean:
+            return kept
+        return value if clean == text else json.loads(clean)
+
+
+def body_text(body: bytes) -> str:
+    """A body as text; bytes that are not UTF-8 become U+FFFD."""
+    return body.decode("utf-8", "replace")
+
+
+def _utf8(text: str) -> str:
+    # Escapes in JSON can name half a character, which no record can be written with.
+    return text.encode("utf-8", "replace").decode()
+
+
+KEPT = 100
+"""Requests of each kind that are kept."""
+
+UNTAGGED_BODY = 4096
+"""Characters kept of one body of a request without a trial."""
+
+
+class Untagged:
+    """The requests that belong to no trial, on a server that was started alone.
+
+    Attributes:
+        model_requests, api_requests: how many there were.
+        faults: those that are put in on purpose; None for none.
+    """
+
+    def __init__(self, clock: Clock, faults: PutIn | None = None) -> None:
+        self.faults = faults
+        self.model_requests = 0
+        self.api_requests = 0
+        self._clock = clock
+        self._began = clock.monotonic()
+        self._since = clock.utcnow()
+        self._model_calls: deque[ModelCall] = deque(maxlen=KEPT)
+        self._api_calls: deque[RecordedCall[ApiCall]] = deque(maxlen=KEPT)
+
+    def elapsed(self) -> float:
+        """Seconds since the server began."""
+        return self._clock.monotonic() - self._began
+
+    def budget(self) -> LogBudget:
+        """The space for one request."""
+        return LogBudget(body=UNTAGGED_BODY, trial=4 * UNTAGGED_BODY)
+
+    def add_model_call(self, call: ModelCall) -> None:
+        """A request to the model has ended."""
+        self.model_requests += 1
+        self._model_calls.append(call)
+
+    def add_api_call(self, call: RecordedCall[ApiCall]) -> None:
+        """A request to the virtual API was answered."""
+        self.api_requests += 1
+        self._api_calls.append(call)
+
+    def document(self) -> dict[str, Any]:
+        """The counts, and the latest requests as in a wire log; times are seconds since ``since``."""
+        return {
+            "since": self._since.isoformat(),
+            "model_requests": self.model_requests,
+            "api_requests": self.api_requests,
+            "model_calls": [call.model_dump(mode="json") for call in self._model_calls],
+            "api_calls": [call.record().model_dump(mode="json") for call in self._api_calls],
+        }
+
+
+MAX_KEPT = 8 * 2**20
+"""Characters of the JSON of all setups that are kept; those that were not used for longest are forgotten first."""
+
+UNLIMITED = 3600.0
+"""Seconds that one call may take where the trial has no limits."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The common part of some trials: a registration, and all that is made of it once for all of them.
+
+    Attributes:
+        model: makes the model of each trial; None where an endpoint answers for all.
+    """
+
+    registration: TrialRegistration
+    catalog: TargetCatalog
+    simulator: Simulator
+    model: Callable[[TrialRegistration], TrialModel | None] | None = None
+
+    def trial(self, opening: TrialOpening | TrialRegistration, clock: Clock) -> OpenTrial:
+        """A trial that is set up like this, with a world of its own.
+
+        Raises:
+            Exception: the simulator makes no world of the state.
+        """
+        # The world may change its argument.
+        state = json.loads(json.dumps(self.registration.state))
+        own = {"trial": opening.trial, "seed": opening.seed, "fault_key": opening.fault_key, "state": state}
+        registration = self.registration.model_copy(update=own)
+        model = None if self.model is None else self.model(registration)
+        if not is_foreign(self.simulator):
+            return OpenTrial(registration, self.catalog, clock, self.simulator.world_from(state), model)
+        limits = registration.limits
+        hosted = HostedWorld(self.simulator, state, limits.timeout if limits else UNLIMITED)
+        return OpenTrial(registration, self.catalog, clock, model=model, hosted=hosted)
+
+
+class Setups:
+    """The setups that are kept, by name.
+
+    Args:
+        most: characters of their JSON together.
+    """
+
+    def __init__(self, most: int = MAX_KEPT) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: dict[str, tuple[Setup, int]] = {}
+
+    def find(self, name: str) -> Setup | None:
+        """The setup of this name; None if it is not kept, or not any more."""
+        found = self._kept.pop(name, None)
+        if found is None:
+            return None
+        # Last in the order of use.
+        self._kept[name] = found
+        return found[0]
+
+    def keep(self, document: Mapping[str, Json], setup: Setup) -> str:
+        """Keep a setup; its name, which is the same for every registration that differs in its trial alone.
+
+        Args:
+            document: the registration as it was sent.
+        """
+        shared = {key: value for key, value in document.items() if key not in TrialOpening.model_fields}
+        text = json.dumps(shared, sort_keys=True)
+        name = hashlib.sha256(text.encode()).hexdigest()
+        _, known = self._kept.pop(name, (None, 0))
+        self._kept[name] = setup, len(text)
+        self._size += len(text) - known
+        while self._size > self._most:
+            self._size -= self._kept.pop(next(iter(self._kept)))[1]
+        return name
+
+
+MAX_CLOSED = 100_000
+"""Closed tokens remembered; requests to older ones are unknown, no longer gone."""
+
+
+class TrialRefused(TrialbedError):
+    """There is no trial that a request could belong to; ``status`` is that of the response."""
+
+    status: int
+
+
+class TrialUnknown(TrialRefused):
+    """There was never a trial of this token."""
+
+    status = 404
+
+
+class TrialGone(TrialRefused):
+    """The trial of this token is closed."""
+
+    status = 410
+
+
+class TrialRequired(TrialRefused):
+    """The request has no trial, and this server answers for trials only."""
+
+    status = 403
+
+
+class TrialConflict(TrialbedError):
+    """The token is in use, or another trial is the ambient one.
+
+    Attributes:
+        expires_in: seconds until the other trial expires, unless it is used or renewed; None if that changes nothing.
+    """
+
+    def __init__(self, message: str, expires_in: float | None = None) -> None:
+        super().__init__(message)
+        self.expires_in = expires_in
+
+
+class TrialRegistry:
+    """Open trials by token. Lives in memory: a trial's log is handed over when it is closed.
+
+    A trial whose opener is gone expires: it is closed, and its log is dropped.
+
+    Args:
+        trials_only: refuse requests that belong to no trial.
+        idle: seconds without a request after which a trial without a lease expires.
+    """
+
+    def __init__(self, *, trials_only: bool = False, idle: float = 600.0) -> None:
+        self._trials_only = trials_only
+        self._idle = idle
+        self._open: dict[str, OpenTrial] = {}
+        self._closed: dict[str, str] = {}
+        self._ambient: OpenTrial | None = None
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    @property
+    def ambient(self) -> OpenTrial | None:
+        """The trial that requests without a token belong to."""
+        return self._ambient
+
+    def open(self, trial: OpenTrial) -> None:
+        """Take in a trial.
+
+        Raises:
+            TrialConflict: its token is known, or it is ambient and another one is.
+        """
+        registration = trial.registration
+        if registration.trial in self._open or registration.trial in self._closed:
+            raise TrialConflict("a trial with this token exists; use a new token for every trial")
+        if registration.ambient:
+            self.expire()
+            if self._ambient is not None:
+                left = self._ambient.expires_in(self._idle)
+                raise TrialConflict(
+                    "another ambient trial is open, and requests without a token belong to one trial at a time; close "
+                    f"it first, or wait: it expires in {left:.0f} s if its opener is gone",
+                    expires_in=left,
+                )
+            self._ambient = trial
+        self._open[registration.trial] = trial
+
+    def close(self, token: str) -> OpenTrial:
+        """Let go of a trial.
+
+        Raises:
+            TrialUnknown, TrialGone: as their docstrings say.
+        """
+        trial = self.find(token)
+        self._forget(trial, "this trial is closed")
+        return trial
+
+    def find(self, token: str) -> OpenTrial:
+        """The open trial of this token.
+
+        Raises:
+            TrialUnknown, TrialGone: as their docstrings say.
+        """
+        trial = self._open.get(token)
+        if trial is not None and trial.expires_in(self._idle) > 0:
+            return trial
+        self.expire()
+        if token in self._closed:
+            raise TrialGone(self._closed[token])
+        raise TrialUnknown("no trial has this token; open one with POST /control/trials")
+
+    def of(self, token: str | None) -> OpenTrial | None:
+        """The trial a request belongs to: that of its token, else the ambient one, else none.
+
+        Raises:
+            TrialUnknown, TrialGone, TrialRequired: as their docstrings say.
+        """
+        if token is not None:
+            return self.find(token)
+        if self._ambient is not None and self._ambient.expires_in(self._idle) <= 0:
+            self.expire()
+        if self._ambient is None and self._trials_only:
+            raise TrialRequired(
+                "this server belongs to a run and answers only for its trials: use the base_url and the server_url "
+                "that the agent was given, which contain the trial's token"
+            )
+        return self._ambient
+
+    def expire(self) -> None:
+        """Close the trials whose openers are gone."""
+        for trial in [trial for trial in self._open.values() if trial.expires_in(self._idle) <= 0]:
+            logger.warning("trial %s has expired: its opener is gone", trial.registration.trial)
+            if trial.hosted is not None:
+                trial.hosted.drop()
+            self._forget(trial, "this trial has expired: its opener did not renew it, or nothing was asked for long")
+
+    def _forget(self, trial: OpenTrial, reason: str) -> None:
+        token = trial.registration.trial
+        del self._open[token]
+        self._closed[token] = reason
+        if len(self._closed) > MAX_CLOSED:
+            del self._closed[next(iter(self._closed))]
+        if trial is self._ambient:
+            self._ambient = None
