@@ -1,8 +1,8 @@
 """How often the interval of paired differences holds the truth, and how often verdicts err, by simulation.
 
-Comparisons are drawn from the populations of ``plan_power.py``, and from one in which a few queries lose all and the
-others nothing: most small samples have none of these. With it, ``queries_needed`` is tried: how often comparisons of as
-many queries as it says, drawn from the sample that it saw, have a verdict.
+Comparisons are drawn from several populations, among them one in which a few queries lose all and the others nothing:
+most small samples have none of these. With ``--needed``, ``Pilot.enough`` is tested: how often comparisons of as many
+queries as it says, drawn from the same population as the pilot, have a verdict.
 
 docs/how-to/compare-runs.md has figures.
 """
@@ -10,14 +10,15 @@ docs/how-to/compare-runs.md has figures.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from plan_power import MARGIN, POPULATIONS, Population, verdict
 
-from trialbed.statistics import DifferenceSpread, paired_intervals, queries_needed
+from trialbed.statistics import PairedVerdict, Pilot, paired_interval, paired_intervals, paired_test, paired_verdict
+
+MARGIN = 0.1
 
 DIFFERENCES = (0.0, 0.1, 0.2)
 
@@ -28,6 +29,92 @@ LARGE_SAMPLE = 400_000
 
 FEW_CHANGE = 5
 """Queries that change, below which a sample has few outcomes."""
+
+
+Population = Callable[[np.random.Generator, tuple[int, int], float], NDArray[Any]]
+
+
+def solved(random: np.random.Generator, one: NDArray[Any], other: NDArray[Any], repeats: int) -> NDArray[Any]:
+    """Differences of trials that are solved with these chances."""
+    shape = (len(one), repeats)
+    return (random.random(shape) < other) * 1.0 - (random.random(shape) < one)
+
+
+def alike(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
+    """Queries of every difficulty, all of them easier by as much for the candidate; solved or not."""
+    chance = random.beta(1.2, 0.8, (shape[0], 1)) * (1 - difference)
+    return solved(random, chance, chance + difference, shape[1])
+
+
+def mostly_solved(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
+    """Three queries of five never differ; on the others the frameworks are good at different things."""
+    one = random.beta(0.8, 0.8, (shape[0], 1))
+    other = 0.35 * random.beta(0.8, 0.8, one.shape) + 0.65 * one
+    shift = difference / 0.4
+    found = solved(random, one * (1 - shift), other * (1 - shift) + shift, shape[1])
+    return np.where(random.random(one.shape) < 0.6, 0.0, found)
+
+
+def graded(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
+    """Solved, Unsure and Unsolved, as 1, 0.5 and 0."""
+    return counted(random, shape, difference, np.full((shape[0], 1), 2), random.beta(1.0, 0.7, (shape[0], 1)))
+
+
+def calls(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
+    """Shares of one to four gold calls."""
+    return counted(
+        random, shape, difference, random.integers(1, 5, (shape[0], 1)), random.beta(3.0, 1.0, (shape[0], 1))
+    )
+
+
+def counted(
+    random: np.random.Generator, shape: tuple[int, int], difference: float, parts: NDArray[Any], one: NDArray[Any]
+) -> NDArray[Any]:
+    other = one + random.uniform(-0.6, 0.6, one.shape) * np.minimum(one, 1 - one)
+
+    def score(chance: NDArray[Any]) -> NDArray[Any]:
+        drawn: NDArray[Any] = random.binomial(np.broadcast_to(parts, shape), np.broadcast_to(chance, shape)) / parts
+        return drawn
+
+    return score(other * (1 - difference) + difference) - score(one * (1 - difference))
+
+
+def rarely_better(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
+    """Few queries differ, by a lot: most of them for the better."""
+    place = random.random((shape[0], 1))
+    gains = difference / 0.8 + 0.05
+    one = np.where(place < gains, 0.1, 0.9)
+    other = np.where((place >= gains) & (place < gains + 0.05), 0.1, 0.9)
+    return solved(random, one, other, shape[1])
+
+
+def smooth(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
+    """Scores without a step, such as F1 over many calls."""
+    own = difference + random.normal(0, 0.12, (shape[0], 1))
+    return np.clip(own + random.normal(0, 0.2, shape), -1, 1)
+
+
+def uneven(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
+    """A third of the queries gains nothing, a third as much as the mean, and a third twice as much; solved or not."""
+    one = random.beta(2.0, 2.0, (shape[0], 1))
+    gain = 2 * difference * random.integers(0, 3, one.shape)
+    return solved(random, one, one + gain * (1 - one), shape[1])
+
+
+POPULATIONS: dict[str, Population] = {
+    "alike": alike,
+    "mostly solved": mostly_solved,
+    "graded": graded,
+    "calls": calls,
+    "rarely better": rarely_better,
+    "smooth": smooth,
+    "uneven": uneven,
+}
+
+
+def verdict(differences: list[float]) -> PairedVerdict:
+    p = paired_test(differences, draws=499).p
+    return paired_verdict(paired_interval(differences), p, MARGIN, changed=any(differences))
 
 
 def rare_losses(random: np.random.Generator, shape: tuple[int, int], difference: float) -> NDArray[Any]:
@@ -78,10 +165,11 @@ def needed(samples: int, draws: int) -> None:
             shares = []
             for _ in range(samples):
                 seen = means_of(population, random, (queries, repeats), difference)
-                enough = queries_needed(DifferenceSpread.of(seen), MARGIN)
+                enough = Pilot.of(seen).enough(MARGIN, beyond=queries)
                 if enough is None or enough.queries > 4_000:
                     continue
-                verdicts = [verdict(random.choice(seen, enough.queries).tolist()) for _ in range(draws)]
+                drawn = means_of(population, random, (draws * enough.queries, repeats), difference)
+                verdicts = [verdict(own.tolist()) for own in drawn.reshape(draws, enough.queries)]
                 shares.append(sum(one != "too few" for one in verdicts) / draws)
             found.append(shares)
     means = [sum(shares) / len(shares) for shares in found if shares]

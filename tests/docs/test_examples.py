@@ -347,7 +347,7 @@ def test_the_plan_of_the_guide_is_that_of_its_pilot(tmp_path: Path) -> None:
     for line in runs:
         bench(tmp_path, *shlex.split(line.removeprefix("$ bench ")))
     ids = [run["run_id"] for run in json.loads(bench(tmp_path, "runs", "--json"))]
-    printed = bench(tmp_path, "plan", *reversed(ids), "--score", "api_call_score")
+    printed = bench_in(tmp_path, environment(tmp_path))("plan", *reversed(ids), COLUMNS="80").out
     run_id = re.compile(r"\d{8}T\d{6}-[0-9a-f]{6}")
     assert run_id.sub("RUN", printed).split() == run_id.sub("RUN", planned).split()
 

@@ -35,10 +35,10 @@ COMMANDS = {
     "run-junit": "show {kinds} --format junit",
     "trial": "show {wrong-args} reference/3",
     "comparison": "compare {gold}/reference {partial} --force --legend",
-    "plan": "plan {own-scores} --queries 60 --repeat 1 --repeat 3",
+    "plan": "plan {mixed}",
     "vendors": "compare official.jsonl acme.jsonl --legend",
     "ranking": "rank official.jsonl acme.jsonl shy.jsonl lossy.jsonl --baseline official",
-    "vendor-plan": "plan-verify --flip-rate 0.1 --trials 5 --cases 400 --gate-margin decision=0.03",
+    "vendor-plan": "plan official.jsonl acme.jsonl",
     "calibration": "judge calibrate --judge rule",
 }
 RUNS = ("mixed", "kinds", "wrong-args", "gold", "partial", "own-scores")

@@ -48,7 +48,7 @@ from trialbed.report import (
 )
 from trialbed.report.attribution import AttributedCall, Attribution
 from trialbed.report.comparison import FrameworkComparison, ScoreFinding
-from trialbed.statistics import DifferenceSpread, EnoughQueries, Interval
+from trialbed.statistics import Interval, Pilot
 from trialbed.store import new_run
 
 DESCRIBED = described_scores()[0]
@@ -294,9 +294,8 @@ def finding(score: str, found: Mapping[str, Any]) -> ScoreFinding:
         margin=found["margin"],
         better=tuple(found["better"]),
         worse=tuple(found["worse"]),
-        spread=DifferenceSpread(found["n"], found["difference"], 0.0, 0.0),
+        pilot=Pilot.of({found["difference"]: found["n"]}),
         verdict=found["verdict"],
-        enough=EnoughQueries(needed, "equivalence") if (needed := found["queries_needed"]) else None,
     )
 
 

@@ -29,7 +29,7 @@ SECTIONS = {
         "compare": "Compare runs, or result files of vendors, with intervals.",
         "view": "Look at runs in a browser, down to each trial.",
         "runs": "List the runs in the store, newest first.",
-        "plan": "Say how many queries a difference needs, before money is spent.",
+        "plan": "Estimate how many tasks or cases you need for a verdict, from a pilot.",
     },
     "Frameworks": {
         "adapter": "Start, check and list adapters of frameworks.",
@@ -40,7 +40,6 @@ SECTIONS = {
     "Vendors": {
         "verify": "Verify how well vendors' endpoints call tools.",
         "rank": "Rank vendors by Inverse Rank Fusion over six metrics.",
-        "plan-verify": "Say how many cases and trials a verdict on a vendor needs, before money is spent.",
     },
     "Data, scores and judges": {
         "data": "List, import and show datasets; import and export cached answers.",

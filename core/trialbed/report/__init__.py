@@ -61,7 +61,7 @@ from trialbed.report.comparison import (
     SideColumn,
     TrialTable,
 )
-from trialbed.statistics import DifferenceSpread, EnoughQueries, Interval
+from trialbed.statistics import EnoughQueries, Interval, Pilot
 
 __all__ = [
     "LESS_IS_BETTER",
@@ -75,7 +75,6 @@ __all__ = [
     "ComparedTrial",
     "Conclusion",
     "Counts",
-    "DifferenceSpread",
     "EnoughQueries",
     "Factor",
     "FactorContrast",
@@ -88,6 +87,7 @@ __all__ = [
     "IntegrityTally",
     "Interval",
     "KeptFigures",
+    "Pilot",
     "Reason",
     "Repeated",
     "Report",

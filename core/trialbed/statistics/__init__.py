@@ -13,8 +13,6 @@ from trialbed.statistics._intervals import (
 )
 from trialbed.statistics._large_samples import LARGE, mean_estimate
 from trialbed.statistics._paired import (
-    DifferenceSpread,
-    EnoughQueries,
     PairedTest,
     PairedVerdict,
     count_values,
@@ -23,11 +21,8 @@ from trialbed.statistics._paired import (
     paired_p_values,
     paired_test,
     paired_verdict,
-    queries_for_unseen,
-    queries_needed,
-    sign_flip,
-    unseen_reach,
 )
+from trialbed.statistics._power import EnoughQueries, Pilot
 from trialbed.statistics._repeats import pass_at_k, pass_hat_k
 from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
 from trialbed.statistics._score_interval import paired_interval, paired_intervals
@@ -37,12 +32,12 @@ __all__ = [
     "LEVEL",
     "RESAMPLES",
     "CaseBootstrap",
-    "DifferenceSpread",
     "EnoughQueries",
     "Estimate",
     "Interval",
     "PairedTest",
     "PairedVerdict",
+    "Pilot",
     "bounded_mean_interval",
     "clustered_interval",
     "count_values",
@@ -57,9 +52,5 @@ __all__ = [
     "pass_at_k",
     "pass_hat_k",
     "quantile",
-    "queries_for_unseen",
-    "queries_needed",
-    "sign_flip",
-    "unseen_reach",
     "wilson_interval",
 ]

@@ -31,8 +31,8 @@ NEAR = 1e-6
 """How near to a whole number a multiple of such a share is for one."""
 
 
-def sign_flip_limit(differences: NDArray[Any]) -> float | None:
-    """Return the two-sided p-value of ``sign_flip`` by the expansion of its distribution; None for too few differences.
+def sign_flip_limit(differences: NDArray[Any], large: int = LARGE) -> float | None:
+    """Return the two-sided p-value of ``sign_flips`` by the expansion of its distribution; None for too few.
 
     The sum of differences with random signs has no skewness, so that the first correction to the normal distribution is
     that for its kurtosis: W. Albers, P. Bickel and W. van Zwet, "Asymptotic Expansions for the Power of Distribution
@@ -41,14 +41,15 @@ def sign_flip_limit(differences: NDArray[Any]) -> float | None:
     to Probability Theory and Its Applications", volume 2, 2nd edition (1971), XVI.4).
 
     Args:
-        differences: none of them 0. They are too few where their sum has the kurtosis of 2,000 equal ones, or more: a
-            few large ones among thousands of small ones are few.
+        differences: none of them 0.
+        large: they are too few where their sum has the kurtosis of this many equal ones, or more: a few large ones
+            among thousands of small ones are few.
     """
     import numpy as np
 
     squares = differences * differences
     variance, fourth = float(squares.sum()), float((squares * squares).sum())
-    if variance * variance <= LARGE * fourth:
+    if variance * variance <= large * fourth:
         return None
     excess = abs(math.fsum(differences.tolist())) - _step(np.abs(differences))
     z = max(0.0, excess) / math.sqrt(variance)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
-from statistics import NormalDist
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from trialbed.statistics._intervals import LEVEL, Interval
+from trialbed.statistics._intervals import Interval
 from trialbed.statistics._large_samples import LARGE, sign_flip_limit
 
 if TYPE_CHECKING:
@@ -109,29 +107,11 @@ def mcnemar(first_only: int, second_only: int) -> float:
     return math.erfc(math.sqrt(excess * excess / discordant / 2))
 
 
-def sign_flip(differences: NDArray[Any], *, draws: int = 9_999, seed: int = 0) -> float:
-    """Return the two-sided p-value of the permutation test that paired differences have mean 0: flips their signs.
-
-    Exact where each difference is as likely as its negative; for others good at many cases (it uses the spread
-    of the differences, not their shape). Source: R. A. Fisher, "The Design of Experiments" (1935), section 21.
-
-    With more than 2,000 differences that are not 0, it is that of infinitely many draws; see ``sign_flip_limit``.
-
-    Args:
-        differences: one per case, all trials of a case in one; at least one.
-        draws: sign patterns drawn, where there are more than that; the least p-value is then 1 / (draws + 1).
-    """
-    import numpy as np
-
-    moved = differences[differences != 0].astype(np.float64)
-    limit = sign_flip_limit(moved) if len(moved) > LARGE else None
-    if limit is not None:
-        return limit
-    return float(sign_flips(moved[:, None], draws=draws, seed=seed)[0])
-
-
 def sign_flips(moved: NDArray[Any], *, draws: int, seed: int = 0) -> NDArray[Any]:
-    """Return the p-value of each column of differences, none of which is 0, by the same patterns of signs for all."""
+    """Return the p-value of each column of differences by flipping their signs, with the same signs for all columns.
+
+    Zeros change nothing, so columns of different lengths may be filled up with them.
+    """
     import numpy as np
 
     cases = len(moved)
@@ -150,43 +130,6 @@ def sign_flips(moved: NDArray[Any], *, draws: int, seed: int = 0) -> NDArray[Any
     return found
 
 
-class DifferenceSpread(NamedTuple):
-    """The differences of queries, as far as the number of queries that a verdict needs depends on them.
-
-    Attributes:
-        queries: how many there are.
-        changed: the share of them that is not 0.
-        deviation: the standard deviation of the differences and two more, of which one is as large as the largest.
-        room: by how much a query that was not seen may differ, as ``paired_interval`` takes it.
-    """
-
-    queries: int
-    mean: float
-    changed: float
-    deviation: float
-    room: float = 1.0
-
-    @classmethod
-    def of(
-        cls, differences: Sequence[float] | Mapping[float, int] | NDArray[Any], *, room: float | None = 1.0
-    ) -> DifferenceSpread:
-        """Return the spread of differences, one per query, or how often each occurs; at least one.
-
-        Args:
-            room: None for that of the largest.
-        """
-        counts = count_values(differences)
-        queries = counts.total()
-        squares = math.fsum(_each(counts, lambda value: value * value))
-        total = math.fsum(_each(counts, lambda value: value))
-        largest = max(map(abs, filter(None, counts)), default=1.0)
-        mean = total / (queries + 2)
-        deviation = math.sqrt(max(0.0, (squares + largest * largest) / (queries + 2) - mean * mean))
-        return cls(
-            queries, total / queries, (queries - counts[0.0]) / queries, deviation, largest if room is None else room
-        )
-
-
 def count_values(values: Iterable[float] | Mapping[float, int] | NDArray[Any]) -> Counter[float]:
     """Return how often each number occurs: few of them, mostly, however many numbers there are."""
     if isinstance(values, Mapping):
@@ -198,15 +141,25 @@ def count_values(values: Iterable[float] | Mapping[float, int] | NDArray[Any]) -
     return Counter(dict(zip(known.tolist(), counts.tolist(), strict=True)))
 
 
-def _each(counts: Mapping[float, int], value_of: Callable[[float], float]) -> Iterator[float]:
-    """Yield a figure of every value as often as it occurs, so that a sum is rounded once."""
-    return chain.from_iterable(repeat(value_of(value), times) for value, times in counts.items())
-
-
 def paired_p_values(
-    values: NDArray[Any], counts: NDArray[Any], *, draws: int, seed: int = 0, of_amounts: bool = False
+    values: NDArray[Any],
+    counts: NDArray[Any],
+    *,
+    draws: int,
+    seed: int = 0,
+    of_amounts: bool = False,
+    large: int = LARGE,
 ) -> NDArray[Any]:
-    """Return the p-value of ``paired_test`` of each comparison, as ``paired_intervals`` takes them."""
+    """Return the p-value of ``paired_test`` of each comparison, as ``paired_intervals`` takes them.
+
+    Where a case has no winner, they are those of the permutation test that flips signs: exact where each difference is
+    as likely as its negative, for others good at many cases (it uses the spread of the differences, not their shape).
+    Source: R. A. Fisher, "The Design of Experiments" (1935), section 21.
+
+    Args:
+        draws: sign patterns drawn, where there are more than that; the least p-value is then 1 / (draws + 1).
+        large: the cases that differ beyond which ``sign_flip_limit`` takes the place of draws.
+    """
     import numpy as np
 
     found = np.ones(len(values))
@@ -216,13 +169,18 @@ def paired_p_values(
     for row in np.flatnonzero(whole).tolist():
         found[row] = mcnemar(int(down[row]), int(up[row]))
     sizes = np.where(whole, 0, moved.sum(1))
-    for size in np.unique(sizes[sizes > 0]).tolist():
-        rows = np.flatnonzero(sizes == size)
-        differences = np.stack([np.repeat(values[row], moved[row]) for row in rows.tolist()], axis=1)
-        if size > LARGE:
-            found[rows] = [sign_flip(column, draws=draws, seed=seed) for column in differences.T]
-        else:
-            found[rows] = sign_flips(differences, draws=draws, seed=seed)
+    for row in np.flatnonzero(sizes > large).tolist():
+        limit = sign_flip_limit(np.repeat(values[row], moved[row]), large)
+        if limit is not None:
+            found[row], sizes[row] = limit, 0
+    # Fewer than that many cases have few enough patterns of signs for all of them.
+    exact = np.unique(sizes[(sizes > 0) & (sizes < math.log2(draws + 1))]).tolist()
+    for rows in (*(np.flatnonzero(sizes == size) for size in exact), np.flatnonzero(sizes >= math.log2(draws + 1))):
+        if len(rows):
+            columns = np.zeros((sizes[rows].max(), len(rows)))
+            for column, row in enumerate(rows.tolist()):
+                columns[: sizes[row], column] = np.repeat(values[row], moved[row])
+            found[rows] = sign_flips(columns, draws=draws, seed=seed)
     return found
 
 
@@ -232,70 +190,6 @@ def are_whole(values: NDArray[Any]) -> NDArray[Any]:
 
     found: NDArray[Any] = np.all(np.isin(values, (-1.0, 0.0, 1.0)), axis=1)
     return found
-
-
-class EnoughQueries(NamedTuple):
-    """About how many queries are enough for a verdict, and what it then is likely to be."""
-
-    queries: int
-    shows: Literal["difference", "equivalence"]
-
-
-def queries_needed(
-    spread: DifferenceSpread, margin: float, *, comparisons: int = 1, power: float = 0.8
-) -> EnoughQueries | None:
-    """Estimate how many queries would be enough for a verdict, if differences go on as they are.
-
-    The lesser of the numbers at which a difference as large as the mean is found (two-sided, at 5 % divided by the
-    number of comparisons) and at which the mean is shown to lie within the margin (by its 95 % interval), with
-    the power. By the normal approximation, J. Cohen, "Statistical Power Analysis for the Behavioral Sciences", 2nd
-    edition (1988), chapter 2; and not below what an exact test of signs needs where all that changes goes one way, nor
-    below what the interval needs, however little the differences vary, for queries that were not seen.
-
-    Args:
-        comparisons: how many tests are made together.
-
-    Returns:
-        None where no number is enough: the mean is at the margin itself, and at 0.
-    """
-    normal = NormalDist()
-    mean = abs(spread.mean)
-    beta = normal.inv_cdf(power)
-    alpha = 0.05 / comparisons
-
-    def queries_for(distance: float, tail: float) -> float:
-        if distance <= TOLERANCE:
-            return math.inf
-        by_spread = ((normal.inv_cdf(1 - tail) + beta) * spread.deviation / distance) ** 2
-        return max(by_spread, queries_for_unseen(distance, spread.deviation, beta=beta, room=spread.room))
-
-    difference, equivalence = queries_for(mean, alpha / 2), queries_for(margin - mean, 0.025)
-    if mean > TOLERANCE:
-        difference = max(difference, math.log2(2 / alpha) / spread.changed)
-    enough = min(difference, equivalence)
-    if enough == math.inf:
-        return None
-    shows: Literal["difference", "equivalence"] = "difference" if difference <= equivalence else "equivalence"
-    return EnoughQueries(max(spread.queries + 1, math.ceil(enough)), shows)
-
-
-def queries_for_unseen(distance: float, deviation: float, *, beta: float, room: float = 1.0) -> float:
-    """Return with how many queries an interval reaches no farther than this from its mean, however little they vary.
-
-    It reaches ``unseen_reach`` at least, beside which the mean has an error of its own.
-
-    Args:
-        deviation: of the differences.
-        beta: the quantile of the chance with which it is to be so.
-        room: by how much a query that was not seen may differ.
-    """
-    reach, error = unseen_reach(1, room), beta * deviation
-    return ((error + math.sqrt(error * error + 4 * reach * distance)) / (2 * distance)) ** 2
-
-
-def unseen_reach(queries: float, room: float = 1.0) -> float:
-    """Return how far the interval of so many queries reaches from their mean at least, about."""
-    return NormalDist().inv_cdf((1 + LEVEL) / 2) ** 2 * room / queries
 
 
 def holm(p_values: Mapping[Test, float]) -> dict[Test, float]:

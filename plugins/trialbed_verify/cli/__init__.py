@@ -1,1 +1,1 @@
-"""The commands of the vendors' product: ``bench verify``, ``plan-verify`` and ``rank``."""
+"""The commands of the vendors' product: ``bench verify`` and ``rank``."""

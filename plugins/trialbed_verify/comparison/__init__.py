@@ -1,7 +1,6 @@
 """Compares the results of vendors with those of a baseline."""
 
-from trialbed_verify.comparison._compare import compare
-from trialbed_verify.comparison._consistency import flip_rate_of
+from trialbed_verify.comparison._compare import compare, verdict_shares
 from trialbed_verify.comparison._figures import FIGURES, QUANTILES, schema_accuracy, success_rate
 from trialbed_verify.comparison._records import CompareOptions, Distribution, VendorComparison
 from trialbed_verify.comparison._results import Results, Trials, as_trials, read_one
@@ -16,8 +15,8 @@ __all__ = [
     "VendorComparison",
     "as_trials",
     "compare",
-    "flip_rate_of",
     "read_one",
     "schema_accuracy",
     "success_rate",
+    "verdict_shares",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from trialbed.statistics import CaseBootstrap, holm
 from trialbed_verify.comparison._consistency import consistency, stable_subset
@@ -24,7 +25,7 @@ from trialbed_verify.comparison._records import (
 )
 from trialbed_verify.comparison._results import Results, Trials
 from trialbed_verify.comparison._significance import significance_tests
-from trialbed_verify.panel import Panel, PanelOptions, judge
+from trialbed_verify.panel import Conclusion, Panel, PanelOptions, judge, resample_verdict
 
 TRIGGER = "tool_calls"
 
@@ -87,11 +88,26 @@ def _comparison(pairing: Pairing, options: CompareOptions) -> VendorComparison:
 
 def judge_pairs(pairs: Sequence[Pair], margins: Mapping[str, float], *, times: bool = False) -> Panel:
     """Return the panel's verdict on the vendor of some pairs."""
-    sides = [
+    return judge(_measured(pairs), PanelOptions(margins, times=times))
+
+
+def verdict_shares(
+    baseline: Results, vendor: Results, sizes: Sequence[int]
+) -> tuple[int, Mapping[int, Mapping[Conclusion, float]]]:
+    """Return the cases that both have and, for numbers of cases drawn from them, the share of each verdict.
+
+    Raises:
+        UsageError: the requests or settings of the two differ.
+    """
+    pairs = pair(baseline, vendor).pairs
+    return len(pairs), resample_verdict(_measured(pairs), sizes)
+
+
+def _measured(pairs: Sequence[Pair]) -> list[tuple[list[Any], list[Any]]]:
+    return [
         ([row.measured for row in one.baseline.values()], [row.measured for row in one.vendor.values()])
         for one in pairs
     ]
-    return judge(sides, PanelOptions(margins, times=times))
 
 
 def _compared_file(side: Results) -> ComparedFile:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trialbed.statistics import CaseBootstrap
-from trialbed_verify.comparison._decisions import Agreement, Decisions, agreement, decisions, f1, similarity
+from trialbed_verify.comparison._decisions import Agreement, Decisions, agreement, f1, similarity
 from trialbed_verify.comparison._records import BothScopes, Consistency, Similarity, Spread
-from trialbed_verify.comparison._results import Results, Trials
+from trialbed_verify.comparison._results import Trials
 from trialbed_verify.comparison._unvaried import f1_of, with_width
 
 
@@ -45,14 +45,6 @@ def self_agreement(side: Decisions) -> SelfAgreement:
 def flip_rate(tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
     """The probability that two trials of a case decide differently."""
     return (fp + fn) / (tp + fp + fn + tn)
-
-
-def flip_rate_of(results: Results) -> float | None:
-    """The flip rate of one side's results; None with one trial per case."""
-    found = self_agreement(decisions(results.cases(by_name=results.names_cases).values()))
-    if not found.known.any():
-        return None
-    return float(flip_rate(*(column.sum() for column in found.agreement.table)))
 
 
 def consistency(side: Decisions, trials: Sequence[Trials], bootstrap: CaseBootstrap) -> Consistency | None:

@@ -5,10 +5,7 @@ from ._measures import Measures as Measures
 from ._measures import measure as measure
 from ._panel import PanelOptions as PanelOptions
 from ._panel import judge as judge
-from ._planning import FEWEST as FEWEST
-from ._planning import Plan as Plan
-from ._planning import PlanOptions as PlanOptions
-from ._planning import plan as plan
+from ._panel import resample_verdict as resample_verdict
 from ._results import Conclusion as Conclusion
 from ._results import GateExample as GateExample
 from ._results import GateResult as GateResult

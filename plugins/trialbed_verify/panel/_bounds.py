@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -20,6 +21,15 @@ LEVEL = 1 - 2 * ALPHA
 
 LEAST_SHARE = 0.5
 """Share of all cases over which a figure is averaged at least: where fewer apply, the others count as alike."""
+
+FEWEST = 30
+"""Cases below which no verdict is given."""
+
+POWER = 0.95
+"""The chance with which the cases that a gate needs are enough."""
+
+MOST = 10_000_000
+"""Cases beyond which a number is of no use."""
 
 Z = NormalDist().inv_cdf(1 - ALPHA)
 WIDTH = NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -159,3 +169,30 @@ def allowance(spread: float, n: int) -> float:
 def _of_rare(spread: float, n: int, z: float) -> float:
     half = z * z / (2 * n)
     return half + math.sqrt(half * half + z * z * spread * spread / n)
+
+
+def fewest_cases(margin: float) -> int:
+    """Return the number of cases below which no gate can be shown to be within its margin, even if none differs."""
+    return math.ceil(Z * Z / margin / LEAST_SHARE) + 1
+
+
+def cases_for_equivalence(spread: float, margin: float, truth: float = 0.0, power: float = POWER) -> int:
+    """Return the number of cases with which the upper bound lies below the margin with a chance of ``power``.
+
+    Args:
+        spread: standard deviation of a figure over cases.
+        truth: its mean.
+    """
+    quantile = NormalDist().inv_cdf(power)
+
+    def is_enough(n: int) -> bool:
+        return truth + quantile * spread / math.sqrt(n) + allowance(spread, n) < margin
+
+    return bisect_left(range(MOST), True, lo=1, key=is_enough)
+
+
+def cases_for_difference(spread: float, margin: float, truth: float, power: float = POWER) -> int:
+    """Return the number of cases with which the lower bound lies above the margin with a chance of ``power``."""
+    if truth <= margin:
+        return MOST
+    return math.ceil(((Z + NormalDist().inv_cdf(power)) * spread / (truth - margin)) ** 2)

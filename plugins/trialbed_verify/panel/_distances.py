@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -54,6 +55,18 @@ class Distances:
             self,
             dealt_excess=np.concatenate((self.dealt_excess, other.dealt_excess)),
             dealt_distance=np.concatenate((self.dealt_distance, other.dealt_distance)),
+        )
+
+    def at(self, places: Array) -> Distances:
+        """Return the figures of these cases, with the deals that as many cases would have."""
+        scale = math.sqrt(len(places) / len(self.excess))
+        return Distances(
+            excess=self.excess[places],
+            distance=self.distance[places],
+            own=self.own[places],
+            cross=self.cross[places],
+            dealt_excess=self.dealt_excess * scale,
+            dealt_distance=self.dealt_distance * scale,
         )
 
 

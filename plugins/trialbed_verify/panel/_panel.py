@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,7 +12,16 @@ import numpy as np
 
 from trialbed.statistics import holm
 from trialbed_verify.panel._arguments import with_settled_arguments
-from trialbed_verify.panel._bounds import ALPHA, Mean, Z, mean_over_cases
+from trialbed_verify.panel._bounds import (
+    ALPHA,
+    FEWEST,
+    Mean,
+    Z,
+    cases_for_difference,
+    cases_for_equivalence,
+    fewest_cases,
+    mean_over_cases,
+)
 from trialbed_verify.panel._copies import without_copies
 from trialbed_verify.panel._counts import with_settled_counts
 from trialbed_verify.panel._distances import DTYPES, Distances, distances
@@ -26,8 +36,7 @@ from trialbed_verify.panel._gates import (
     suite_gates,
     with_margins,
 )
-from trialbed_verify.panel._planning import FEWEST, cases_for_difference, cases_for_equivalence, fewest_cases
-from trialbed_verify.panel._results import GateFinding, GateResult, Panel
+from trialbed_verify.panel._results import Conclusion, GateFinding, GateResult, Panel
 from trialbed_verify.panel._samples import Samples, Trials
 from trialbed_verify.panel._times import with_settled_times
 from trialbed_verify.panel._verdict import conclude
@@ -89,38 +98,91 @@ def judge(sides: Sequence[Trials], options: PanelOptions | None = None) -> Panel
         sides: per case, the measures of the baseline's trials and of the vendor's.
     """
     chosen = options or PanelOptions()
-    kept, copies = without_copies(sides)
-    kept, prompts = with_settled_counts(with_settled_arguments(kept))
-    if chosen.times:
-        kept = with_settled_times(kept)
+    kept, remarks, copies = _kept_trials(sides, chosen)
     samples = Samples.of(kept)
-    suites = sorted({trial.suite[0] for trial in samples.trials if trial.suite is not None})
-    asked = sorted(set[str]().union(*(trial.asked for trial in samples.trials)))
-    own = [TIMES] if chosen.times else []
-    gates = with_margins([*GATES, *suite_gates(suites), *parameter_gates(asked), *own], chosen.margins)
-    compared = [_compare_at(gate, samples, chosen, number) for number, gate in enumerate(gates)]
-    corrected = holm({one.gate.name: one.p for one in compared if one.excess is not None})
-    results = [settle(one, corrected.get(one.gate.name, 1.0), samples.cases) for one in compared]
+    compared, whole = _compare_at_all(samples, chosen)
+    results, p_whole = _settle_all(compared, whole, samples.cases)
     results = [
         replace(result, example=example(one.gate, one.distances, kept)) if result.finding == "different" else result
         for result, one in zip(results, compared, strict=True)
     ]
     trials = samples.trials_per_case
-    whole = _whole(samples, results, chosen)
-    verdict = conclude(results, samples.cases, trials, whole.p if whole else None)
+    verdict = conclude(results, samples.cases, trials, p_whole)
     return Panel(
         finding=verdict.finding,
         reason=verdict.reason,
         gates=tuple(results),
-        whole=whole.p if whole else None,
+        whole=p_whole,
         cases=samples.cases,
         trials=trials,
-        remarks=(*copies.remarks, *prompts.remarks),
+        remarks=remarks,
         needed=verdict.needed,
-        deals=max((one.deals for one in (*compared, *([whole] if whole else []))), default=0),
+        deals=max((one.deals for one in (*compared, *([whole] if whole.excess else []))), default=0),
         seed=chosen.seed,
-        copies=copies.found,
+        copies=copies,
     )
+
+
+def resample_verdict(
+    sides: Sequence[Trials], sizes: Sequence[int], *, draws: int = 100
+) -> dict[int, dict[Conclusion, float]]:
+    """Return, for numbers of cases, the share of resamples with each verdict.
+
+    Cases are drawn with replacement. The sums over dealt trials, whose mean is 0, are scaled to the number of cases.
+
+    Args:
+        sides: as ``judge`` takes them.
+    """
+    options = PanelOptions()
+    samples = Samples.of(_kept_trials(sides, options)[0])
+    compared, whole = _compare_at_all(samples, options)
+    random = np.random.default_rng(0)
+    found: dict[int, dict[Conclusion, float]] = {}
+    for cases in sizes:
+        counts: Counter[Conclusion] = Counter()
+        for _ in range(draws):
+            places = random.integers(0, samples.cases, cases)
+            *drawn, drawn_whole = (with_means(one.gate, one.distances.at(places)) for one in (*compared, whole))
+            results, p_whole = _settle_all(drawn, drawn_whole, cases)
+            counts[conclude(results, cases, samples.trials_per_case, p_whole).finding] += 1
+        found[cases] = {finding: count / draws for finding, count in counts.items()}
+    return found
+
+
+def _kept_trials(
+    sides: Sequence[Trials], options: PanelOptions
+) -> tuple[Sequence[Trials], tuple[str, ...], Mapping[str, Any]]:
+    """Return the trials that count, remarks on the others, and the counts of copies."""
+    kept, copies = without_copies(sides)
+    kept, prompts = with_settled_counts(with_settled_arguments(kept))
+    if options.times:
+        kept = with_settled_times(kept)
+    return kept, (*copies.remarks, *prompts.remarks), copies.found
+
+
+def _compare_at_all(samples: Samples, options: PanelOptions) -> tuple[list[Compared], Compared]:
+    """Compare at every gate, and at all of them together."""
+    suites = sorted({trial.suite[0] for trial in samples.trials if trial.suite is not None})
+    asked = sorted(set[str]().union(*(trial.asked for trial in samples.trials)))
+    own = [TIMES] if options.times else []
+    gates = with_margins([*GATES, *suite_gates(suites), *parameter_gates(asked), *own], options.margins)
+    compared = [_compare_at(gate, samples, options, number) for number, gate in enumerate(gates)]
+    return compared, _compare_at(WHOLE, samples, options, len(GATES))
+
+
+def _settle_all(compared: Sequence[Compared], whole: Compared, cases: int) -> tuple[list[GateResult], float | None]:
+    """Return the findings at all gates, and the p-value of all together; None without cases.
+
+    The latter is the smaller, doubled, of that of the share of subjects in which two answers differ, which sees small
+    differences in many of them, and of the corrected ones of single gates, which see a large one in one.
+    """
+    corrected = holm({one.gate.name: one.p for one in compared if one.excess is not None})
+    results = [settle(one, corrected.get(one.gate.name, 1.0), cases) for one in compared]
+    if whole.excess is None:
+        return results, None
+    # What they are worth is said beside the verdict.
+    single = [result.p_holm for result in results if result.gate.name not in UNLIKE]
+    return results, min(1.0, 2 * min(whole.p, *single))
 
 
 def _compare_at(gate: PanelGate, samples: Samples, options: PanelOptions, number: int) -> Compared:
@@ -248,20 +310,6 @@ def _cases_needed(one: Compared, cases: int) -> int | None:
             counts.append(math.ceil(scale * cases_for_equivalence(mean.spread, margin, min(value, margin * 0.9))))
     needed = max(max(counts), cases + 1)
     return needed if needed <= MOST_CASES else None
-
-
-def _whole(samples: Samples, results: Sequence[GateResult], options: PanelOptions) -> Compared | None:
-    """Return the comparison of all gates together; None without cases.
-
-    Its p-value is the smaller, doubled, of that of the share of subjects in which two answers differ, which sees small
-    differences in many of them, and of the corrected ones of single gates, which see a large one in one.
-    """
-    found = _compare_at(WHOLE, samples, options, len(GATES))
-    if found.excess is None:
-        return None
-    # What they are worth is said beside the verdict.
-    single = [result.p_holm for result in results if result.gate.name not in UNLIKE]
-    return replace(found, p=min(1.0, 2 * min(found.p, *single)))
 
 
 def _mean(values: Any, excess: Any) -> float | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from trialbed_verify.panel._bounds import ALPHA, Mean
+from trialbed_verify.panel._bounds import ALPHA, FEWEST, Mean, fewest_cases
 from trialbed_verify.panel._gates import TIMES, PanelGate
-from trialbed_verify.panel._planning import FEWEST, fewest_cases
 from trialbed_verify.panel._results import Conclusion, GateResult, Panel
 from trialbed_verify.panel._times import time_sentence
 

@@ -43,6 +43,7 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed.conversations", "trialbed_evaluation.conversations"): "a public name, which loads nothing by itself",
     ("trialbed.metrics", "trialbed_evaluation.metrics"): "a public name, which loads nothing by itself",
     ("trialbed_adapter_lab", "trialbed_scripted"): "adapters are checked against scripted models",
+    ("trialbed_evaluation.plan", "trialbed_verify"): "one command plans comparisons of both kinds of runs",
     ("trialbed_pages", "trialbed_plugins.recordings"): "results are published with the recording of the model",
     ("trialbed_plugins.frameworks", "trialbed_controlled"): "the reference loop reads answers as they do",
     ("trialbed_ray", "trialbed_plugins.executors"): "on each node, the local executor runs trials",

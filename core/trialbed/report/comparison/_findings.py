@@ -13,16 +13,15 @@ from trialbed.report.comparison._paired_scores import CommonQueries
 from trialbed.report.comparison._sides import Side, shared_trials
 from trialbed.report.comparison._trial_table import QueryId
 from trialbed.statistics import (
-    DifferenceSpread,
     EnoughQueries,
     Interval,
     PairedVerdict,
+    Pilot,
     count_values,
     holm,
     paired_interval,
     paired_test,
     paired_verdict,
-    queries_needed,
 )
 
 HEADLINE = ("sopr_score", "api_call_score")
@@ -53,8 +52,7 @@ class ScoreFinding:
         p_adjusted: the same by Holm's method over all findings that are made together.
         better, worse: the queries that changed.
         verdict: ``too few`` stands for too few queries to decide.
-        enough: about how many queries would do, where there are too few, and what they would show.
-        spread: of the differences.
+        pilot: the differences, from which those of more queries can be drawn.
         comparisons: how many were tested together, for which the p-value is adjusted.
         bounded: whether the score lies in [0, 1]. Of one that does not, queries that were not seen are taken to differ
             by no more than those that were.
@@ -73,9 +71,8 @@ class ScoreFinding:
     margin: float
     better: tuple[QueryId, ...]
     worse: tuple[QueryId, ...]
-    spread: DifferenceSpread
+    pilot: Pilot
     verdict: PairedVerdict = "too few"
-    enough: EnoughQueries | None = None
     comparisons: int = 1
     bounded: bool = True
 
@@ -83,6 +80,13 @@ class ScoreFinding:
     def changed_queries(self) -> tuple[QueryId, ...]:
         """The queries on which the sides differ."""
         return (*self.worse, *self.better)
+
+    @property
+    def enough(self) -> EnoughQueries | None:
+        """About how many queries would do, where there are too few, and what they would show."""
+        if self.verdict != "too few":
+            return None
+        return self.pilot.enough(self.margin, comparisons=self.comparisons, beyond=self.n)
 
     @property
     def queries_needed(self) -> int | None:
@@ -218,7 +222,7 @@ def _pair(common: CommonQueries, score: str, margin: float, interval: IntervalOf
         margin=margin,
         better=tuple(found.queries(differences > 0)),
         worse=tuple(found.queries(differences < 0)),
-        spread=DifferenceSpread.of(counts, room=largest),
+        pilot=Pilot.of(counts, largest=largest),
         bounded=largest is not None,
     )
 
@@ -228,7 +232,4 @@ def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) 
     verdict = paired_verdict(
         finding.interval, p_adjusted, finding.margin, alpha=ALPHA, changed=bool(finding.changed_queries)
     )
-    enough = None
-    if verdict == "too few":
-        enough = queries_needed(finding.spread, finding.margin, comparisons=comparisons)
-    return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict, enough=enough)
+    return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict)

@@ -39,7 +39,6 @@ def suggested(*words: str) -> list[str]:
         (("run", "--fail-under", "sol"), "solved="),
         (("score", "--metric", "tool"), "tool_call_f1"),
         (("score", "x", "--judge", "r"), "rule"),
-        (("plan", "--score", "api_"), "api_f1"),
         (("serve", "--dataset", "mi"), "mini"),
         (("serve", "--simulator", "te"), "template"),
         (("adapter", "check", "lang"), "langgraph"),
@@ -87,7 +86,7 @@ def test_a_file_is_completed_where_a_value_may_be_one() -> None:
         (("run", "--tag", "nig"), ["nightly"]),
         (("show", "latest", "lang"), ["langgraph:native/1", "langgraph:native/a/b"]),
         (("show", "20260101", ""), ["reference/1", "reference/a/b"]),
-        (("plan", "latest", "--against", "r"), ["reference"]),
+        (("plan", "lat"), ["latest"]),
         (("show", "absent", ""), []),
     ],
 )

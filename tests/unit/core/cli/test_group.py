@@ -57,7 +57,6 @@ PRINTS_A_RESULT = (
     "judge cases",
     "models",
     "plan",
-    "plan-verify",
     "plugin check",
     "plugin new",
     "plugins",

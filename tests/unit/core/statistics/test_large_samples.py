@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from support.cases import for_each
 
-from trialbed.statistics import LARGE, CaseBootstrap, mean_estimate, sign_flip
+from trialbed.statistics import LARGE, CaseBootstrap, mean_estimate, paired_test
 
 
 def exact_p(differences: NDArray[Any], step: float) -> float:
@@ -24,6 +24,10 @@ def exact_p(differences: NDArray[Any], step: float) -> float:
     sums = np.arange(len(chances)) - units.sum()
     seen = abs(round(differences.sum() / step))
     return float(chances[np.abs(sums) >= seen].sum())
+
+
+def sign_flip(differences: NDArray[Any]) -> float:
+    return paired_test(differences, of_amounts=True).p
 
 
 def make_differences(seed: int, values: list[float], shift: float) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from trialbed.statistics import paired_interval, paired_intervals, paired_p_values, paired_test
 
 VALUES = (-1.0, -0.6, -0.05, 0.0, 1 / 3, 1.0)
-DRAWS = 99
+DRAWS = 1_999
 
 Comparisons = Sequence[Sequence[int]]
 comparisons = st.lists(
@@ -38,7 +38,8 @@ def test_p_values_are_those_of_each(drawn: Comparisons) -> None:
     found = paired_p_values(np.tile(VALUES, (len(counts), 1)), counts, draws=DRAWS)
     for row, p in zip(counts.tolist(), found.tolist(), strict=True):
         known = {value: times for value, times in zip(VALUES, row, strict=True) if times}
-        assert p == pytest.approx(paired_test(known, draws=DRAWS).p)
+        # Beyond ten cases, signs are drawn, and not the same ones.
+        assert p == pytest.approx(paired_test(known, draws=DRAWS).p, abs=1e-9 if sum(row) <= 10 else 0.08)
 
 
 def test_very_many_different_values_have_the_interval_of_the_same_ones_in_fewer_steps() -> None:

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from support.cases import for_each
 
-from trialbed.statistics import PairedTest, mcnemar, paired_test, sign_flip
+from trialbed.statistics import PairedTest, mcnemar, paired_test
+
+
+def sign_flip(differences: NDArray[Any], **options: int) -> float:
+    return paired_test(differences, of_amounts=True, **options).p
 
 
 @for_each(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 
-from trialbed.statistics import DifferenceSpread, Interval, paired_interval, queries_needed, unseen_reach
+from trialbed.statistics import Interval, paired_interval
 
 
 def of_counts(queries: int, better: int, worse: int) -> Interval:
@@ -146,26 +146,3 @@ def test_it_covers_rare_large_losses_that_mostly_are_not_seen(queries: int, repe
     differences = ((random.binomial(repeats, theirs) - random.binomial(repeats, chances)) / repeats).round(9)
     found = [paired_interval(row) for row in differences]
     assert np.mean([low <= -share <= high for low, high, _ in found]) >= 0.95 - 4 * (0.95 * 0.05 / samples) ** 0.5
-
-
-@for_each(("size", "share"), [(0.5, 1 / 30), (0.25, 1 / 15), (0.05, 1 / 2), (0.1, 1.0)])
-def test_as_many_queries_as_are_said_to_be_needed_are_enough_and_far_fewer_are_not(size: float, share: float) -> None:
-    """Although most of these differences hardly vary, queries that were not seen may."""
-
-    def differences(queries: int) -> dict[float, int]:
-        changed = max(1, round(share * queries))
-        return {size: changed, **({0.0: queries - changed} if changed < queries else {})}
-
-    def is_shown(queries: int) -> bool:
-        low, high, _ = paired_interval(differences(queries))
-        return low > 0 or high < 0.1
-
-    enough = queries_needed(DifferenceSpread.of(differences(30)), 0.1)
-    assert enough is not None
-    assert is_shown(enough.queries)
-    assert not is_shown(enough.queries * 6 // 10)
-
-
-def test_the_least_reach_is_that_of_an_interval_without_any_difference() -> None:
-    for queries in (100, 1_000):
-        assert unseen_reach(queries) == pytest.approx(paired_interval([0.0] * queries).high, rel=0.05)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from trialbed.report.comparison import ScoreFinding
-from trialbed.statistics import DifferenceSpread, Interval
+from trialbed.statistics import Interval, Pilot
 from trialbed_pages.runs.run import Differences
 
 ANY: Any = None
@@ -25,7 +25,7 @@ FINDING = ScoreFinding(
     margin=0.05,
     better=(),
     worse=(1, 2, 3, 4, 5, 6),
-    spread=DifferenceSpread(2, -0.5, 0.5, 0.5),
+    pilot=Pilot.of([-1.0, 0.0]),
 )
 
 

@@ -120,11 +120,10 @@ def test_differences_fit_a_terminal_of_80_columns(show: Show) -> None:
         "margin": 0.05,
         "p_adjusted": 0.0001,
         "verdict": "worse",
-        "queries_needed": None,
         "better": [7],
         "worse": [1, 2, 3],
     }
-    few = {**finding, "verdict": "too few", "queries_needed": 1400, "p_adjusted": 0.41}
+    few = {**finding, "verdict": "too few", "p_adjusted": 0.41}
     native = document("openai-agents:native")
     native["summary"]["comparisons"] = [
         {"kind": "reference", "against": "reference", "scores": {"sopr_score": finding, "api_call_score": few}},
@@ -138,13 +137,13 @@ def test_differences_fit_a_terminal_of_80_columns(show: Show) -> None:
     text = show([document(), native, document("openai-agents:controlled")], 80)
     shown = text[text.index("compared with reference") :]
     assert max(map(len, shown.splitlines())) <= 80
-    assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60  <0.001            worse" in shown
-    assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60   0.410  too few (1,400)" in shown
+    assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60  <0.001         worse" in shown
+    assert "  openai-agents:native   -0.25 [-0.35, -0.15]  4 of 60   0.410  too few (70)" in shown
     assert "\nnative compared with controlled\n" in shown
     wide = {**few, "n": 300, "better": list(range(200)), "worse": list(range(200, 300))}
     long = document("openai-agents:controlled")
     long["summary"]["comparisons"] = [{"kind": "reference", "against": "reference", "scores": {"sopr_score": wide}}]
-    assert "  openai-agents:controlled  -0.25 [-0.35, -0.15]  0.410  too few (1,400)" in show([document(), long], 80)
+    assert "  openai-agents:controlled  -0.25 [-0.35, -0.15]  0.410  too few (500)" in show([document(), long], 80)
     words = " ".join(shown.split())
     assert "openai-agents:native: lower on 2 queries (first: 1): an error ended the run (ModelBehaviorError)." in words
 

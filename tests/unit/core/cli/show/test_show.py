@@ -95,7 +95,7 @@ def test_a_run_of_which_no_trial_has_ended_cannot_be_compared_or_planned_from(be
     for arguments, words in (
         (("compare", NEW, "latest"), "with 0 of 2 trials of reference measured"),
         (("compare", NEW, "latest", "--allow-incomplete"), "have measured no query in common yet"),
-        (("plan", "latest"), "have 0 common queries with sopr_score"),
+        (("plan", "latest", NEW), "fewer than two tasks with a score in common"),
     ):
         found = bench(*arguments).exception
         assert isinstance(found, TrialbedError | click.ClickException)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.cases import for_each
 
 from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings, verdict_notes
-from trialbed.statistics import DifferenceSpread, mcnemar, paired_interval, queries_needed
+from trialbed.statistics import mcnemar, paired_interval
 
 SCORE = "sopr_score"
 MARGIN = 0.05
@@ -102,12 +102,6 @@ def test_the_interval_holds_the_mean_and_lies_where_differences_can(differences:
     assert mean - 1e-9 <= high <= 1
     mirrored = paired_interval([-difference for difference in differences])
     assert (mirrored.low, mirrored.high) == pytest.approx((-high, -low))
-
-
-@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0]), min_size=2, max_size=60))
-def test_more_queries_are_needed_than_there_are(differences: list[float]) -> None:
-    enough = queries_needed(DifferenceSpread.of(differences), MARGIN)
-    assert enough is None or enough.queries > len(differences)
 
 
 SAMPLES = 150

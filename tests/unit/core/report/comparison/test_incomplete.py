@@ -13,7 +13,6 @@ from trialbed.errors import UsageError
 from trialbed.records import Run, RunStatus
 from trialbed.store import Store
 from trialbed.views import markdown
-from trialbed_evaluation.planning import QueryPlanOptions, plan, plan_sides
 from trialbed_evaluation.run_comparer import RunComparer
 
 OLD, NEW, EMPTY = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb", "20260303T120000-cccccc"
@@ -68,16 +67,7 @@ def test_a_framework_that_lacks_none_is_compared(store: str) -> None:
     assert compared(store, f"{OLD}/reference", f"{NEW}/reference").document[0]["candidate"]["status"] == "incomplete"
 
 
-def test_a_plan_says_that_its_pilot_lacks_trials(store: str) -> None:
-    sides, baseline = plan_sides([f"{OLD}/langgraph", f"{NEW}/reference"], store, None)
-    assert plan(sides, baseline, QueryPlanOptions(queries=(20,))).incomplete == ()
-    (note,) = plan(*plan_sides([f"{NEW}/langgraph"], store, None), QueryPlanOptions(queries=(20,))).incomplete
-    assert note == f"run {NEW} is incomplete, with 1 of 2 trials of langgraph:native measured"
-
-
 @pytest.mark.parametrize("values", [(OLD, OLD), (OLD, f"{OLD}/langgraph"), (OLD, NEW, OLD)])
 def test_a_run_is_not_compared_with_itself(store: str, values: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match=f"are the same trials: those of .* in run {OLD}; name another run"):
         compared(store, *values, allow_incomplete=True)
-    with pytest.raises(UsageError, match="twice; name each run once"):
-        plan_sides(values, store, None)

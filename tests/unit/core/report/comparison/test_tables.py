@@ -13,7 +13,7 @@ FIGURES = {"n": 1, "difference": 0, "low": 0, "high": 0, "margin": 0, "p_adjuste
 
 
 def words(**found: Any) -> str:
-    return changes_text(finding("sopr_score", {**FIGURES, "queries_needed": None, **found}))
+    return changes_text(finding("sopr_score", {**FIGURES, **found}))
 
 
 def test_queries_that_changed_are_in_order_and_some_are_left_to_the_document() -> None:
@@ -25,7 +25,7 @@ def test_queries_that_changed_are_in_order_and_some_are_left_to_the_document() -
 
 def test_one_comparison_is_adjusted_over_none() -> None:
     def notes(*comparisons: int) -> list[str]:
-        one = finding("sopr_score", {**FIGURES, "queries_needed": None, "worse": [1], "better": []})
+        one = finding("sopr_score", {**FIGURES, "worse": [1], "better": []})
         found = [replace(one, comparisons=number) for number in comparisons]
         return [*finding_notes(found), *verdict_notes(found)]
 
