@@ -66,6 +66,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python .ci/english.py
+	$(BIN)/python .ci/budget.py
 
 clean:
 	rm -rf $(VENV) .tox build dist *.egg-info adapters/*/build adapters/*/*.egg-info compatibility/*/build
