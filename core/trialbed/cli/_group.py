@@ -52,7 +52,6 @@ SECTIONS = {
         "record": "Write the answers of a run's model to a file.",
         "replay": "Say which trials follow a recording, and where the others leave it.",
         "export": "Write the trials of a run for other programs.",
-        "figure": "Draw a figure of a run for print.",
         "publish": "Write finished runs as a folder that others can read and check.",
         "reproduce": "Make every number, table and figure of published results again.",
     },

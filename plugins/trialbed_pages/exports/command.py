@@ -19,13 +19,12 @@ from trialbed.texts import number_of
 if TYPE_CHECKING:
     from trialbed.store import StoredRun
 
-FORMATS = ("jsonl", "otel", "parquet", "results", "stabletoolbench")
+FORMATS = ("jsonl", "otel", "results", "stabletoolbench")
 
 EPILOG = """\b
 Examples:
   bench export latest --output trials.jsonl
   bench export latest --format otel --output spans.jsonl
-  bench export 20261122T090211 --format parquet --output scores.parquet
   bench export latest/acme --format results --output acme.jsonl
   bench export latest --format stabletoolbench --output predictions
 """
@@ -37,7 +36,9 @@ Examples:
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Format of the file. [default: by the name of --output, else jsonl]",
+    default="jsonl",
+    show_default=True,
+    help="Format of the file.",
 )
 @plain_option(
     "-o",
@@ -48,13 +49,12 @@ Examples:
 )
 @store_option
 @data_dir_option
-def command(run: str, form: str | None, output: Path | None, store: str | None, data_dir: Path | None) -> None:
+def command(run: str, form: str, output: Path | None, store: str | None, data_dir: Path | None) -> None:
     """Write the trials of a run for other programs.
 
     jsonl has a line for each trial with all that the store holds of it: the scores with their reasons, the answer, and
     every request and call with its body. otel has a line for each trial too, an export of OpenTelemetry's spans by its
-    conventions for generative AI. parquet has a row for each trial and a column for each score; it needs the extra
-    parquet.
+    conventions for generative AI.
 
     results is for verifications: the rows of their results files, of all vendors or of the one of RUN/VENDOR.
 
@@ -69,20 +69,12 @@ def command(run: str, form: str | None, output: Path | None, store: str | None, 
     from trialbed.errors import UsageError
     from trialbed.store import open_store
 
-    form = form or ("parquet" if output is not None and output.suffix == ".parquet" else "jsonl")
     with open_store(store) as reader:
         run_id, _, label = run.partition("/")
         found = reader.run(run_id)
         if label and form != "results":
             raise UsageError(f"{run} names one vendor, whose rows --format results writes; leave it out")
         _say_incomplete(found)
-        if form == "parquet":
-            if output is None:
-                raise UsageError("Parquet is not text: name a file with --output")
-            from trialbed_pages.exports._parquet import export_parquet
-
-            click.echo(f"written: {output} ({number_of(export_parquet(found, output), 'trial')})", err=True)
-            return
         if form == "stabletoolbench":
             _write_folder(found, output or Path("predictions"), data_dir)
             return

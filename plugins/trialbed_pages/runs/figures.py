@@ -117,13 +117,6 @@ class RunFigures:
 
         return self.once(("integrity", framework), read)
 
-    def times(self, framework: str) -> list[float]:
-        """Return the times of a framework's trials, in seconds, without those that do not count."""
-        if self.integrity(framework).void:
-            return []
-        found: list[float] = self._values("wall_time")[self.trials.timed(framework)].tolist()
-        return [time for time in found if time > 0]
-
     def value(self, trial: TrialColumns, score: str) -> float | None:
         """Return the value of a score that counts: 0 for quality of a failed trial, None where there is none."""
         found = float(self._values(score)[self.trials.place(trial)])

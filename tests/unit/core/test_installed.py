@@ -59,17 +59,17 @@ def test_a_name_that_its_folder_does_not_have_is_no_obstacle(fake_distribution: 
 @for_each(
     ("origin", "command"),
     [
-        ("", "pip install 'trialbed[parquet]'"),
-        ('{"url": "file:///a/trialbed.whl", "archive_info": {}}', "pip install 'trialbed[parquet]'"),
-        ('{"url": "file:///a/b", "dir_info": {}}', "pip install '/a/b[parquet]'"),
-        ('{"url": "file:///a/my%20b", "dir_info": {"editable": true}}', "pip install -e '/a/my b[parquet]'"),
+        ("", "pip install 'trialbed[dataframe]'"),
+        ('{"url": "file:///a/trialbed.whl", "archive_info": {}}', "pip install 'trialbed[dataframe]'"),
+        ('{"url": "file:///a/b", "dir_info": {}}', "pip install '/a/b[dataframe]'"),
+        ('{"url": "file:///a/my%20b", "dir_info": {"editable": true}}', "pip install -e '/a/my b[dataframe]'"),
     ],
 )
 def test_an_extra_is_installed_from_where_trialbed_is(
     monkeypatch: pytest.MonkeyPatch, origin: str, command: str
 ) -> None:
     monkeypatch.setattr(Distribution, "from_name", lambda _: _Origin(origin))
-    assert extra_command("parquet") == command
+    assert extra_command("dataframe") == command
 
 
 class _Origin:

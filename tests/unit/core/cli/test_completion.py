@@ -44,7 +44,6 @@ def suggested(*words: str) -> list[str]:
         (("adapter", "check", "lang"), "langgraph"),
         (("env", "add", "ag"), "agno"),
         (("fidelity", "-f", "lang"), "langgraph"),
-        (("figure", "latest", "scores", "--score", "api_"), "api_f1"),
         (("adapter", "check", "x", "--check", ""), CHECKS[0].name),
         (("verify", "--suite", "trig"), "triggering"),
         (("run", "--catalog", "mi"), "mini"),

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from trialbed.errors import UsageError
 from trialbed.store import Store
 
 NEW = "20260202T120000-bbbbbb"
@@ -29,7 +28,3 @@ def test_what_is_missing_is_said(bench: Any, stored: Path) -> None:
     with Store.open(str(stored)) as store:
         store.update_run(NEW, status="incomplete")
     assert f"INCOMPLETE: run {NEW} is incomplete" in bench("export", NEW).stderr
-
-
-def test_parquet_needs_a_file(bench: Any) -> None:
-    assert isinstance(bench("export", NEW, "--format", "parquet").exception, UsageError)

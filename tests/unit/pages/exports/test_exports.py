@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +15,6 @@ from support.garbage import leave_out_what_stays
 from support.trials import ended, run_config
 
 from trialbed.conversations import read_samples
-from trialbed.errors import DataError, UsageError
 from trialbed.records import (
     Annotation,
     Answer,
@@ -33,7 +31,6 @@ from trialbed.records import (
 )
 from trialbed.store import Store, StoredRun, open_store
 from trialbed_pages.exports._lines import trial_lines
-from trialbed_pages.exports._parquet import export_parquet
 from trialbed_pages.exports._spans import trial_spans
 
 RUN = "20260101T120000-aaaaaa"
@@ -161,28 +158,6 @@ def spans(export: dict[str, Any]) -> list[dict[str, Any]]:
 
 def attributes(span: dict[str, Any]) -> dict[str, Any]:
     return {item["key"]: item["value"] for item in span["attributes"]}
-
-
-def test_parquet_has_a_row_for_each_trial(run: StoredRun, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    import pandas
-
-    path = tmp_path / "scores.parquet"
-    assert export_parquet(run, path) == 2
-    frame = pandas.read_parquet(path)
-    rows = {row["query_id"]: row for row in frame.to_dict("records")}
-    assert rows.keys() == {"1", '"a/b"'}
-    assert (rows["1"]["api_f1"], rows['"a/b"']["status"], rows['"a/b"']["sopr_score"]) == (0.5, "failed", 0.0)
-    with pytest.raises(DataError, match="cannot be written"):
-        export_parquet(run, tmp_path / "absent" / "scores.parquet")
-
-
-def test_without_pyarrow_the_error_says_how_to_get_it(
-    run: StoredRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(UsageError, match=r"pip install .*\[parquet\]'"):
-        export_parquet(run, tmp_path / "scores.parquet")
 
 
 @pytest.mark.parametrize("write", [trial_lines, trial_spans])
