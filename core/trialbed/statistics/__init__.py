@@ -6,26 +6,27 @@
 from trialbed.statistics._intervals import (
     LEVEL,
     Interval,
-    bounded_mean_interval,
     clustered_interval,
+    count_values,
+    paired_interval,
+    paired_intervals,
+    pass_at_k,
+    pass_hat_k,
     quantile,
     wilson_interval,
 )
-from trialbed.statistics._large_samples import LARGE, mean_estimate
 from trialbed.statistics._paired import (
+    EnoughQueries,
     PairedTest,
     PairedVerdict,
-    count_values,
+    Pilot,
     holm,
     mcnemar,
     paired_p_values,
     paired_test,
     paired_verdict,
 )
-from trialbed.statistics._power import EnoughQueries, Pilot
-from trialbed.statistics._repeats import pass_at_k, pass_hat_k
-from trialbed.statistics._resampling import RESAMPLES, CaseBootstrap, Estimate
-from trialbed.statistics._score_interval import paired_interval, paired_intervals
+from trialbed.statistics._resampling import LARGE, RESAMPLES, CaseBootstrap, Estimate, mean_estimate
 
 __all__ = [
     "LARGE",
@@ -38,7 +39,6 @@ __all__ = [
     "PairedTest",
     "PairedVerdict",
     "Pilot",
-    "bounded_mean_interval",
     "clustered_interval",
     "count_values",
     "holm",

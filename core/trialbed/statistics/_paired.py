@@ -1,14 +1,17 @@
-"""Tests of two conditions on the same cases, and the verdict on them."""
+"""Tests of two conditions on the same cases, the verdict on them, and the power of more cases."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from trialbed.statistics._intervals import Interval
-from trialbed.statistics._large_samples import LARGE, sign_flip_limit
+from trialbed.statistics._intervals import Interval, count_values, paired_intervals
+from trialbed.statistics._resampling import LARGE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +23,31 @@ BLOCK = 500
 """Sign patterns drawn at a time: bounds memory."""
 
 TOLERANCE = 1e-12
+
+MOST_PARTS = 1_000
+"""Parts of the largest difference up to which steps are looked for: finer ones change no p-value by 0.0001."""
+
+DIGITS = 9
+"""Decimals of differences in shares of the largest, which are thirds, or sevenths, but for rounding."""
+
+NEAR = 1e-6
+"""How near to a whole number a multiple of such a share is for one."""
+
+POWER = 0.8
+"""The share of resamples with a verdict from which on a number of tasks is enough."""
+
+SMALL = (6, 8, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 500, 700)
+SIZES = (*SMALL, 1_000, 1_500, 2_000, 3_000, 5_000, 7_000, 10_000)
+"""Numbers of tasks among which the first that is enough is looked for; fewer than 6 have no p-value below 0.05."""
+
+DRAWS, SIGNS = 200, 999
+"""Resamples of a pilot, and sign patterns of the test of each: shares of verdicts are known to 3 points."""
+
+DRAWN = 100
+"""Tasks that differ beyond which the test of a resample is not drawn: p-values are off by less than 0.002."""
+
+STEPS = 20
+"""Steps to the largest difference to which those of a pilot are rounded, if it has more than twice as many."""
 
 PairedVerdict = Literal["better", "worse", "equivalent", "identical", "too few"]
 Test = TypeVar("Test")
@@ -130,15 +158,45 @@ def sign_flips(moved: NDArray[Any], *, draws: int, seed: int = 0) -> NDArray[Any
     return found
 
 
-def count_values(values: Iterable[float] | Mapping[float, int] | NDArray[Any]) -> Counter[float]:
-    """Return how often each number occurs: few of them, mostly, however many numbers there are."""
-    if isinstance(values, Mapping):
-        return Counter(values)
+def sign_flip_limit(differences: NDArray[Any], large: int = LARGE) -> float | None:
+    """Return the two-sided p-value of ``sign_flips`` by the expansion of its distribution; None for too few.
+
+    The sum of differences with random signs has no skewness, so that the first correction to the normal distribution is
+    that for its kurtosis: W. Albers, P. Bickel and W. van Zwet, "Asymptotic Expansions for the Power of Distribution
+    Free Tests in the One-Sample Problem", The Annals of Statistics 4 (1976), 108-156. Where all differences are
+    multiples of one number, sums go in steps of twice that, and half a step is taken off (W. Feller, "An Introduction
+    to Probability Theory and Its Applications", volume 2, 2nd edition (1971), XVI.4).
+
+    Args:
+        differences: none of them 0.
+        large: they are too few where their sum has the kurtosis of this many equal ones, or more: a few large ones
+            among thousands of small ones are few.
+    """
     import numpy as np
 
-    numbers = values if isinstance(values, np.ndarray) else np.fromiter(values, np.float64)
-    known, counts = np.unique(numbers, return_counts=True)
-    return Counter(dict(zip(known.tolist(), counts.tolist(), strict=True)))
+    squares = differences * differences
+    variance, fourth = float(squares.sum()), float((squares * squares).sum())
+    if variance * variance <= large * fourth:
+        return None
+    excess = abs(math.fsum(differences.tolist())) - _step(np.abs(differences))
+    z = max(0.0, excess) / math.sqrt(variance)
+    kurtosis = -2 * fourth / (variance * variance)
+    tail: float = 0.5 * math.erfc(z / math.sqrt(2)) + NormalDist().pdf(z) * kurtosis / 24 * (z**3 - 3 * z)
+    return min(1.0, max(0.0, 2 * tail))
+
+
+def _step(sizes: NDArray[Any]) -> float:
+    """Return the largest number of which all sizes are multiples; 0 where there is none, or a very small one."""
+    import numpy as np
+
+    largest = float(sizes.max())
+    shares = np.unique(np.round(sizes / largest, DIGITS))
+    # As multiples of one share they cannot be more than its multiples up to 1.
+    for parts in range(1, MOST_PARTS + 1) if len(shares) <= MOST_PARTS else ():
+        multiples = np.rint(shares * parts)
+        if multiples.all() and np.abs(shares * parts - multiples).max() < NEAR:
+            return largest / parts
+    return 0.0
 
 
 def paired_p_values(
@@ -210,3 +268,85 @@ def holm(p_values: Mapping[Test, float]) -> dict[Test, float]:
         largest = max(largest, min(1.0, p_values[test] * (len(p_values) - number)))
         adjusted[test] = largest
     return {test: adjusted[test] for test in p_values}
+
+
+class EnoughQueries(NamedTuple):
+    """About how many queries are enough for a verdict, and what it then is likely to be."""
+
+    queries: int
+    shows: Literal["difference", "equivalence"]
+
+
+class Pilot(NamedTuple):
+    """The paired differences of a comparison, from which those of larger ones are drawn.
+
+    Attributes:
+        counts: each difference with the number of queries that have it.
+        largest: the largest difference that there can be; None for a score without bounds.
+    """
+
+    counts: tuple[tuple[float, int], ...]
+    largest: float | None = 1.0
+
+    @classmethod
+    def of(
+        cls, differences: Sequence[float] | Mapping[float, int] | NDArray[Any], *, largest: float | None = 1.0
+    ) -> Pilot:
+        """Return the pilot of these differences, one per query, or how often each occurs; at least one."""
+        counts = count_values(differences)
+        if len(counts) > 2 * STEPS:
+            step = max(map(abs, counts)) / STEPS
+            rounded: Counter[float] = Counter()
+            for value, times in counts.items():
+                rounded[round(round(value / step) * step, DIGITS)] += times
+            counts = rounded
+        return cls(tuple(sorted(counts.items())), largest)
+
+    def verdicts(self, queries: int, margin: float, *, comparisons: int = 1) -> Mapping[PairedVerdict, float]:
+        """Return the share of each verdict in comparisons of so many queries, drawn from the pilot with replacement.
+
+        Args:
+            margin: the largest difference that does not matter.
+            comparisons: how many are made together: p-values are multiplied by it, the first step of Holm's method.
+        """
+        return _verdicts(self, queries, margin, comparisons)
+
+    def enough(self, margin: float, *, comparisons: int = 1, beyond: int = 0) -> EnoughQueries | None:
+        """Return the first number of queries that has a verdict in 80 % of resamples.
+
+        Args:
+            beyond: this number and smaller ones are skipped.
+
+        Returns:
+            None if none of up to 10,000 does, as where the mean difference is as large as the margin.
+        """
+        sizes = [size for size in SIZES if size > beyond]
+
+        def is_enough(size: int) -> bool:
+            return self.verdicts(size, margin, comparisons=comparisons).get("too few", 0.0) <= 1 - POWER
+
+        place = bisect_left(sizes, True, key=is_enough)
+        if place == len(sizes):
+            return None
+        shares = self.verdicts(sizes[place], margin, comparisons=comparisons)
+        is_equivalence = shares.get("equivalent", 0.0) > POWER / 2
+        return EnoughQueries(sizes[place], "equivalence" if is_equivalence else "difference")
+
+
+@lru_cache(maxsize=2_048)
+def _verdicts(pilot: Pilot, queries: int, margin: float, comparisons: int) -> Mapping[PairedVerdict, float]:
+    import numpy as np
+
+    values, counts = np.array(pilot.counts, dtype=np.float64).T
+    drawn = np.random.default_rng(0).multinomial(queries, counts / counts.sum(), DRAWS)
+    rows = np.tile(values, (DRAWS, 1))
+    lows, highs = paired_intervals(rows, drawn, largest=pilot.largest)
+    p_values = np.ones(DRAWS)
+    tested = (lows > 0) | (highs < 0)  # no verdict of the others depends on the test
+    p_values[tested] = comparisons * paired_p_values(rows[tested], drawn[tested], draws=SIGNS, large=DRAWN)
+    # A resample without any difference does not show that there is none.
+    found = Counter(
+        paired_verdict(Interval(low, high), p, margin)
+        for low, high, p in zip(lows.tolist(), highs.tolist(), p_values.tolist(), strict=True)
+    )
+    return {verdict: count / DRAWS for verdict, count in found.items()}

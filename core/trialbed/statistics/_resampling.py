@@ -1,4 +1,4 @@
-"""The bootstrap over cases."""
+"""The bootstrap over cases, and its limit where there are many."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist, fmean
 from typing import TYPE_CHECKING, Any
 
 from trialbed.statistics._intervals import LEVEL, Interval
@@ -23,6 +24,15 @@ RESAMPLES = 2_000
 
 MOST_OFTEN = 255
 """The most often that a case can count in one resample: it is drawn once on average, so no draw comes near."""
+
+
+LARGE = 2_000
+"""Cases up to which all is drawn. With more, the limit is nearer to the exact figure than draws are: p-values are
+off by less than 0.0001 there, where those of 9,999 draws have a standard error of 0.002 at 0.05."""
+
+MOST_SKEW = 0.1
+"""The largest skewness and excess kurtosis of a mean for which an expansion is good enough: a case that is as large as
+thousands of others leaves more."""
 
 
 @dataclass(frozen=True)
@@ -81,26 +91,15 @@ class CaseBootstrap:
 
         stated = self.cases if n is None else n
         sums = self.sums(np.stack(columns, axis=1)).T
+        totals = np.array([math.fsum(column) for column in columns])  # once rounded
         found = {}
         for name, figure in figures.items():
-            value = self.value(figure, *columns)
+            value = float(_apply(figure, totals))
             if math.isfinite(value):
-                found[name] = Estimate(value, self.interval(_apply(figure, sums), level), stated)
+                found[name] = Estimate(value, _percentile_interval(_apply(figure, sums), level), stated)
             else:
                 found[name] = Estimate(None, None, stated)
         return found
-
-    def value(self, figure: Figure, *columns: NDArray[Any]) -> float:
-        """Return the figure itself; nan where undefined."""
-        import numpy as np
-
-        return float(_apply(figure, np.array([math.fsum(column) for column in columns])))
-
-    def draws(self, figure: Figure, *columns: NDArray[Any]) -> NDArray[Any]:
-        """Return the figure in each resample; nan where undefined."""
-        import numpy as np
-
-        return _apply(figure, self.sums(np.stack(columns, axis=1)).T)
 
     def sums(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of each column in each resample, of shape (resamples, columns).
@@ -112,16 +111,6 @@ class CaseBootstrap:
 
         values = columns.astype(np.float64)
         return np.concatenate([block.astype(np.float64) @ values for block in self._weights])
-
-    def interval(self, draws: NDArray[Any], level: float = LEVEL) -> Interval | None:
-        """Return the percentile interval of draws; None where the figure is undefined in more than one draw of ten."""
-        import numpy as np
-
-        defined = draws[np.isfinite(draws)]
-        if not len(defined) or len(defined) < 0.9 * len(draws):
-            return None
-        low, high = np.quantile(defined, ((1 - level) / 2, (1 + level) / 2))
-        return Interval(float(low), float(high), level)
 
     @cached_property
     def _weights(self) -> list[NDArray[Any]]:
@@ -140,9 +129,71 @@ class CaseBootstrap:
             yield np.minimum(counts, MOST_OFTEN).astype(np.uint8).reshape(size, self.cases)
 
 
+def _percentile_interval(draws: NDArray[Any], level: float) -> Interval | None:
+    """Return the percentile interval of draws; None where the figure is undefined in more than one draw of ten."""
+    import numpy as np
+
+    defined = draws[np.isfinite(draws)]
+    if not len(defined) or len(defined) < 0.9 * len(draws):
+        return None
+    low, high = np.quantile(defined, ((1 - level) / 2, (1 + level) / 2))
+    return Interval(float(low), float(high), level)
+
+
 def _apply(figure: Figure, sums: NDArray[Any]) -> NDArray[Any]:
     """Return the figure of sums; a ratio without a denominator is undefined, not an error."""
     import numpy as np
 
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(figure(*sums), dtype=np.float64)
+
+
+def mean_estimate(
+    values: NDArray[Any],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    order: Callable[[], NDArray[Any]] | None = None,
+) -> Estimate:
+    """Return a mean with its percentile interval of the bootstrap.
+
+    Cases are drawn where there are 2,000 or fewer. With more, the ends are the quantiles that the distribution of the
+    draws has by the expansion of E. Cornish and R. Fisher, "Moments and Cumulants in the Specification of
+    Distributions", Revue de l'Institut International de Statistique 5 (1938), 307-320; P. Hall, "The Bootstrap and
+    Edgeworth Expansion" (1992), chapter 3, shows it to be that of the bootstrap. Where few cases are so large that the
+    mean is still skewed, all is drawn.
+
+    Args:
+        values: one per case; at least one.
+        order: gives the places of the values in the order in which they are drawn, where that is another.
+    """
+    import numpy as np
+
+    # Rounded once, so that the mean of equal values is their value.
+    mean = fmean(values)
+    ends = _mean_limit(values, mean) if len(values) > LARGE else None
+    if ends is not None:
+        return Estimate(mean, ends, len(values))
+    values = values if order is None else values[order()]
+    bootstrap = CaseBootstrap(len(values), resamples, seed)
+    return bootstrap.estimate(lambda total, count: total / count, values, np.ones_like(values))
+
+
+def _mean_limit(values: NDArray[Any], mean: float) -> Interval | None:
+    """Return the interval by the expansion; None where the mean is too skewed for it."""
+    import numpy as np
+
+    # In one order, so that sums are rounded alike wherever the values come from.
+    n, apart = len(values), np.sort(values) - mean
+    second, third, fourth = (float((apart**power).mean()) for power in (2, 3, 4))
+    if second == 0:
+        return Interval(mean, mean)
+    skew, excess = third / second**1.5 / math.sqrt(n), (fourth / second**2 - 3) / n
+    if abs(skew) > MOST_SKEW or abs(excess) > MOST_SKEW:
+        return None
+    error = math.sqrt(second / n)
+    low, high = (
+        mean + error * (z + (z**2 - 1) * skew / 6 + (z**3 - 3 * z) * excess / 24 - (2 * z**3 - 5 * z) * skew**2 / 36)
+        for z in (NormalDist().inv_cdf((1 - LEVEL) / 2), NormalDist().inv_cdf((1 + LEVEL) / 2))
+    )
+    return Interval(low, high)

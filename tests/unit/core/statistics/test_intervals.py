@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from statistics import fmean
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 
-from trialbed.statistics import bounded_mean_interval, clustered_interval, wilson_interval
+from trialbed.statistics import clustered_interval, pass_at_k, pass_hat_k, quantile, wilson_interval
 
 
 @for_each(
@@ -25,32 +25,10 @@ def test_wilson_agrees_with_an_independent_implementation(proportion: float, n: 
     assert found == pytest.approx((low, high, 0.95), abs=1e-7)
 
 
-def test_repeats_of_one_query_do_not_make_it_surer() -> None:
-    once = bounded_mean_interval({1: [1.0], 2: [0.0], 3: [1.0]})
-    often = bounded_mean_interval({1: [1.0] * 9, 2: [0.0] * 9, 3: [1.0] * 9})
-    assert often == pytest.approx(once)
-
-
-def test_intervals_of_more_queries_are_narrower() -> None:
-    few, many = ({query: [0.5] for query in range(n)} for n in (4, 40))
-    assert width(bounded_mean_interval(many)) < width(bounded_mean_interval(few))
-
-
-def width(interval: tuple[float, float, float]) -> float:
-    return interval[1] - interval[0]
-
-
-@for_each("values", [{}, {1: []}, {1: [1.5]}, {1: [float("nan")]}])
-def test_what_has_no_interval_is_refused(values: dict[int, list[float]]) -> None:
-    with pytest.raises(ValueError, match="value"):
-        bounded_mean_interval(values)
-
-
-@given(st.dictionaries(st.integers(), st.lists(st.floats(0, 1), min_size=1, max_size=4), min_size=1, max_size=20))
-def test_the_mean_lies_within_and_the_ends_are_probabilities(values: dict[int, list[float]]) -> None:
-    found = bounded_mean_interval(values)
-    mean = fmean([value for repeats in values.values() for value in repeats])
-    assert 0 <= found.low <= mean <= found.high <= 1
+@given(st.floats(0, 1), st.integers(1, 10_000))
+def test_the_proportion_lies_within_and_the_ends_are_probabilities(proportion: float, n: int) -> None:
+    found = wilson_interval(proportion, n)
+    assert 0 <= found.low <= proportion <= found.high <= 1
 
 
 def covered(clustered: float, trials: int, rate: float, cases: int = 150, runs: int = 1500) -> float:
@@ -83,3 +61,31 @@ def test_clusters_without_observations_are_left_out() -> None:
     assert clustered_interval([1, 0, 0], [2, 2, 0]) == clustered_interval([1, 0], [2, 2])
     with pytest.raises(ValueError, match="at least one"):
         clustered_interval([0], [0])
+
+
+VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
+
+
+@given(VALUES, st.floats(0, 1))
+def test_a_quantile_is_numpys(values: list[float], share: float) -> None:
+    assert quantile(sorted(values), share) == pytest.approx(float(np.quantile(values, share)), rel=1e-9, abs=1e-6)
+
+
+@given(st.data())
+def test_they_are_the_shares_of_all_choices_of_k_trials(data: st.DataObject) -> None:
+    outcomes = data.draw(st.lists(st.booleans(), min_size=1, max_size=7))
+    k = data.draw(st.integers(1, len(outcomes)))
+    chosen = list(combinations(outcomes, k))
+    assert pass_at_k(len(outcomes), sum(outcomes), k) == pytest.approx(sum(map(any, chosen)) / len(chosen))
+    assert pass_hat_k(len(outcomes), sum(outcomes), k) == pytest.approx(sum(map(all, chosen)) / len(chosen))
+
+
+def test_one_trial_is_the_rate_of_success() -> None:
+    assert pass_at_k(4, 3, 1) == pass_hat_k(4, 3, 1) == 0.75
+
+
+@for_each(("trials", "successes", "k"), [(2, 1, 3), (2, 3, 1), (2, 1, 0), (0, 0, 1)])
+def test_what_cannot_be_told_is_refused(trials: int, successes: int, k: int) -> None:
+    for estimate in (pass_at_k, pass_hat_k):
+        with pytest.raises(ValueError, match="say nothing"):
+            estimate(trials, successes, k)

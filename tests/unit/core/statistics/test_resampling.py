@@ -39,12 +39,11 @@ def test_every_resample_has_as_many_cases_as_there_are() -> None:
 
 
 def test_the_same_seed_gives_the_same_draws_and_figures_are_drawn_in_pairs() -> None:
-    column, ones = np.arange(50.0), np.ones(50)
-    one, other = CaseBootstrap(50, seed=1), CaseBootstrap(50, seed=1)
-    assert (one.draws(mean, column, ones) == other.draws(mean, column, ones)).all()
-    assert (one.draws(mean, column, ones) != CaseBootstrap(50, seed=2).draws(mean, column, ones)).any()
-    shifted = one.draws(mean, column + 3, ones) - one.draws(mean, column, ones)
-    assert shifted == pytest.approx(np.full(2000, 3.0))
+    columns = np.stack([np.arange(50.0), np.arange(50.0) + 3, np.ones(50)], axis=1)
+    sums = CaseBootstrap(50, seed=1).sums(columns)
+    assert (sums == CaseBootstrap(50, seed=1).sums(columns)).all()
+    assert (sums != CaseBootstrap(50, seed=2).sums(columns)).any()
+    assert sums[:, 1] - sums[:, 0] == pytest.approx(np.full(2000, 150.0))
 
 
 def test_what_is_undefined_is_missing() -> None:
