@@ -76,9 +76,9 @@ def schema() -> None:
 def draft(sources: tuple[Path, ...], output: Path, as_json: bool) -> None:
     """Draft tasks of recorded conversations, for you to confirm.
 
-    The conversations are lists of OpenAI's or LangChain's messages, spans of OpenTelemetry or OpenInference (Phoenix),
-    traces of Langfuse, or samples of Ragas. Each new query is a task: the calls that were made are expected, and the
-    last answer is the answer. The tools have the results in the conversations as examples.
+    The conversations are lists of OpenAI's or LangChain's messages, spans of OpenTelemetry or OpenInference, or
+    samples of Ragas. Each new query is a task: the calls that were made are expected, and the last answer is the
+    answer. The tools have the results in the conversations as examples.
     """
     from trialbed.conversations import read_samples
     from trialbed.errors import NothingMeasured, UsageError

@@ -12,7 +12,6 @@ from trialbed.errors import DataError, NothingMeasured
 from trialbed.files import read_text
 from trialbed.wire import check_depth, finite_float, json_decoder
 from trialbed_evaluation.conversations._calls import kind
-from trialbed_evaluation.conversations._other_traces import is_langfuse, read_langfuse, with_conventions
 from trialbed_evaluation.conversations._records import (
     conversation_of,
     identity,
@@ -31,8 +30,7 @@ FORMATS = {
     "stabletoolbench": "converted answers of StableToolBench, and answers of agents in the same form",
     "stabletoolbench-raw": "raw answers of StableToolBench, one per file",
     "trialbed": "result documents of `bench run`",
-    "opentelemetry": "spans with OpenTelemetry's attributes for generative AI (`gen_ai.…`), or with OpenInference's as "
-    "Phoenix exports them, and traces and observations of Langfuse",
+    "opentelemetry": "spans with OpenTelemetry's attributes for generative AI (`gen_ai.…`), or with OpenInference's",
 }
 """Every format that is recognised, and its description."""
 
@@ -142,11 +140,9 @@ def _reader(value: Mapping[str, Any], place: str) -> Reader:
     if is_record(value):
         return lambda found, at, _: iter((read_record(found, at),))
     if is_export(value):
-        return lambda found, at, _: map(with_conventions, read_export(found, at))
+        return lambda found, at, _: read_export(found, at)
     if is_span(value):
-        return lambda found, at, _: iter((with_conventions(read_span(found, at)),))
-    if is_langfuse(value):
-        return lambda found, at, _: read_langfuse(found, at)
+        return lambda found, at, _: iter((read_span(found, at),))
     from trialbed_evaluation.conversations import _run_results, _stabletoolbench
 
     if _run_results.is_result_document(value):

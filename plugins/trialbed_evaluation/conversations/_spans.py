@@ -1,9 +1,12 @@
-"""Reads OpenTelemetry spans with the attributes of its conventions for generative AI, one sample per trace."""
+"""Reads OpenTelemetry spans with the attributes of its conventions for generative AI, one sample per trace.
+
+Those of OpenInference (https://arize-ai.github.io/openinference/spec/) are read as if they had these attributes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +33,25 @@ CHOICE = "gen_ai.choice"
 
 MOST_DIGITS = 30
 """Characters of an integer that are read; OTLP's have 64 bits."""
+
+
+KIND = "openinference.span.kind"
+OPERATIONS = {"LLM": "chat", "TOOL": "execute_tool"}
+"""Kind of a span of OpenInference -> operation of OpenTelemetry's conventions."""
+
+DEEPEST = 20
+"""Parts of an attribute's name."""
+
+ROOTS = ("llm", "tool", "input")
+"""Beginnings of the names that are read."""
+
+OPENINFERENCE = {
+    "gen_ai.input.messages": "llm.input_messages",
+    "gen_ai.output.messages": "llm.output_messages",
+    "gen_ai.tool.name": "tool.name",
+    "gen_ai.tool.call.arguments": "input.value",
+}
+"""Attribute of OpenTelemetry's conventions -> that of OpenInference's of which it is made, for errors."""
 
 
 @dataclass(frozen=True)
@@ -103,19 +125,116 @@ def read_span(value: Any, place: str) -> Span:
     if not isinstance(trace, str) or not trace:
         raise DataError(f"{place}: trace_id: must be the id of the span's trace, not {kind(trace)}")
     start = value.get("start_time", value.get("startTimeUnixNano", value.get("start_time_unix_nano", "")))
-    return Span(
+    span = Span(
         place=place,
         trace=trace,
-        start=begin_of(start),
+        start=_begin_of(start),
         attributes=_attributes(value.get("attributes"), f"{place}: attributes"),
         events=tuple(
             (str(event.get("name", "")), _attributes(event.get("attributes"), f"{at}.attributes"))
             for at, event in objects(value.get("events") or [], f"{place}: events")
         ),
     )
+    return _with_conventions(span)
 
 
-def begin_of(value: Any) -> str:
+def _with_conventions(span: Span) -> Span:
+    """Return a span with the attributes of OpenTelemetry's conventions, where it has OpenInference's."""
+    operation = OPERATIONS.get(str(span.attributes.get(KIND, "")).upper())
+    if operation is None:
+        return span
+    own = {name: value for name, value in span.attributes.items() if name.partition(".")[0] in ROOTS}
+    found = _nest(own, span.place)
+    model = _mapping(found.get("llm"))
+    if operation == "execute_tool":
+        # ``tool.parameters`` is the schema of the arguments, which are the input.
+        given = _mapping(found.get("input")).get("value")
+        named = {"gen_ai.tool.name": _mapping(found.get("tool")).get("name"), "gen_ai.tool.call.arguments": given}
+    else:
+        named = {
+            "gen_ai.input.messages": _messages(model, "input_messages", span.place),
+            "gen_ai.output.messages": _messages(model, "output_messages", span.place),
+            "gen_ai.tool.definitions": [
+                _definition(one, f"{span.place}: llm.tools[{index}]")
+                for index, one in enumerate(_list(model.get("tools")))
+                if _mapping(one)
+            ],
+        }
+    return replace(span, attributes={"gen_ai.operation.name": operation, **named}, keys=OPENINFERENCE)
+
+
+def _messages(model: Mapping[str, Any], key: str, place: str) -> list[dict[str, Any]]:
+    listed = model.get(key)
+    return [] if listed is None else [_message(one) for _, one in objects(listed, f"{place}: llm.{key}")]
+
+
+def _message(one: Any) -> dict[str, Any]:
+    given = _mapping(_mapping(one).get("message", one))
+    parts = [part.get("message_content", part) for part in _list(given.get("contents")) if isinstance(part, Mapping)]
+    content = given.get("content")
+    calls = [_mapping(_mapping(call).get("tool_call", call)) for call in _list(given.get("tool_calls"))]
+    found = {"role": given.get("role"), "content": content if content is not None else parts or None}
+    if calls:
+        found["tool_calls"] = [{"id": call.get("id"), "function": call.get("function", {})} for call in calls]
+    if given.get("tool_call_id"):
+        found["tool_call_id"] = given["tool_call_id"]
+    return found
+
+
+def _definition(one: Any, place: str) -> Any:
+    """Return the definition of a tool; where it has only a schema, with the name beside it."""
+    given = _mapping(_mapping(one).get("tool", one))
+    text = given.get("json_schema")
+    try:
+        schema = parse_json(text, finite_float, unique=True) if isinstance(text, str) else text
+    except ValueError:
+        schema = text
+    if text is not None and not isinstance(schema, Mapping):
+        raise DataError(f"{place}.tool.json_schema: must be a JSON Schema, or its JSON text")
+    schema = _mapping(schema)
+    if "function" in schema or "name" in schema:
+        return schema
+    return {"name": str(given.get("name") or ""), "description": given.get("description") or "", "parameters": schema}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _nest(value: Any, place: str, depth: int = 0) -> Any:
+    """Return flattened names as objects and lists: ``{"a.0.b": 1}`` as ``{"a": [{"b": 1}]}``."""
+    if isinstance(value, list):
+        return [_nest(item, place, depth + 1) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    found: dict[str, Any] = {}
+    for name, item in value.items():
+        *parts, last = str(name).split(".")
+        if depth + len(parts) > DEEPEST:
+            raise DataError(f"{place}: {name!r:.80}: the name has too many parts")
+        inner = found
+        for part in parts:
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                raise DataError(f"{place}: {name!r:.80}: a part of it is a value of its own")
+        inner[last] = _nest(item, place, depth + 1)
+    return _with_lists(found)
+
+
+def _with_lists(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    found = {name: _with_lists(item) for name, item in value.items()}
+    if found and all(name.isdecimal() and len(name) < 7 for name in found):
+        return [item for _, item in sorted(found.items(), key=lambda pair: int(pair[0]))]
+    return found
+
+
+def _begin_of(value: Any) -> str:
     """Return a time as a text that sorts: of ISO 8601 in UTC, of nanoseconds since 1970 with zeros in front."""
     text = str(value or "")
     try:

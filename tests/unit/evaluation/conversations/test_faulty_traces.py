@@ -121,13 +121,13 @@ OPENTELEMETRY = [
 ]
 
 
-def phoenix(kind: str = "LLM", **attributes: Any) -> dict[str, Any]:
+def inferred(kind: str = "LLM", **attributes: Any) -> dict[str, Any]:
     named = {name.replace("__", "."): value for name, value in attributes.items()}
     return {"context": {"trace_id": "t"}, "attributes": {"openinference.span.kind": kind, **named}}
 
 
 def read(message: Any) -> dict[str, Any]:
-    return phoenix(llm__input_messages=[message])
+    return inferred(llm__input_messages=[message])
 
 
 def called(**call: Any) -> dict[str, Any]:
@@ -141,10 +141,10 @@ OPENINFERENCE = [
     ({"context": {"trace_id": 5}, "attributes": {}}, ":1: trace_id: must be the id of the span's trace, not a number"),
     ({"context": 3, "attributes": {}}, ":1: trace_id: must be the id of the span's trace, not nothing"),
     ({"context": {"trace_id": "t"}, "attributes": 3}, ":1: attributes: must be a list, not a number"),
-    (phoenix(llm=3, llm__tools__0=1), ":1: 'llm.tools.0': a part of it is a value of its own"),
-    (phoenix(**{"llm__" + "__".join("a" * 30): 1}), "the name has too many parts"),
-    (phoenix(llm__input_messages=3), ":1: llm.input_messages: must be a list, not a number"),
-    (phoenix(llm__output_messages="x"), ":1: llm.output_messages: must be a list, not text"),
+    (inferred(llm=3, llm__tools__0=1), ":1: 'llm.tools.0': a part of it is a value of its own"),
+    (inferred(**{"llm__" + "__".join("a" * 30): 1}), "the name has too many parts"),
+    (inferred(llm__input_messages=3), ":1: llm.input_messages: must be a list, not a number"),
+    (inferred(llm__output_messages="x"), ":1: llm.output_messages: must be a list, not text"),
     (read(3), ":1: llm.input_messages[0]: must be an object, not a number"),
     (read({"message.role": "bot"}), ":1: llm.input_messages[0].role: must be one of"),
     (read({"message.role": 3}), ":1: llm.input_messages[0].role: must be one of"),
@@ -153,61 +153,22 @@ OPENINFERENCE = [
     (called(name=5, arguments="{}"), "tool_calls[0].function.name: must be the tool's name, not a number"),
     (called(name="f", arguments=[1]), "tool_calls[0].function.arguments: must be an object or its JSON text"),
     (called(name="f"), "tool_calls[0].function.args: is missing"),
-    (phoenix(llm__tools=[{"tool.json_schema": "{"}]), ":1: llm.tools[0].tool.json_schema: must be a JSON Schema"),
-    (phoenix(llm__tools=[{"tool.json_schema": '{"name": 3}'}]), ":1: tools[0].function.name: must be the tool's name"),
-    (phoenix(llm__tools=[{"tool.json_schema": {"name": "f", "parameters": [1]}}]), "must be a JSON Schema, not a list"),
-    (phoenix(llm__output_messages=[{"message": {"role": "x"}}]), ":1: llm.output_messages[0].role: must be one of"),
-    (phoenix("TOOL"), ":1: tool.name: must be the tool's name, not nothing"),
-    (phoenix("TOOL", tool__name=4, input__value="{}"), ":1: tool.name: must be the tool's name, not a number"),
-    (phoenix("TOOL", tool__name="f", input__value=[1]), ":1: input.value: must be an object or its JSON text"),
-    ({**phoenix(), "events": [3]}, ":1: events[0]: must be an object, not a number"),
+    (inferred(llm__tools=[{"tool.json_schema": "{"}]), ":1: llm.tools[0].tool.json_schema: must be a JSON Schema"),
+    (inferred(llm__tools=[{"tool.json_schema": '{"name": 3}'}]), ":1: tools[0].function.name: must be the tool's name"),
+    (
+        inferred(llm__tools=[{"tool.json_schema": {"name": "f", "parameters": [1]}}]),
+        "must be a JSON Schema, not a list",
+    ),
+    (inferred(llm__output_messages=[{"message": {"role": "x"}}]), ":1: llm.output_messages[0].role: must be one of"),
+    (inferred("TOOL"), ":1: tool.name: must be the tool's name, not nothing"),
+    (inferred("TOOL", tool__name=4, input__value="{}"), ":1: tool.name: must be the tool's name, not a number"),
+    (inferred("TOOL", tool__name="f", input__value=[1]), ":1: input.value: must be an object or its JSON text"),
+    ({**inferred(), "events": [3]}, ":1: events[0]: must be an object, not a number"),
     ('{"context": {"trace_id": "t"}, "attributes": {"a": 1, "a": 2}}', ":1: the key 'a' occurs twice"),
 ]
 
 
-def observed(kind: str = "GENERATION", **fields: Any) -> dict[str, Any]:
-    return {"id": "o", "traceId": "t", "type": kind, **fields}
-
-
-def replied(**message: Any) -> dict[str, Any]:
-    return observed(output={"role": "assistant", **message})
-
-
-def offered(tools: Any) -> dict[str, Any]:
-    return observed(input={"messages": [USER], "tools": tools})
-
-
-LANGFUSE = [
-    ('{"observations": [', ":1: column 19: is not JSON"),
-    ({"id": "t", "observations": {}}, ":1: the format is not recognised; the object has id, observations"),
-    ({"id": "t", "observations": [observed(), 3]}, ":1: observations[1]: must be an observation"),
-    ({"id": "t", "observations": [observed(input=[3])]}, ":1: observations[0]: input[0]: must be a message"),
-    ({"id": "t", "observations": [{"type": "TOOL"}]}, ":1: observations[0]: name: must be the tool's name"),
-    (observed(traceId=None), ":1: traceId: must be the id of the observation's trace"),
-    (observed(input=[3]), ":1: input[0]: must be a message with role and content, not a number"),
-    (observed(input=[{"role": "bot", "content": "x"}]), ":1: input[0].role: must be one of"),
-    (observed(input=[{"role": "user", "content": 5}]), ":1: input[0].content: must be text or a list"),
-    (observed(input={"messages": [3]}), ":1: input[0]: must be a message with role and content"),
-    (observed(input='{"messages": [{"role": "bot"}]}'), ":1: input[0].role: must be one of"),
-    (observed(output=[3]), ":1: output[0]: must be a message with role and content"),
-    (observed(output={"role": "bot", "content": "x"}), ":1: output[0].role: must be one of"),
-    (observed(output={"choices": [{"message": 3}]}), ":1: output[0]: must be a message"),
-    (observed(output={"choices": [{}]}), ":1: output[0]: must be a message with role and content, not nothing"),
-    (replied(content=5), ":1: output[0].content: must be text or a list"),
-    (replied(tool_calls=3), ":1: output[0].tool_calls: must be a list, not a number"),
-    (replied(tool_calls=[3]), ":1: output[0].tool_calls[0]: must be a call with name and args"),
-    (replied(tool_calls=[{"function": {"name": "f"}}]), "output[0].tool_calls[0].function.args: is missing"),
-    (replied(tool_calls=[{"function": {}}]), "output[0].tool_calls[0].function.name: must be the tool's name"),
-    (offered(3), ":1: tools: must be a list, not a number"),
-    (offered([3]), ":1: tools[0]: must be a tool's definition, not a number"),
-    (offered([{"type": "function"}]), ":1: tools[0].function.name: must be the tool's name"),
-    (offered([{"name": "f", "parameters": 3}]), ":1: tools[0].function.parameters: must be a JSON Schema"),
-    (observed("TOOL", name=5, input={}), ":1: name: must be the tool's name, not a number"),
-    (observed("TOOL", name="f", input=3), ":1: input: must be an object or its JSON text"),
-    ('{"traceId": "t", "type": "GENERATION", "type": "TOOL"}', ":1: the key 'type' occurs twice"),
-]
-
-KINDS = {"messages": MESSAGES, "opentelemetry": OPENTELEMETRY, "openinference": OPENINFERENCE, "langfuse": LANGFUSE}
+KINDS = {"messages": MESSAGES, "opentelemetry": OPENTELEMETRY, "openinference": OPENINFERENCE}
 
 
 def test_there_are_twenty_of_each() -> None:

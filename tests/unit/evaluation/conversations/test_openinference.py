@@ -1,4 +1,4 @@
-"""OpenInference's spans and Langfuse's observations."""
+"""OpenInference's spans."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from trialbed_evaluation.conversations import Sample
 ARGUMENTS = '{"city": "Rome"}'
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 DEFINITION = {"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}
-CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": ARGUMENTS}}
-ASKED = [{"role": "user", "content": "How warm is it in Rome?"}]
-TOLD = [*ASKED, {"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c1", "content": "21"}]
 
 OUT = "llm.output_messages.0.message"
 FLAT = {
@@ -36,7 +33,9 @@ NESTED = {
     "openinference": {"span": {"kind": "LLM"}},
     "openinference.span.kind": "LLM",
     "llm.input_messages": [
-        {"message.role": message["role"], "message.content": message.get("content")} for message in TOLD
+        {"message.role": "user", "message.content": "How warm is it in Rome?"},
+        {"message.role": "assistant", "message.content": None},
+        {"message.role": "tool", "message.content": "21"},
     ],
     "llm.output_messages": [{"message.role": "assistant", "message.content": "It is 21 degrees."}],
     "llm.tools": [{"tool.name": "weather", "tool.json_schema": json.dumps(SCHEMA)}],
@@ -66,38 +65,6 @@ def test_attributes_may_be_nested_in_part(tmp_path: Path) -> None:
     assert sample.messages[-1].content == "It is 21 degrees."
 
 
-GENERATION = {"id": "o1", "traceId": "t1", "type": "GENERATION", "startTime": "2026-01-01T00:00:00Z"}
-
-
-@pytest.mark.parametrize(
-    ("given", "answer"),
-    [
-        ({"messages": ASKED, "tools": [DEFINITION]}, {"role": "assistant", "content": None, "tool_calls": [CALL]}),
-        (
-            json.dumps({"messages": ASKED, "tools": [DEFINITION]}),
-            json.dumps([{"role": "assistant", "tool_calls": [CALL]}]),
-        ),
-        (
-            {"messages": ASKED, "tools": [DEFINITION]},
-            {"choices": [{"message": {"role": "assistant", "tool_calls": [CALL]}}]},
-        ),
-    ],
-)
-def test_observations_of_langfuse_are_one_sample(given: Any, answer: Any, tmp_path: Path) -> None:
-    one = GENERATION | {"input": given, "output": answer}
-    step = {"id": "o2", "traceId": "t1", "type": "SPAN", "startTime": "2026-01-01", "input": {"a": 1}, "output": None}
-    run = {
-        "id": "o3",
-        "traceId": "t1",
-        "type": "TOOL",
-        "name": "weather",
-        "input": ARGUMENTS,
-        "startTime": "2026-01-02",
-    }
-    is_as_meant(only(written(tmp_path, [step, one, run])))
-    is_as_meant(only(written(tmp_path, {"id": "t1", "name": "trace", "observations": [step, one]})))
-
-
 @pytest.mark.parametrize(
     "attributes",
     [
@@ -113,19 +80,7 @@ def test_odd_attributes_say_nothing(attributes: dict[str, Any], tmp_path: Path) 
     assert only(written(tmp_path, span(attributes, 1))).calls == ()
 
 
-def test_a_text_that_only_looks_like_json_is_a_text(tmp_path: Path) -> None:
-    sample = only(written(tmp_path, GENERATION | {"input": "[INST] hi", "output": "{no"}))
-    assert sample.messages is not None
-    assert [(message.role, message.content) for message in sample.messages] == [
-        ("user", "[INST] hi"),
-        ("assistant", "{no"),
-    ]
-
-
 def test_times_sort_however_they_are_written(tmp_path: Path) -> None:
     times = ("2026-01-01T00:00:04.123456+00:00", "2026-01-01T01:00:05+01:00", "2026-01-01T00:00:06Z")
-    runs = [
-        {"id": str(place), "traceId": "t1", "type": "TOOL", "name": f"n{place}", "input": "{}", "startTime": time}
-        for place, time in enumerate(times)
-    ]
+    runs = [{**span(RUN | {"tool.name": f"n{place}"}, 1), "start_time": time} for place, time in enumerate(times)]
     assert [call.name for call in only(written(tmp_path, runs[::-1])).calls] == ["n0", "n1", "n2"]
