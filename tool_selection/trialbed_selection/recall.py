@@ -11,7 +11,7 @@ from typing import Any
 
 from trialbed.contracts import ToolSelector
 from trialbed.records import ApiRef, Query
-from trialbed.statistics import Estimate, bounded_mean_interval
+from trialbed.statistics import Estimate, wilson_interval
 from trialbed_selection.choices import choose
 
 MEASURES = ("recall", "ndcg", "coverage")
@@ -99,7 +99,7 @@ def _estimate(measure: str, found: Sequence[FoundApis], k: int) -> Estimate:
     for item in found:
         values.setdefault((item.test_set, item.query.query_id), []).append(_value(measure, item, k))
     mean = fmean(value for own in values.values() for value in own)
-    return Estimate(mean, bounded_mean_interval(values), len(values))
+    return Estimate(mean, wilson_interval(mean, len(values)), len(values))
 
 
 def _value(measure: str, item: FoundApis, k: int) -> float:
