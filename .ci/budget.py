@@ -61,9 +61,8 @@ def measure() -> dict[str, dict[str, int]]:
             with tempfile.TemporaryDirectory() as home:
                 Path(home, "cases").write_text("\n".join(CASE % number for number in range(8)), "utf-8")
                 program = [sys.executable, f"{ROOT}/.ci/entered.py", code.replace("URL", repr(url))]
-                shown = subprocess.run(
-                    program, cwd=home, env={"HOME": home, "TMPDIR": home}, stdout=subprocess.PIPE, check=True
-                ).stdout
+                own = {"HOME": home, "TMPDIR": home}
+                shown = subprocess.run(program, cwd=home, env=own, stdout=subprocess.PIPE, check=True).stdout
                 found["files"][name], found["functions"][name] = json.loads(shown.splitlines()[-1])
         vendor.terminate()
     return found

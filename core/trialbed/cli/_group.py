@@ -78,7 +78,7 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click gives it
         """Return every command's name, sorted."""
-        return self._names(_targets())
+        return sorted({*COMMANDS, *_targets(), *self.commands})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click gives it
         """Return the command of this name.
@@ -121,7 +121,7 @@ class LazyGroup(click.Group):
         """Write the list of commands, of which only those of others' plugins are imported."""
         # Once for all of them: to look through all installed packages takes longer than the rest of the help.
         targets = _targets()
-        left = dict.fromkeys(self._names(targets))
+        left = sorted({*COMMANDS, *targets, *self.commands})
         sections = {title: {name: names[name] for name in names if name in left} for title, names in SECTIONS.items()}
         listed = {name for names in sections.values() for name in names}
         sections["Commands of plugins"] = {name: self._summary(name, targets) for name in left if name not in listed}
@@ -131,9 +131,6 @@ class LazyGroup(click.Group):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
-
-    def _names(self, targets: Targets) -> list[str]:
-        return sorted({*COMMANDS, *targets, *self.commands})
 
     def _added_command(self, name: str, targets: Targets) -> click.Command | None:
         return load_command(name, targets[name]) if name in targets else self.commands.get(name)

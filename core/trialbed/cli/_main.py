@@ -75,16 +75,12 @@ def _run(args: Sequence[str] | None) -> int:
     except OSError as error:
         if error.errno not in NO_SPACE:
             raise
-        return _not_written(error)
+        # Without the rest of it, which would fail again at exit.
+        sys.stdout = io.StringIO()
+        where = error.filename or "the output"
+        click.echo(f"Error: {where} could not be written completely: {error.strerror}", err=True)
+        return 3
     return result if isinstance(result, int) else 0
-
-
-def _not_written(error: OSError) -> int:
-    """Report that output could not be written, and drop the rest of it, which would fail again at exit."""
-    sys.stdout = io.StringIO()
-    where = error.filename or "the output"
-    click.echo(f"Error: {where} could not be written completely: {error.strerror}", err=True)
-    return 3
 
 
 def _context(arguments: list[str]) -> dict[str, Any]:

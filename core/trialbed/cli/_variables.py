@@ -13,24 +13,10 @@ PREFIX = "TRIALBED_"
 OF_TESTS = "TRIALBED_TEST_"
 """The beginning of variables of Trialbed's own tests, in which commands run."""
 
-NOT_OF_OPTIONS = (
-    "CONTROL_TOKEN",
-    "DATA_DIR",
-    "ENV_DIR",
-    "INDEX_DIR",
-    "MCP_URL",
-    "MEMORY_LIMIT",
-    "REAL_KEY",
-    "SERVER_TOKEN",
-    "SIMULATOR_KEY",
-    "STATE_DIR",
-    "TOOLS_URL",
-    "UPSTREAM_KEY",
-    "UPSTREAM_KEYS",
-    "WEIGHTS_DIR",
-    "WORKER",
-    "WORKER_TRIALS",
-)
+NOT_OF_OPTIONS = """
+CONTROL_TOKEN DATA_DIR ENV_DIR INDEX_DIR MCP_URL MEMORY_LIMIT REAL_KEY SERVER_TOKEN SIMULATOR_KEY STATE_DIR TOOLS_URL
+UPSTREAM_KEY UPSTREAM_KEYS WEIGHTS_DIR WORKER WORKER_TRIALS
+"""
 """The variables that no option has, without the prefix."""
 
 OF_OPTIONS = """
@@ -59,7 +45,7 @@ def unknown_variables(given: Iterable[str], name: str, group: click.Group) -> Ma
         name: of the command that is asked for, one of whose variables is meant rather than another.
         group: all commands, which are imported where a variable is none of Trialbed's own.
     """
-    others = {f"{PREFIX}{own}" for own in NOT_OF_OPTIONS}
+    others = {f"{PREFIX}{own}" for own in NOT_OF_OPTIONS.split()}
     known = others | own_variables()
     unknown = sorted(
         variable for variable in {*given} - known if variable.startswith(PREFIX) and not variable.startswith(OF_TESTS)

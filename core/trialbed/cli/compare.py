@@ -154,26 +154,20 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
 def _junit(found: Comparison) -> str:
     """A test for each figure with a verdict, which fails where that is worse; one for all where there are none."""
     from trialbed.records import shown_name
-    from trialbed.views import TestCase, TestSuite, junit
+    from trialbed.views import TestCase, TestOutcome, TestSuite, junit
 
     cases = list(found.tests)
     for record in () if cases else found.records:
         if record.get("verdict") and {"candidate", "baseline", "score"} <= record.keys():
-            classname = f"{record['candidate']} against {record['baseline']}"
+            worse = ""
             if record["verdict"] == "worse":
-                message = f"worse by {record['difference']:.4f} [{record['low']:.4f}, {record['high']:.4f}]"
-                cases.append(
-                    TestCase(classname, shown_name(record["score"]), outcome="failure", kind="worse", message=message)
-                )
-            else:
-                cases.append(TestCase(classname, shown_name(record["score"])))
+                worse = f"worse by {record['difference']:.4f} [{record['low']:.4f}, {record['high']:.4f}]"
+            names = f"{record['candidate']} against {record['baseline']}", shown_name(record["score"])
+            cases.append(TestCase(*names, outcome="failure" if worse else "passed", kind="worse", message=worse))
     if not cases:
-        failed = "; ".join(found.failed)
-        cases.append(
-            TestCase("comparison", "verdicts", outcome="failure", kind="verdict", message=failed)
-            if failed
-            else TestCase("comparison", "verdicts")
-        )
+        outcome: TestOutcome = "failure" if found.failed else "passed"
+        message = "; ".join(found.failed)
+        cases.append(TestCase("comparison", "verdicts", outcome=outcome, kind="verdict", message=message))
     return junit([TestSuite("bench compare", cases)], "bench compare")
 
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 yes_option = option("-y", "--yes", is_flag=True, help="Build missing environments without asking.")
 
 env_dir_option = option(
-    "--env-dir",
-    type=FOLDER,
-    help="Folder for the frameworks' environments. [default: the user's cache folder]",
+    "--env-dir", type=FOLDER, help="Folder for the frameworks' environments. [default: the user's cache folder]"
 )
 
 

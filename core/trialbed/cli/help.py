@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from trialbed.cli.completion import completes
 from trialbed.cli.options import json_option, print_json
 
 if TYPE_CHECKING:
-    from trialbed.record_fields import DescribedField, DescribedRecord
+    from trialbed.record_fields import DescribedRecord
 
 EPILOG = """\b
 Examples:
@@ -49,42 +50,35 @@ def command(ctx: click.Context, topic: str | None, name: str | None, as_json: bo
 
     TOPIC is "records" or a command, with NAME for one of its own. Without a topic, topics are listed.
     """
+    from trialbed.record_fields import describe_record, describe_records
+
+    content: Any
     if topic is None:
-        _print(_entries(TOPICS, "topic") if as_json else f"{_listed(TOPICS)}\n\n{OTHERS}", as_json=as_json)
+        content = _entries(TOPICS, "topic") if as_json else f"{_listed(TOPICS)}\n\n{OTHERS}"
     elif topic != RECORDS:
-        _show_command(ctx, topic, name, as_json=as_json)
+        content = _command_help(ctx, topic, name)
+        if as_json:
+            raise click.UsageError(f"--json goes with topics, and {topic!r} is a command")
     elif name is None:
-        _show_records(as_json=as_json)
+        meanings = {record.name: record.meaning for record in describe_records().values()}
+        content = _entries(meanings, "record") if as_json else _listed(meanings)
     else:
-        _show_record(name, as_json=as_json)
+        record = describe_record(name)
+        if record is None:
+            raise click.UsageError(f"there is no record {name!r}{_suggestion(name, _record_names())}")
+        content = asdict(record) if as_json else "\n".join(_record_lines(record))
+    if as_json:
+        print_json(content)
+    else:
+        click.echo(content)
 
 
-def _show_records(*, as_json: bool) -> None:
-    from trialbed.record_fields import describe_records
-
-    meanings = {record.name: record.meaning for record in describe_records().values()}
-    _print(_entries(meanings, "record") if as_json else _listed(meanings), as_json=as_json)
-
-
-def _show_record(name: str, *, as_json: bool) -> None:
-    import dataclasses
-
-    from trialbed.record_fields import describe_record
-
-    record = describe_record(name)
-    if record is None:
-        raise click.UsageError(f"there is no record {name!r}{_suggestion(name, _record_names())}")
-    _print(dataclasses.asdict(record) if as_json else "\n".join(_record_lines(record)), as_json=as_json)
-
-
-def _show_command(ctx: click.Context, topic: str, name: str | None, *, as_json: bool) -> None:
-    """Print what ``bench TOPIC [NAME] --help`` prints."""
+def _command_help(ctx: click.Context, topic: str, name: str | None) -> str:
+    """Return what ``bench TOPIC [NAME] --help`` prints."""
     context = ctx.find_root()
     for part in (topic, name) if name else (topic,):
         context = click.Context(_inner(context, part), parent=context, info_name=part)
-    if as_json:
-        raise click.UsageError(f"--json goes with topics, and {topic!r} is a command")
-    click.echo(context.get_help())
+    return context.get_help()
 
 
 def _inner(context: click.Context, name: str) -> click.Command:
@@ -121,28 +115,17 @@ def _listed(meanings: dict[str, str]) -> str:
 
 
 def _record_lines(record: DescribedRecord) -> Iterator[str]:
-    yield f"{record.name}\n\n{_wrapped(record.meaning, '', '')}"
-    for field in record.fields:
-        yield f"\n  {field.name}: {field.type}{_default(field)}"
-        if field.meaning:
-            yield _wrapped(field.meaning, "      ", "      ")
-
-
-def _default(field: DescribedField) -> str:
     from trialbed.record_fields import MADE_ANEW
 
-    if field.default is None:
-        return "  (must be given)"
-    return f"  ({MADE_ANEW})" if field.default == MADE_ANEW else f" = {field.default}"
+    yield f"{record.name}\n\n{_wrapped(record.meaning, '', '')}"
+    for field in record.fields:
+        default = f" = {field.default}" if field.default else "  (must be given)"
+        default = f"  ({MADE_ANEW})" if field.default == MADE_ANEW else default
+        yield f"\n  {field.name}: {field.type}{default}"
+        if field.meaning:
+            yield _wrapped(field.meaning, "      ", "      ")
 
 
 def _wrapped(text: str, first: str, others: str) -> str:
     width = min(shutil.get_terminal_size().columns, WIDTH)
     return click.wrap_text(text, width, first, others)
-
-
-def _print(content: Any, *, as_json: bool) -> None:
-    if as_json:
-        print_json(content)
-    else:
-        click.echo(content)

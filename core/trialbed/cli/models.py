@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from trialbed.cli.formats import print_list
 from trialbed.cli.options import json_option, print_json
 from trialbed.cli.setting_options import api_key_env_option, base_url_option
-
-if TYPE_CHECKING:
-    from trialbed.contracts import ModelInfo
 
 EPILOG = """\b
 Examples:
@@ -41,19 +36,10 @@ def command(base_url: str | None, api_key_env: str, as_json: bool) -> None:
     read_env_file(Path.cwd())
     found = list(list_models(RunSettings(base_url=base_url, api_key_env=api_key_env)))
     if as_json:
-        print_json([_entry(name, info) for name, info in found])
+        kept = ("identity", "deterministic", "costs", "needs")
+        print_json([{"model": name, **{key: getattr(info, key) for key in kept}} for name, info in found])
         return
     for advice in listing_advice():
         click.echo(advice, err=True)
     rows = ((name, COSTS[info.deterministic], COSTS[info.costs], info.needs or "nothing") for name, info in found)
     print_list(("model", "deterministic", "costs money", "needs"), rows)
-
-
-def _entry(name: str, info: ModelInfo) -> dict[str, Any]:
-    return {
-        "model": name,
-        "identity": info.identity,
-        "deterministic": info.deterministic,
-        "costs": info.costs,
-        "needs": info.needs,
-    }

@@ -26,15 +26,14 @@ class Finite(click.types.FloatParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number."""
-        return _finite(self, super().convert(value, param, ctx), param, ctx)
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
-class FiniteRange(click.FloatRange):
+class FiniteRange(click.FloatRange, Finite):
     """A finite number within bounds."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number."""
-        return _finite(self, super().convert(value, param, ctx), param, ctx)
 
 
 class Numbers(click.ParamType[Any]):
@@ -64,15 +63,6 @@ class NumberOrNumbers(Numbers):
         """The number, or the numbers."""
         numbers = super().convert(value, param, ctx)
         return numbers[0] if len(numbers) == 1 else numbers
-
-
-def _finite(
-    kind: click.ParamType[float], value: Any, param: click.Parameter | None, ctx: click.Context | None
-) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        kind.fail(f"{value} is not a finite number.", param, ctx)
-    return number
 
 
 class SingleOption(click.Option):

@@ -31,31 +31,17 @@ class DriverOrFile(click.types.StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name that the driver goes by."""
-        from trialbed.plugin_files import check_class, names_file, use_file
+        from trialbed.plugin_files import PLUGINS, check_class, names_file, use_file
 
         text = super().convert(value, param, ctx)
         if ctx is not None and ctx.resilient_parsing:
             return text
-        if not names_file(self.kind, text):
-            check_class(self.kind, text)
-            return text
-        file = use_file(self.kind, text)
-        return f"{file.name}{file.rest}"
-
-
-class FileOfPlugin(click.types.StringParamType):
-    """A file that is a plugin, which is made known; the value stays as it is."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the file as it was given."""
-        from trialbed.plugin_files import PLUGINS, names_file, use_file
-
-        text = super().convert(value, param, ctx)
-        if ctx is not None and ctx.resilient_parsing:
-            return text
-        if not names_file(PLUGINS, text):
+        if names_file(self.kind, text):
+            file = use_file(self.kind, text)
+            return f"{file.name}{file.rest}"
+        if self.kind == PLUGINS:
             self.fail(f"{text!r} is not a Python file; an installed plugin is used without being named.", param, ctx)
-        use_file(PLUGINS, text)
+        check_class(self.kind, text)
         return text
 
 
@@ -64,7 +50,7 @@ def plugin_option(command: Decorated) -> Decorated:
     return option(
         "--plugin",
         "plugins",
-        type=FileOfPlugin(),
+        type=DriverOrFile("plugins"),
         multiple=True,
         metavar="FILE.py",
         expose_value=False,

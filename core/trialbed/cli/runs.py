@@ -48,11 +48,7 @@ Examples:
     shell_complete=completes(completion.stored_frameworks),
 )
 @plain_option(
-    "-m",
-    "--model",
-    metavar="NAME",
-    help="Only runs of this model.",
-    shell_complete=completes(completion.stored_models),
+    "-m", "--model", metavar="NAME", help="Only runs of this model.", shell_complete=completes(completion.stored_models)
 )
 @plain_option(
     "-d", "--dataset", metavar="NAME", help="Only runs of this dataset or test set.", shell_complete=completes(datasets)
@@ -342,14 +338,7 @@ def _lines(row: ListedRun) -> list[tuple[str, ...]]:
     from trialbed.views import UNKNOWN
 
     repeats = f" x {row.repeat}" if row.repeat > 1 else ""
-    own = (
-        row.run_id,
-        row.status,
-        row.test_set,
-        f"{row.queries}{repeats}",
-        row.model,
-        f"{row.answered}/{row.trials}",
-    )
+    own = (row.run_id, row.status, row.test_set, f"{row.queries}{repeats}", row.model, f"{row.answered}/{row.trials}")
     rates = {name: f"{rate:.2f} answered" for name, rate in row.success_rate.items() if rate is not None}
     solved = {name: f"{value:.2f}" for name, value in row.sopr_score.items() if value is not None}
     means = [(name, rates.get(name, solved.get(name, UNKNOWN))) for name in row.frameworks]

@@ -28,8 +28,11 @@ def parse_thresholds(given: Sequence[str], example: str = "solved=0.8") -> dict[
     thresholds: dict[str, float] = {}
     for text in given:
         name, _, value = text.partition("=")
-        least = _number(value)
-        if not name.strip() or least is None:
+        try:
+            least = float(value)
+        except ValueError:
+            least = math.nan
+        if not name.strip() or not math.isfinite(least):
             raise UsageError(f"--fail-under: {text!r} does not have the form SCORE=X, such as {example}")
         thresholds[score_key(name.strip())] = least
     return thresholds
@@ -60,8 +63,10 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
             f"--fail-under: {name}: {LESS_IS_BETTER}; hold runs against an earlier one by --fail-on-regression of "
             "bench run or bench compare"
         )
-    if repeat is not None:
-        _check_repeats(thresholds, repeat)
+    for found in map(REPEATS.fullmatch, thresholds):
+        if found and repeat is not None and int(found[2]) > repeat:
+            needed = f"{found[2]} trials of each query, and the run has {repeat}; give --repeat {found[2]}"
+            raise UsageError(f"--fail-under: {found[0]} needs {needed}")
     for name in thresholds:
         close = closest(name, [*names, *map(shown_name, names)])
         if REPEATS.fullmatch(name) or name in names or not (complete or close):
@@ -79,16 +84,6 @@ def check_shares(thresholds: Mapping[str, float]) -> None:
     for name, least in thresholds.items():
         if not 0 <= least <= 1:
             raise UsageError(f"--fail-under: {name}={least:g}: {name} is a share; give a number from 0 to 1")
-
-
-def _check_repeats(thresholds: Mapping[str, float], repeat: int) -> None:
-    from trialbed.report import REPEATS
-
-    for name in thresholds:
-        found = REPEATS.fullmatch(name)
-        if found and int(found[2]) > repeat:
-            needed = f"{found[2]} trials of each query, and the run has {repeat}; give --repeat {found[2]}"
-            raise UsageError(f"--fail-under: {name} needs {needed}")
 
 
 def below(thresholds: Mapping[str, float], report: Report) -> bool:
@@ -113,23 +108,12 @@ def print_thresholds(thresholds: Mapping[str, float], report: Report) -> None:
     """
     from trialbed.records import shown_name
     from trialbed.report import check_thresholds, conclusion_text
-    from trialbed.views import TestCase, TestSuite, junit
+    from trialbed.views import TestCase, TestOutcome, TestSuite, junit
 
     conclusion = {"conclusion": conclusion_text(report)}
     cases = []
     for check in check_thresholds(report.frameworks, thresholds):
-        title = f"{shown_name(check.score)} >= {check.least:g}"
-        cases.append(
-            TestCase(check.framework, title, outcome="failure", kind="below", message=check.problem)
-            if check.problem
-            else TestCase(check.framework, title)
-        )
+        title, problem = f"{shown_name(check.score)} >= {check.least:g}", check.problem
+        outcome: TestOutcome = "failure" if problem else "passed"
+        cases.append(TestCase(check.framework, title, outcome=outcome, kind="below", message=problem))
     click.echo(junit([TestSuite("thresholds", cases, conclusion)], "bench run"), nl=False)
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

@@ -105,11 +105,7 @@ def _several(group: Sequence[int], names: Names, worth: Worth, before: list[Valu
 
 
 def _stretch(
-    group: Sequence[int],
-    made: Sequence[int],
-    names: Names,
-    worth: Worth,
-    before: Value,
+    group: Sequence[int], made: Sequence[int], names: Names, worth: Worth, before: Value
 ) -> tuple[Value, Pairs]:
     found = free_pairs(made, group, names, worth)
     return (before[0] + sum(worth(*pair) for pair in found), before[1] + len(found)), found

@@ -49,12 +49,7 @@ class DoctorCheck:
 
     def as_json(self) -> dict[str, str]:
         """Return it for ``--json``."""
-        return {
-            "state": self.mark.strip(),
-            "subject": self.subject,
-            "finding": self.finding,
-            "remedy": self.remedy,
-        }
+        return {"state": self.mark.strip(), "subject": self.subject, "finding": self.finding, "remedy": self.remedy}
 
 
 def checks() -> Iterator[DoctorCheck]:
@@ -67,8 +62,8 @@ def checks() -> Iterator[DoctorCheck]:
     yield _space(env_dir())
     yield from _drivers()
     yield from map(_adapter, FIRST_PARTY)
-    yield from _datasets()
-    yield from _keys()
+    yield _dataset()
+    yield _key()
     yield _uv()
     yield from _sandboxes()
 
@@ -129,23 +124,17 @@ def _drivers() -> Iterator[DoctorCheck]:
     yield DoctorCheck("ok  ", "commands", ", ".join(sorted({*COMMANDS, *working["commands"]})))
 
 
-def _datasets() -> Iterator[DoctorCheck]:
+def _dataset() -> DoctorCheck:
     if dataset_driver("stabletoolbench").test_sets(data_dir()):
-        yield DoctorCheck("ok  ", "stabletoolbench", "imported")
-    else:
-        yield DoctorCheck(
-            "none",
-            "stabletoolbench",
-            "not imported",
-            "bench data import DIR, with a checkout of StableToolBench",
-        )
+        return DoctorCheck("ok  ", "stabletoolbench", "imported")
+    remedy = "bench data import DIR, with a checkout of StableToolBench"
+    return DoctorCheck("none", "stabletoolbench", "not imported", remedy)
 
 
-def _keys() -> Iterator[DoctorCheck]:
+def _key() -> DoctorCheck:
     if os.environ.get("OPENAI_API_KEY"):
-        yield DoctorCheck("ok  ", "key", "OPENAI_API_KEY is set (its value is never shown)")
-    else:
-        yield DoctorCheck("none", "key", "OPENAI_API_KEY is not set", "only real models need a key: put it into .env")
+        return DoctorCheck("ok  ", "key", "OPENAI_API_KEY is set (its value is never shown)")
+    return DoctorCheck("none", "key", "OPENAI_API_KEY is not set", "only real models need a key: put it into .env")
 
 
 def _uv() -> DoctorCheck:

@@ -47,90 +47,25 @@ Examples:
 """
 
 SECTIONS = {
-    "Which queries and trials": (
-        "query_ids",
-        "categories",
-        "shuffle",
-        "repeat",
-        "seed",
-        "max_steps",
-        "max_trial_tokens",
-        "timeout",
-        "faults",
-    ),
-    "Frameworks and where they run": (
-        "commands",
-        "profiles",
-        "against",
-        "margin",
-        "sandbox",
-        "executor",
-        "executor_options",
-        "ray_address",
-        "env_dir",
-        "yes",
-    ),
-    "The model and its endpoint": (
-        "model_name",
-        "allowed_models",
-        "temperature",
-        "max_tokens",
-        "rpm",
-        "tpm",
-        "probe",
-        "chat_template",
-        "on_miss",
-        "model_cache",
-        "price",
-        "budget",
-        "api_key_env",
-        "endpoint_key_env",
-        "model_retries",
-        "endpoint_patience",
-    ),
-    "The tools that are offered": (
-        "mcp",
-        "tool_answers",
-        "selector",
-        "max_tools",
-        "catalog",
-        "selector_model",
-        "embedding_model",
-        "simulator_model",
-    ),
-    "The judge, scorers, and the models of helpers": (
-        "judge_votes",
-        "judge_model",
-        "judge_prompts",
-        "max_helper_requests",
-        "helper_timeout",
-        "plugins",
-    ),
-    "Continuing runs, and exit codes": (
-        "fresh",
-        "retry_failed",
-        "extend",
-        "allow_incomplete",
-        "fail_under",
-        "baseline",
-    ),
-    "What is kept and printed": (
-        "tags",
-        "note",
-        "store",
-        "response_cache",
-        "completions",
-        "output",
-        "data_dir",
-        "server_url",
-        "legend",
-        "gold_answers",
-    ),
+    "Which queries and trials": "query_ids categories shuffle repeat seed max_steps max_trial_tokens timeout faults",
+    "Frameworks and where they run": "commands profiles against margin sandbox executor executor_options "
+    "ray_address env_dir yes",
+    "The model and its endpoint": "model_name allowed_models temperature max_tokens rpm tpm probe "
+    "chat_template on_miss model_cache price budget api_key_env endpoint_key_env model_retries endpoint_patience",
+    "The tools that are offered": "mcp tool_answers selector max_tools catalog selector_model embedding_model "
+    "simulator_model",
+    "The judge, scorers, and the models of helpers": "judge_votes judge_model judge_prompts "
+    "max_helper_requests helper_timeout plugins",
+    "Continuing runs, and exit codes": "fresh retry_failed extend allow_incomplete fail_under baseline",
+    "What is kept and printed": "tags note store response_cache completions output data_dir server_url legend "
+    "gold_answers",
 }
 """The options beside the first ten, under headings."""
 
 
-@click.command("run", cls=SectionedCommand, sections=SECTIONS, epilog=EPILOG)
+@click.command(
+    "run", cls=SectionedCommand, sections={title: names.split() for title, names in SECTIONS.items()}, epilog=EPILOG
+)
 @setting_options
 @plugin_option
 @option(

@@ -115,11 +115,7 @@ def _problem_lines(found: Sequence[TrialProblem]) -> Iterator[Line]:
 
 
 def _document(
-    run: StoredRun,
-    result: TrialResult,
-    found: Sequence[TrialProblem],
-    query: Query | None,
-    tools: Sequence[ToolSpec],
+    run: StoredRun, result: TrialResult, found: Sequence[TrialProblem], query: Query | None, tools: Sequence[ToolSpec]
 ) -> dict[str, Any]:
     """A trial as JSON: all that the store holds of it, its task, and what went wrong."""
     said = _annotation(run, result)

@@ -18,10 +18,7 @@ def main() -> None:
         description="Offer a trial's tools to a client that speaks MCP over standard input and output.",
     )
     parser.add_argument(
-        "url",
-        nargs="?",
-        default=os.environ.get(VARIABLE),
-        help=f"the trial's MCP URL; default: {VARIABLE}",
+        "url", nargs="?", default=os.environ.get(VARIABLE), help=f"the trial's MCP URL; default: {VARIABLE}"
     )
     url = parser.parse_args().url
     if not url:

@@ -15,12 +15,7 @@ from trialbed.wire.dialects.messages._requests import (
 )
 from trialbed.wire.dialects.messages._settings import write_settings
 from trialbed.wire.dialects.messages._streams import open_stream
-from trialbed.wire.dialects.messages._writing import (
-    open_writer,
-    write_answer,
-    write_document,
-    write_message,
-)
+from trialbed.wire.dialects.messages._writing import open_writer, write_answer, write_document, write_message
 
 __all__ = [
     "FLAWS",

@@ -16,12 +16,7 @@ from trialbed.wire.dialects.responses._requests import (
 )
 from trialbed.wire.dialects.responses._settings import write_settings
 from trialbed.wire.dialects.responses._streams import open_stream
-from trialbed.wire.dialects.responses._writing import (
-    open_writer,
-    write_answer,
-    write_document,
-    write_message,
-)
+from trialbed.wire.dialects.responses._writing import open_writer, write_answer, write_document, write_message
 
 __all__ = [
     "FLAWS",

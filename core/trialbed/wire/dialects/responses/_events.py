@@ -10,11 +10,7 @@ from trialbed.wire.dialects._values import pieces
 from trialbed.wire.dialects._written import AnswerWriter
 from trialbed.wire.dialects.responses._documents import is_cut, item_identity, write_head, write_whole
 
-EVENTS: dict[TextKind, str] = {
-    "reasoning": "reasoning_summary_text",
-    "text": "output_text",
-    "refusal": "refusal",
-}
+EVENTS: dict[TextKind, str] = {"reasoning": "reasoning_summary_text", "text": "output_text", "refusal": "refusal"}
 """Kind of a text -> the events of its pieces."""
 
 

@@ -7,14 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from trialbed.wire._exchange import (
-    Document,
-    GenerationConfig,
-    ModelMessage,
-    ModelRequest,
-    OfferedTool,
-    ToolChoice,
-)
+from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ModelRequest, OfferedTool, ToolChoice
 from trialbed.wire.dialects._pairs import open_call, stray_result
 from trialbed.wire.dialects._parts import allowed_choice
 from trialbed.wire.dialects._values import (
