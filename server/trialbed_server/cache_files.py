@@ -266,7 +266,7 @@ class _Import:
     def keep(self) -> None:
         """Put the entries into the store, in one transaction."""
         entries = list(self.entries.values())
-        added = self.store.import_entries(entries, list(_aliases(entries)), self.files)
+        added = self.store.add(entries, list(_aliases(entries)), self.files)
         self.new += added
         self.known += len(entries) - added
         self.entries, self.files = {}, {}

@@ -22,6 +22,7 @@ from sqlalchemy import (
     Integer,
     MetaData,
     Row,
+    Select,
     String,
     Table,
     Text,
@@ -66,7 +67,7 @@ class Entry:
     """A cached response.
 
     Attributes:
-        key: of the triple and the input, see ``cache.keys``.
+        key: of the triple and the input, see ``standard_names``.
         name: the standardised triple.
         input: canonical JSON of the input.
         body: JSON of the whole answer, ``{"error": …, "response": …}``.
@@ -187,22 +188,16 @@ class ResponseStore:
 
     def find(self, keys: Sequence[str]) -> list[Entry]:
         """Every entry under these keys."""
-        with self._describing_errors(), self._engine.connect() as connection:
-            rows = connection.execute(select(responses).where(responses.c.key.in_(keys)))
-            return [_entry(row) for row in rows]
+        return [_entry(row) for row in self._read(select(responses).where(responses.c.key.in_(keys)))]
 
-    def add(self, entries: Sequence[Entry]) -> int:
-        """Keep these entries, in one transaction, where there is none of their key and origin; how many were new."""
-        if not entries:
-            return 0
-        return self.import_entries(entries, (), {})
-
-    def import_entries(self, entries: Sequence[Entry], aliases: Sequence[Entry], files: Mapping[str, int]) -> int:
-        """Keep the entries of some files, where there are none of their key and origin; how many were new.
+    def add(
+        self, entries: Sequence[Entry], aliases: Sequence[Entry] = (), files: Mapping[str, int] | None = None
+    ) -> int:
+        """Keep these entries, in one transaction, if there are none of their key and origin; how many were new.
 
         Args:
             aliases: kept as well, and not counted.
-            files: digests of the files, which are remembered, with their numbers of entries.
+            files: digests of the files that they are from, which are remembered, with their numbers of entries.
         """
         now = datetime.now(UTC)
         statement = self._insert(responses).on_conflict_do_nothing()
@@ -221,8 +216,7 @@ class ResponseStore:
     def imported(self, digest: str) -> int | None:
         """The number of entries of an imported file; None if it was not imported."""
         query = select(imported_files.c.entries).where(imported_files.c.digest == digest)
-        with self._describing_errors(), self._engine.connect() as connection:
-            return connection.scalar(query)
+        return next((row.entries for row in self._read(query)), None)
 
     def all(self) -> Iterator[Entry]:
         """Every entry, those of an Api together."""
@@ -248,13 +242,18 @@ class ResponseStore:
         with self._describing_errors(), self._engine.begin() as connection:
             connection.execute(statement)
 
-    def replace(self, entry: Entry) -> None:
-        """Keep this entry instead of the one of its key and origin."""
+    def keep(self, entry: Entry, *, replace: bool = False) -> str:
+        """Keep this entry; return the body that is kept: that of its key and origin, if it is not to be replaced."""
         values = _values(entry, datetime.now(UTC))
         changed = {name: values[name] for name in ("body", "settings", "created_at")}
         statement = self._insert(responses).values(**values)
+        statement = statement.on_conflict_do_update(
+            # An update that changes nothing returns the row that is there.
+            index_elements=responses.primary_key,
+            set_=changed if replace else {"body": responses.c.body},
+        )
         with self._describing_errors(), self._engine.begin() as connection:
-            connection.execute(statement.on_conflict_do_update(index_elements=responses.primary_key, set_=changed))
+            return str(connection.scalar(statement.returning(responses.c.body)))
 
     def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
         """Entries of this Api: real and imported ones first, then those of this origin; at most ``limit``."""
@@ -262,24 +261,27 @@ class ResponseStore:
         own = (responses.c.provenance == origin.provenance) & (responses.c.revision == origin.revision)
         query = select(responses).where(responses.c.api == json.dumps(name), known | own)
         order = (case((known, 0), else_=1), responses.c.input)
-        with self._describing_errors(), self._engine.connect() as connection:
-            return [_entry(row) for row in connection.execute(query.order_by(*order).limit(limit))]
+        return [_entry(row) for row in self._read(query.order_by(*order).limit(limit))]
 
     def inputs(self, name: StandardName, limit: int = 1000) -> list[str]:
         """The distinct inputs, as canonical JSON, that have an entry for this Api; at most ``limit``."""
         query = select(responses.c.input).where(responses.c.api == json.dumps(name)).distinct()
-        with self._describing_errors(), self._engine.connect() as connection:
-            return list(connection.scalars(query.order_by(responses.c.input).limit(limit)))
+        return [row.input for row in self._read(query.order_by(responses.c.input).limit(limit))]
 
-    @property
-    def file(self) -> str | None:
-        """The file that the entries are in; None for a database that is not SQLite's, or in memory."""
-        url = self._engine.url
-        return url.database if url.get_backend_name() == "sqlite" and url.database != ":memory:" else None
+    def open_file(self) -> sqlite3.Connection | None:
+        """Open the file of the entries for reads that wait for no lock; None for a database that is not one file."""
+        database = self._engine.url.database
+        if self._engine.dialect.name != "sqlite" or database is None or database == ":memory:":
+            return None
+        return sqlite3.connect(f"{Path(database).absolute().as_uri()}?mode=ro", uri=True, timeout=0)
 
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()
+
+    def _read(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        with self._describing_errors(), self._engine.connect() as connection:
+            return connection.execute(query).all()
 
     def _insert(self, table: Table) -> Any:
         """Return an insertion of the database's own kind, which may say what to do about a conflict."""
