@@ -36,7 +36,6 @@ from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.faults import PutIn
-from trialbed_server.gateway.connection import Connection
 from trialbed_server.gateway.endpoints import Gateway, Spending
 from trialbed_server.gateway.pacing import Pace
 from trialbed_server.gateway.upstream import Upstream, Upstreams
@@ -156,54 +155,18 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     simulators = Simulators(_simulator_access(options, spending), options.simulator_prompts)
     untagged = Untagged(clock, None if options.faults is None else PutIn(options.faults, "", clock))
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
-    cache, upstreams = ResponseCache(options.cache, options.memory), _upstreams(options, clock, metrics)
+    upstreams = _upstreams(options, clock, metrics)
+    cache = ResponseCache(options.cache, options.memory)
     keys = (options.upstream_key, options.real_key, *options.upstream_keys.values())
     redaction = redaction_of(tuple(key for key in keys if key))
-    real = None
-    if options.real_url is not None:
-        real = RealBackend(
-            options.real_url,
-            options.real_key,
-            clock,
-            timeout=options.real_timeout,
-            max_answer=options.max_answer,
-            redaction=redaction,
-        )
+    real = None if options.real_url is None else RealBackend(options, clock, redaction)
     resolver = _resolver(options, simulators, cache, real, metrics, clock)
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     callbacks = Callbacks(allowed=options.control_token is not None, max_answer=options.max_answer)
-    virtual = VirtualApi(
-        resolver,
-        catalog,
-        trials,
-        untagged,
-        metrics,
-        callbacks=callbacks,
-        max_body=options.max_body,
-        max_answer=options.max_answer,
-        redaction=redaction,
-    )
-    gateway = Gateway(
-        trials,
-        untagged,
-        upstreams,
-        clock,
-        metrics,
-        max_body=options.max_body,
-        silence=options.upstream_timeout,
-        spending=spending,
-    )
+    virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, callbacks, redaction, options)
+    gateway = Gateway(trials, untagged, upstreams, clock, metrics, spending, options)
     model_cache = _model_cache(options)
-    control = Control(
-        trials,
-        untagged,
-        simulators,
-        clock,
-        upstreams=upstreams,
-        max_body=options.max_body,
-        cache=model_cache,
-        spending=spending,
-    )
+    control = Control(trials, untagged, simulators, clock, upstreams, spending, model_cache, options)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -211,7 +174,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
             await stack.enter_async_context(cache)
             stack.push_async_callback(simulators.close)
             stack.push_async_callback(resolver.close)
-            for client in (upstreams, real, callbacks, model_cache):
+            for client in (*upstreams.each, real, callbacks, model_cache):
                 if client is not None:
                     await stack.enter_async_context(client)
             stack.callback(asyncio.create_task(_sweep(trials)).cancel)
@@ -220,7 +183,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     routes = [
         *(Route(f"{prefix}/virtual", virtual, methods=["POST"]) for prefix in ("", "/t/{trial}")),
         *(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS) for prefix in ("", "/t/{trial}")),
-        Route("/t/{trial}/mcp", McpEndpoint(virtual, trials, metrics, max_body=options.max_body), methods=["POST"]),
+        Route("/t/{trial}/mcp", McpEndpoint(virtual), methods=["POST"]),
         *control.routes(),
         *_status_routes(metrics, options.upstream, cache),
     ]
@@ -280,39 +243,24 @@ def _resolver(
     asked = [] if real is None else [RealSource(real, metrics)]
     flight = None
     if "://" in options.cache and not (options.refresh or options.read_only):
-        flight = SharedFlight(
-            cache, known, clock, lasting=options.real_timeout + options.simulator_timeout + CLAIM_MARGIN
-        )
+        flight = SharedFlight(cache, known, clock, options.real_timeout + options.simulator_timeout + CLAIM_MARGIN)
     shared = [] if flight is None else [flight]
     first: list[AnswerSource] = [*asked, known] if options.refresh else [known, *shared, *asked]
-    simulated = SimulatorSource(simulators, options.simulator_timeout, cache, options.max_answer)
-    sources = [*first, FrozenSource(cache), simulated]
-    return Resolver(
-        cache,
-        sources,
-        "none" if options.read_only else "all" if options.refresh else "new",
-        None if flight is None else flight.release,
-        fresh=options.refresh,
-    )
+    sources = [*first, FrozenSource(cache), SimulatorSource(simulators, cache, options)]
+    return Resolver(cache, sources, "none" if options.read_only else "all" if options.refresh else "new", flight)
 
 
 def _upstreams(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstreams:
     keys = {} if options.upstream is None else {options.upstream: options.upstream_key}
     keys |= {url: options.upstream_keys.get(url) for url in options.other_upstreams}
     policy = RetryWaits(options.model_retries, options.endpoint_patience)
-    upstreams = Upstreams(
-        [
-            Upstream(
-                Connection(url, key),
-                clock,
-                policy,
-                metrics.upstream_attempt,
-                Pace(clock, requests=options.rpm, tokens=options.tpm, patience=options.endpoint_patience),
-            )
-            for url, key in keys.items()
-        ]
-    )
-    metrics.circuit = upstreams if keys else None
+
+    def pace() -> Pace:
+        return Pace(clock, requests=options.rpm, tokens=options.tpm, patience=options.endpoint_patience)
+
+    each = [Upstream(url, key, clock, policy, metrics.upstream_attempt, pace()) for url, key in keys.items()]
+    upstreams = Upstreams(each)
+    metrics.endpoint = upstreams.status if each else None
     return upstreams
 
 
@@ -329,11 +277,8 @@ def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[]
     cache = None if options.completions is None else CompletionCache(options.completions)
 
     def access() -> ModelAccess:
-        budget = ModelBudget(
-            options.max_helper_requests,
-            prices=options.simulator_prices,
-            on_use=spending.use_by_helper,
-        )
+        most, prices = options.max_helper_requests, options.simulator_prices
+        budget = ModelBudget(most, prices=prices, on_use=spending.use_by_helper)
         return ModelAccess(endpoint, budget=budget, cache=cache)
 
     return access

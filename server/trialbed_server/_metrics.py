@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from trialbed.records import CircuitState
-
-
-class HasState(Protocol):
-    """A circuit breaker."""
-
-    @property
-    def state(self) -> CircuitState:
-        """Its state."""
+from trialbed.records import CircuitState, EndpointStatus
 
 
 class Metrics(Collector):
@@ -29,11 +21,11 @@ class Metrics(Collector):
         untagged: returns how many requests had no trial, to the model and to the virtual API.
 
     Attributes:
-        circuit: of the models' endpoint, if there is one.
+        endpoint: returns the state of the models' endpoint, if there is one.
     """
 
     content_type = CONTENT_TYPE_LATEST
-    circuit: HasState | None = None
+    endpoint: Callable[[], EndpointStatus] | None = None
 
     def __init__(self, open_trials: Callable[[], int], untagged: Callable[[], tuple[int, int]]) -> None:
         self._open_trials = open_trials
@@ -84,14 +76,15 @@ class Metrics(Collector):
             "upstream_attempts", "Requests to the upstream by status, repeated ones too.", "status", self._attempts
         )
         yield _counter("real_requests", "Calls of the real API by outcome.", "outcome", self._real)
-        if self.circuit is not None:
+        if self.endpoint is not None:
+            now = self.endpoint().state
             circuit = GaugeMetricFamily(
                 "trialbed_upstream_circuit",
                 "1 for the state of the upstream's circuit breaker.",
                 labels=["state"],
             )
             for state in get_args(CircuitState):
-                circuit.add_metric([state], state == self.circuit.state)
+                circuit.add_metric([state], state == now)
             yield circuit
         untagged = dict(zip(("model", "virtual"), self._untagged(), strict=True))
         yield _counter("untagged_requests", "Requests without a trial.", "api", untagged)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field, ValidationError
@@ -19,6 +20,7 @@ from trialbed.records import Json, TrialOpening, TrialRegistration
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
+from trialbed_server._options import ServerOptions
 from trialbed_server.gateway.endpoints import Spending
 from trialbed_server.gateway.upstream import Upstreams
 from trialbed_server.simulators.registry import Simulators
@@ -53,37 +55,25 @@ class Amount(BaseModel):
     amount: float = Field(ge=0, strict=True, allow_inf_nan=False)
 
 
+@dataclass(eq=False)
 class Control:
     """Opens and closes trials.
 
-    Args:
+    Attributes:
         upstreams: the endpoints that the server forwards to.
-        max_body: largest registration in bytes.
-        cache: the model cache; None for none.
         spending: counts against the budget of the run.
+        cache: the model cache; None for none.
     """
 
-    def __init__(
-        self,
-        trials: TrialRegistry,
-        untagged: Untagged,
-        simulators: Simulators,
-        clock: Clock,
-        *,
-        upstreams: Upstreams,
-        max_body: int,
-        cache: ModelCache | None = None,
-        spending: Spending | None = None,
-    ) -> None:
-        self._cache = cache
-        self._spending = spending or Spending(None)
-        self._trials = trials
-        self._untagged = untagged
-        self._simulators = simulators
-        self._clock = clock
-        self._upstreams = upstreams
-        self._max_body = max_body
-        self._setups = Setups()
+    trials: TrialRegistry
+    untagged: Untagged
+    simulators: Simulators
+    clock: Clock
+    upstreams: Upstreams
+    spending: Spending
+    cache: ModelCache | None
+    options: ServerOptions
+    _setups: Setups = field(default_factory=Setups)
 
     def routes(self) -> list[Route]:
         """The routes."""
@@ -102,18 +92,18 @@ class Control:
 
     async def endpoint(self, _request: Request) -> Response:
         """Say whether the models' endpoint works."""
-        return Response(self._upstreams.status().model_dump_json(), media_type="application/json")
+        return Response(self.upstreams.status().model_dump_json(), media_type="application/json")
 
     async def open(self, request: Request) -> Response:
         """Open a trial."""
         try:
-            body = await read_body(request.scope, request.receive, self._max_body)
+            body = await read_body(request.scope, request.receive, self.options.max_body)
             document = _document(body)
             asked = _read_opening(document)
         except ClientGone:
             return Response(status_code=400)
         except BodyTooLarge:
-            return JSONResponse({"error": f"the registration is larger than {self._max_body} bytes"}, 413)
+            return JSONResponse({"error": f"the registration is larger than {self.options.max_body} bytes"}, 413)
         except ValidationError as error:
             return JSONResponse({"detail": _problems(error)}, 422)
         except ValueError as error:
@@ -129,29 +119,29 @@ class Control:
 
     async def show(self, request: Request) -> Response:
         """Say how an open trial stands."""
-        found = self._trials.find(request.path_params["trial"])
+        found = self.trials.find(request.path_params["trial"])
         trial = found.registration.trial
         return JSONResponse({"trial": trial, "waited": found.waited(), "flights": found.flights()})
 
     async def show_waited(self, request: Request) -> Response:
         """Say how long an open trial has waited for repeated requests, to an executor that is elsewhere."""
-        return JSONResponse({"waited": self._trials.find(request.path_params["trial"]).waited()})
+        return JSONResponse({"waited": self.trials.find(request.path_params["trial"]).waited()})
 
     async def renew(self, request: Request) -> Response:
         """Say that the opener of a trial is still there."""
-        opened = self._trials.find(request.path_params["trial"])
+        opened = self.trials.find(request.path_params["trial"])
         opened.renew()
         return JSONResponse({"trial": opened.registration.trial})
 
     async def close(self, request: Request) -> Response:
         """Close a trial and hand over its wire log."""
-        closed = self._trials.close(request.path_params["trial"])
+        closed = self.trials.close(request.path_params["trial"])
         await closed.end_world()
         return Response(closed.wire_log().model_dump_json(), media_type="application/json")
 
     async def show_spending(self, _request: Request) -> Response:
         """Show the use that simulators have made of their model."""
-        found = [use.model_dump(mode="json") for use in self._simulators.uses()]
+        found = [use.model_dump(mode="json") for use in self.simulators.uses()]
         return JSONResponse({"simulators": found})
 
     async def spend(self, request: Request) -> Response:
@@ -163,17 +153,17 @@ class Control:
             return Response(status_code=400)
         except (BodyTooLarge, ValueError):
             return JSONResponse({"error": 'send {"amount": NUMBER}, in the unit of the budget'}, 400)
-        self._spending.add(amount)
+        self.spending.add(amount)
         return Response(status_code=204)
 
     async def show_untagged(self, _request: Request) -> Response:
         """Show the requests that were served without a trial."""
-        return JSONResponse(self._untagged.document())
+        return JSONResponse(self.untagged.document())
 
     async def _open(self, registration: TrialRegistration, document: Mapping[str, Json]) -> Response:
         try:
             model = self._model(registration)
-            simulator = await self._simulators.load(registration.simulator)
+            simulator = await self.simulators.load(registration.simulator)
         except (UsageError, DriverError) as error:
             return JSONResponse({"error": str(error)[:SHOWN]}, 400)
         setup = Setup(
@@ -186,7 +176,7 @@ class Control:
     ) -> Response:
         """Open a trial, and keep its setup under a name where its document asks for it."""
         try:
-            self._trials.open(setup.trial(asked, self._clock))
+            self.trials.open(setup.trial(asked, self.clock))
         except (UsageError, DriverError) as error:
             return JSONResponse({"error": str(error)[:SHOWN]}, 400)
         except TrialConflict as error:
@@ -200,20 +190,20 @@ class Control:
         model, base_url = registration.model, registration.base_url
         found = installed_model(model)
         if found.begin(registration) is None:
-            if not self._upstreams.urls:
+            if not self.upstreams.urls:
                 raise UsageError(
                     f"model {model!r} needs an upstream endpoint; start the server with `bench serve --base-url URL`"
                 )
-            if self._upstreams.at(base_url) is None:
-                urls = " or ".join(self._upstreams.urls)
+            if self.upstreams.at(base_url) is None:
+                urls = " or ".join(self.upstreams.urls)
                 raise UsageError(f"base_url {base_url!r} is not this server's upstream, {urls}")
         if not registration.cached_as:
             return found.begin
-        if self._cache is None:
+        if self.cache is None:
             raise UsageError("this server has no model cache, and the trial's answers shall be kept in one")
         from trialbed_plugins.recordings import CachedModel  # most servers have none
 
-        cache = self._cache
+        cache = self.cache
         return lambda trial: CachedModel(cache, trial, found.begin(trial))
 
 

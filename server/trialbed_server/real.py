@@ -13,6 +13,7 @@ from trialbed.wire.circuit import CircuitBreaker, CircuitOpen
 from trialbed.wire.redaction import Redaction
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
+from trialbed_server._options import ServerOptions
 from trialbed_server.standard_names import StandardName
 
 STATUS_FIELDS = frozenset({"status", "status_code", "statuscode", "code", "http_status", "httpstatus"})
@@ -102,26 +103,17 @@ class RealFailed(Exception):
 
 
 class RealBackend:
-    """Calls Apis through an endpoint of ToolBench's protocol; an async context manager.
+    """Calls Apis through an endpoint of ToolBench's protocol; an async context manager."""
 
-    Args:
-        url: where calls are posted, such as ``http://host:8080/rapidapi``.
-        key: sent as the header and the field ``toolbench_key``; None sends ``EMPTY``.
-        timeout: seconds for one call, from beginning to end.
-        max_answer: largest answer in bytes.
-        redaction: masks the key in answers.
-    """
+    _session: aiohttp.ClientSession
 
-    def __init__(
-        self, url: str, key: str | None, clock: Clock, *, timeout: float, max_answer: int, redaction: Redaction
-    ) -> None:
-        self.url = url
+    def __init__(self, options: ServerOptions, clock: Clock, redaction: Redaction) -> None:
+        self.url = str(options.real_url)
         self.breaker = CircuitBreaker(clock.monotonic, clock.sleep, first=FIRST_PAUSE, longest=LONGEST_PAUSE)
-        self._key = key or "EMPTY"
-        self._timeout = timeout
-        self._max_answer = max_answer
+        self._key = options.real_key or "EMPTY"
+        self._timeout = options.real_timeout
+        self._max_answer = options.max_answer
         self._redaction = redaction
-        self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
@@ -134,8 +126,7 @@ class RealBackend:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._session.close()
 
     async def call(self, name: StandardName, tool_input: Any) -> str:
         """Call an Api.
@@ -175,8 +166,6 @@ class RealBackend:
         return answer
 
     async def _ask(self, name: StandardName, tool_input: Any) -> Any:
-        if self._session is None:
-            raise RuntimeError("the real API's client is an async context manager; enter it first")
         fields = {
             "category": name.category,
             "tool_name": name.tool,

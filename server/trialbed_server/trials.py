@@ -8,7 +8,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from trialbed.conformity import made_world
@@ -50,23 +50,23 @@ def is_foreign(simulator: Simulator) -> bool:
     return makes and not kind.__module__.startswith(OWN)
 
 
+@dataclass(eq=False)
 class HostedWorld:
     """A foreign world: made, asked and read in a thread of its own, so that the server waits for none.
 
     It is made when it is first asked.
 
-    Args:
+    Attributes:
         seconds: that one call may take.
     """
 
-    def __init__(self, simulator: Simulator, state: Json, seconds: float) -> None:
-        self._simulator = simulator
-        self._state = state
-        self._seconds = seconds
-        self._thread = OwnThread()
-        self._world: World | None = None
-        self._is_made = False
-        self.failure: Failure | None = None
+    simulator: Simulator
+    state: Json
+    seconds: float
+    failure: Failure | None = None
+    _world: World | None = None
+    _is_made: bool = False
+    _thread: OwnThread = field(default_factory=OwnThread)
 
     async def ask(self, work: Callable[[World], T]) -> T | None:
         """Return the result of some work on the world; None where the simulator makes none of the trial's state.
@@ -75,17 +75,17 @@ class HostedWorld:
             StuckCode: it did not return in time.
             Exception: the world cannot be made.
         """
-        return await self._do(lambda: _on(self._make(), work), self._seconds)
+        return await self._do(work, self.seconds)
 
     async def end(self) -> Json:
         """Return the state, and let the world go; a failure is kept as the trial's."""
         try:
-            return await self._do(lambda: _on(self._make(), _state_of), min(self._seconds, CLOSING_SECONDS))
+            return await self._do(lambda world: world.state(), min(self.seconds, CLOSING_SECONDS))
         except StuckCode as stuck:
-            self.failure = tool_stuck(f"{self._name}.state()", stuck)
+            self.failure = tool_stuck(f"{type(self.code).__name__}.state()", stuck)
         except Exception as error:
             logger.exception("the state of a world cannot be read")
-            self.failure = tool_failure(f"{self._name}.state()", error, self.code)
+            self.failure = tool_failure(f"{type(self.code).__name__}.state()", error, self.code)
         finally:
             self.drop()
         return None
@@ -97,28 +97,16 @@ class HostedWorld:
     @property
     def code(self) -> object:
         """Return the object whose code is asked."""
-        return self._world or self._simulator
+        return self._world or self.simulator
 
-    @property
-    def _name(self) -> str:
-        return type(self.code).__name__
+    async def _do(self, work: Callable[[World], T], seconds: float) -> T | None:
+        def on_world() -> T | None:
+            if not self._is_made:
+                self._world = made_world(self.simulator, self.state)
+                self._is_made = True
+            return None if self._world is None else work(self._world)
 
-    async def _do(self, work: Callable[[], T], seconds: float) -> T:
-        return await self._thread.do(work, seconds, type(self.code).__module__)
-
-    def _make(self) -> World | None:
-        if not self._is_made:
-            self._world = made_world(self._simulator, self._state)
-            self._is_made = True
-        return self._world
-
-
-def _state_of(world: World) -> Json:
-    return world.state()
-
-
-def _on(world: World | None, work: Callable[[World], T]) -> T | None:
-    return None if world is None else work(world)
+        return await self._thread.do(on_world, seconds, type(self.code).__module__)
 
 
 BODY_LIMIT = 2**20
@@ -147,47 +135,40 @@ class RecordedModelCall(RecordedCall[ModelCall], Protocol):
         """The spans in which the gateway repeated the request, or waited to; seconds on the trial's clock."""
 
 
+@dataclass(eq=False)
 class OpenTrial:
     """A trial while it is open: its registration, its Apis, and its log, in order of arrival.
 
-    Args:
-        world: one of Trialbed's own.
-        hosted: one that is not.
-
     Attributes:
+        world: one of Trialbed's own.
         model: answers its requests in the gateway; None where an endpoint does.
+        hosted: a world that is not Trialbed's own.
+        tokens: of all requests so far, as the model reported them, or an estimate where it did not.
     """
 
-    def __init__(
-        self,
-        registration: TrialRegistration,
-        catalog: TargetCatalog,
-        clock: Clock,
-        world: World | None = None,
-        model: TrialModel | None = None,
-        hosted: HostedWorld | None = None,
-    ) -> None:
-        self.registration = registration
-        self.model = model
-        self.world = world
-        self.hosted = hosted
-        self._hosted_state: Json = None
-        self.called_back = frozenset(registration.called_back)
-        self.catalog = catalog
+    registration: TrialRegistration
+    catalog: TargetCatalog
+    clock: Clock
+    world: World | None = None
+    model: TrialModel | None = None
+    hosted: HostedWorld | None = None
+    tokens: int = 0
+    model_calls: list[RecordedModelCall] = field(default_factory=list)
+    api_calls: list[RecordedCall[ApiCall]] = field(default_factory=list)
+    embedding_calls: list[EmbeddingCall] = field(default_factory=list)
+    _hosted_state: Json = None
+    _requests: int = 0
+    _steps: int = 0
+    _deadline: float | None = None
+    _failure: Failure | None = None
+
+    def __post_init__(self) -> None:
         self.budget = LogBudget()
-        self.opened_at = clock.utcnow()
-        self.model_calls: list[RecordedModelCall] = []
-        self.api_calls: list[RecordedCall[ApiCall]] = []
-        self.embedding_calls: list[EmbeddingCall] = []
-        self._clock = clock
-        self._opened = self._renewed = self._used = clock.monotonic()
-        self._requests = 0
-        self._steps = 0
-        self._tokens = 0
-        self._deadline: float | None = None
-        faults = registration.faults
-        self.faults = None if faults is None else PutIn(faults, registration.fault_key, clock)
-        self._failure: Failure | None = None
+        self.called_back = frozenset(self.registration.called_back)
+        self.opened_at = self.clock.utcnow()
+        self._opened = self._renewed = self._used = self.clock.monotonic()
+        faults = self.registration.faults
+        self.faults = None if faults is None else PutIn(faults, self.registration.fault_key, self.clock)
 
     @property
     def model_name(self) -> str:
@@ -219,20 +200,11 @@ class OpenTrial:
         """Uncount a request that the model's endpoint did not answer."""
         self._steps -= 1
 
-    def use_tokens(self, tokens: int) -> None:
-        """Count the tokens that a request used."""
-        self._tokens += tokens
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of all requests so far: as the model reported them, or an estimate where it did not."""
-        return self._tokens
-
     def _passed_limit(self) -> LimitName | None:
         limits, most = self.registration.limits, self.registration.max_trial_tokens
         if limits is not None and self._steps >= limits.max_steps:
             return "max_steps"
-        if most is not None and self._tokens >= most:
+        if most is not None and self.tokens >= most:
             return "max_trial_tokens"
         if limits is not None and self._is_late(limits.timeout):
             return "timeout"
@@ -240,7 +212,7 @@ class OpenTrial:
 
     def _is_late(self, timeout: float) -> bool:
         """Return whether the trial's time is up for certain: it began, at the latest, with its first request."""
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         if self._deadline is None:
             self._deadline = now + timeout
         return now > self._deadline + self.waited()
@@ -260,11 +232,11 @@ class OpenTrial:
 
     def elapsed(self) -> float:
         """Seconds since the trial was opened."""
-        return self._clock.monotonic() - self._opened
+        return self.clock.monotonic() - self._opened
 
     def renew(self) -> None:
         """The opener of the trial is still there."""
-        self._renewed = self._clock.monotonic()
+        self._renewed = self.clock.monotonic()
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
@@ -274,7 +246,7 @@ class OpenTrial:
             yield
         finally:
             self._requests -= 1
-            self._used = self._clock.monotonic()
+            self._used = self.clock.monotonic()
 
     def expires_in(self, idle: float) -> float:
         """Seconds until the trial is over because its opener is gone.
@@ -282,7 +254,7 @@ class OpenTrial:
         Args:
             idle: seconds without a request or a renewal after which a trial without a lease is over.
         """
-        now, lease = self._clock.monotonic(), self.registration.lease
+        now, lease = self.clock.monotonic(), self.registration.lease
         if lease is not None:
             return self._renewed + lease - now
         return idle if self._requests else max(self._used, self._renewed) + idle - now

@@ -192,10 +192,11 @@ class Connection:
         key: sent as bearer token, or in the header of the request's dialect; None sends none.
     """
 
+    _session: aiohttp.ClientSession
+
     def __init__(self, url: str, key: str | None) -> None:
         self.url = url
         self._key = key
-        self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
@@ -210,8 +211,7 @@ class Connection:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self._session.close()
 
     def redactor(self) -> Redactor:
         """Masks the key."""
@@ -219,8 +219,6 @@ class Connection:
 
     def send(self, request: ProxiedRequest) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
         """Send a request once; the answer's head, when it is there."""
-        if self._session is None:
-            raise RuntimeError("a connection is an async context manager; enter it first")
         return self._session.request(
             request.method,
             self.url + request.path,

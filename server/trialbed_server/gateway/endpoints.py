@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -27,6 +27,7 @@ from trialbed_scripted.faults import put_in
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
 from trialbed_server._metrics import Metrics
+from trialbed_server._options import ServerOptions
 from trialbed_server.gateway import embeddings
 from trialbed_server.gateway.connection import ProxiedRequest, Redactor
 from trialbed_server.gateway.exchange import EVENTS, LONGEST_NAME, RecordedExchange, ResponseWriter, while_connected
@@ -196,7 +197,7 @@ async def answer(
     try:
         if not await _answers(question, trial, model, clock, writer):
             await forward()
-        size = exchange.size
+        size = len(exchange.body)
         served = exchange.whole_answer()
         if served is not None:
             size, recorded = size + len(served.body), exchange.recorded is not None
@@ -267,49 +268,35 @@ NO_UPSTREAM = (
 )
 
 
+@dataclass(eq=False)
 class Gateway:
     """Answers requests to models, or forwards them to an endpoint, and records them in their trial.
 
-    Args:
+    Attributes:
         upstreams: where models are; none if the server knows only those that answer in the gateway.
-        max_body: largest request in bytes.
-        silence: seconds that the upstream may be silent where no trial says how long.
         spending: counts the trials' use of the run's model.
     """
 
-    def __init__(
-        self,
-        trials: TrialRegistry,
-        untagged: Untagged,
-        upstreams: Upstreams,
-        clock: Clock,
-        metrics: Metrics,
-        *,
-        max_body: int,
-        silence: float,
-        spending: Spending,
-    ) -> None:
-        self._trials = trials
-        self._spending = spending
-        self._untagged = untagged
-        self._upstreams = upstreams
-        self._clock = clock
-        self._metrics = metrics
-        self._max_body = max_body
-        self._silence = silence
-        self._kept: WeakKeyDictionary[OpenTrial, KeptResponses] = WeakKeyDictionary()
+    trials: TrialRegistry
+    untagged: Untagged
+    upstreams: Upstreams
+    clock: Clock
+    metrics: Metrics
+    spending: Spending
+    options: ServerOptions
+    _kept: WeakKeyDictionary[OpenTrial, KeptResponses] = field(default_factory=WeakKeyDictionary)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         try:
-            trial = self._trials.of(scope["path_params"].get("trial"))
-            body = await read_body(scope, receive, self._max_body)
+            trial = self.trials.of(scope["path_params"].get("trial"))
+            body = await read_body(scope, receive, self.options.max_body)
         except ClientGone:
             return
         except TrialRefused as error:
             await error_response(scope["path"], str(error), error.status)(scope, receive, send)
         except BodyTooLarge:
-            message = f"the request is larger than {self._max_body} bytes"
+            message = f"the request is larger than {self.options.max_body} bytes"
             await error_response(scope["path"], message, 413)(scope, receive, send)
         else:
             await self._serve(trial, body, scope, receive, send)
@@ -329,22 +316,22 @@ class Gateway:
                 await while_connected(receive, exchange, work)
             if not beside:
                 self._count(trial, exchange)
-        self._metrics.model_request(exchange.status)
+        self.metrics.model_request(exchange.status)
 
     def _count(self, trial: OpenTrial, exchange: RecordedExchange) -> None:
         """Count an ended request against the trial's limits."""
         usage = estimated_usage(exchange.record())
         if usage is not None:
-            trial.use_tokens(usage.total_tokens)
+            trial.tokens += usage.total_tokens
             if exchange.recorded is None and not trial.registration.helper:
-                self._spending.use(trial.registration.spent_as, usage)
+                self.spending.use(trial.registration.spent_as, usage)
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
 
     def _note_untagged(self, exchange: RecordedExchange, scope: Scope) -> None:
         call = exchange.record()
         if not _is_beside(scope):
-            self._untagged.add_model_call(call)
+            self.untagged.add_model_call(call)
         tokens = f"{call.usage.prompt_tokens} + {call.usage.completion_tokens}" if call.usage else "unknown"
         logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
 
@@ -352,9 +339,7 @@ class Gateway:
         upstream = self._upstream_of(trial)
         redactor = upstream.redactor() if upstream is not None else Redactor(None)
         if trial is None:
-            return RecordedExchange(
-                self._untagged.elapsed, self._untagged.budget(), redactor.whole(body), spoken=spoken
-            )
+            return RecordedExchange(self.untagged.elapsed, self.untagged.budget(), redactor.whole(body), spoken=spoken)
         return RecordedExchange(trial.elapsed, trial.budget, redactor.whole(body), trial.registration.tools, spoken)
 
     async def _answer(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
@@ -389,17 +374,17 @@ class Gateway:
             await writer.document(count_tokens(writer.exchange.request))
         elif asks and trial is not None and trial.model is not None:
             otherwise = partial(self._forward, trial, body, scope, writer)
-            await answer(trial, trial.model, self._clock, writer, self._responses(trial), otherwise)
+            await answer(trial, trial.model, self.clock, writer, self._responses(trial), otherwise)
         else:
             await self._forward(trial, body, scope, writer)
 
     def _spent(self, trial: OpenTrial) -> str | None:
         """Return why a trial is over the run's budget. Helpers never are: trials that are under way need them."""
-        return None if trial.registration.helper else self._spending.refusal(trial.registration.spent_as)
+        return None if trial.registration.helper else self.spending.refusal(trial.registration.spent_as)
 
     async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Answer a request for vectors, and record it."""
-        exchange, started, made = writer.exchange, writer.exchange.elapsed, None
+        exchange, started, made = writer.exchange, writer.exchange.clock(), None
         try:
             if self._answers_here(trial):
                 made = await asyncio.to_thread(embeddings.embed, body)
@@ -413,7 +398,7 @@ class Gateway:
             await writer.error(str(error), 400, "invalid_request_error", "request")
         finally:
             if trial is not None:
-                duration = exchange.elapsed - started
+                duration = exchange.clock() - started
                 tokens = embeddings.reported_tokens(exchange.answer) if made is None else made.tokens
                 record = embeddings.record_embedding(
                     exchange.request.document, tokens, status=exchange.status, started=started, duration=duration
@@ -443,7 +428,7 @@ class Gateway:
 
     def _upstream_of(self, trial: OpenTrial | None) -> Upstream | None:
         """Return the endpoint of a trial's model."""
-        return self._upstreams.at(None if trial is None else trial.registration.base_url)
+        return self.upstreams.at(None if trial is None else trial.registration.base_url)
 
     async def _forward(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Have the endpoint answer a request."""
@@ -453,7 +438,7 @@ class Gateway:
             return
         path, query = scope["path_params"]["path"], scope["query_string"].decode("latin-1")
         target = f"/{path}?{query}" if query else f"/{path}"
-        silence = self._silence if trial is None else trial.timeout(self._silence)
+        silence = self.options.upstream_timeout if trial is None else trial.timeout(self.options.upstream_timeout)
         read, spoken = writer.exchange.request, writer.exchange.dialect
         kept = self._responses(trial)
         if kept.follows_recorded(read):
@@ -471,15 +456,15 @@ class Gateway:
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
         """Answer a request with the fault that its plan has for it, if any; a slow answer only comes later."""
-        faults = self._untagged.faults if trial is None else trial.faults
+        faults = self.untagged.faults if trial is None else trial.faults
         fault = None if faults is None else faults.next_request()
         if faults is None or fault is None:
             return False
         writer.exchange.fault = fault
         if fault == "slow":
-            began = writer.exchange.elapsed
-            await self._clock.sleep(faults.plan.slow_seconds)
-            writer.exchange.slowed = writer.exchange.elapsed - began
+            began = writer.exchange.clock()
+            await self.clock.sleep(faults.plan.slow_seconds)
+            writer.exchange.slowed = writer.exchange.clock() - began
             return False
         await writer.response(put_in(fault, writer.exchange.dialect))
         return True

@@ -17,6 +17,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager
+from dataclasses import InitVar, dataclass, field
 from typing import Any, NamedTuple
 
 from starlette.types import Receive, Send
@@ -135,19 +136,16 @@ GONE = "the framework closed the connection before the answer was complete"
 SILENT = "the endpoint had not answered when the connection was closed"
 
 
+@dataclass(eq=False)
 class RecordedExchange:
     """Watches one request from arrival to end; in flight until ``end``.
 
-    Args:
-        elapsed: the trial's clock, seconds since it was opened.
+    Attributes:
+        clock: the trial's: seconds since it was opened.
         budget: bounds the bytes that the log keeps.
         body: the request's, without secrets.
         tools: the trial's.
         spoken: the dialect of the request; chat completions by default.
-
-    Attributes:
-        dialect: of the request and its answer.
-        request: the request; it is given up at the end.
         beside: whether it is put to no model: nothing of it is read or kept for the log.
         step: whether it counts as one of the trial's requests to the model.
         cause: whose fault its failure is; None while there is none.
@@ -159,64 +157,51 @@ class RecordedExchange:
         translated: the dialect in which the endpoint was asked, where it is another one; empty where it is not.
         recorded: seconds that the model took when its answer was recorded; None for an answer of now.
         document: the response in its answer, between the end of the answer and that of the connection.
+        dialect: of the request and its answer.
+        request: the request; it is given up at the end.
     """
 
-    def __init__(
-        self,
-        elapsed: Callable[[], float],
-        budget: LogBudget,
-        body: bytes,
-        tools: Sequence[ToolSpec] = (),
-        spoken: Dialect | None = None,
-    ) -> None:
+    clock: Callable[[], float]
+    budget: LogBudget
+    body: bytes
+    tools: Sequence[ToolSpec] = ()
+    spoken: InitVar[Dialect | None] = None
+    beside: bool = False
+    step: bool = False
+    cause: Cause | None = None
+    limit: LimitName | None = None
+    fault: str = ""
+    slowed: float = 0.0
+    other_model: str = ""
+    provoked: bool = False
+    translated: str = ""
+    recorded: float | None = None
+    document: Mapping[str, Any] | None = None
+    status: int = 0
+    done: bool = False
+    _first_byte: float | None = None
+    _events: bool = False
+    _pieces: int = 0
+    _response: bytearray = field(default_factory=bytearray)
+    _length: int = 0
+    _error: str | None = None
+    _ended: ModelCall | None = None
+    _attempts: list[Attempt] = field(default_factory=list)
+    _attempted: float | None = None
+    _waits: bool = False
+    _waited: float = 0.0
+    _silent: Callable[[], bool] = bool
+
+    def __post_init__(self, spoken: Dialect | None) -> None:
         self.dialect = spoken or dialect()
-        self.request = self.dialect.read_request(*parse_object(body))
+        self.request = self.dialect.read_request(*parse_object(self.body))
         self.stream = self.request.stream
-        self.status = 0
-        self.done = False
-        self._elapsed = elapsed
-        self._budget = budget
-        self._body = body
-        self._tools = tools
-        self._started = elapsed()
-        self._first_byte: float | None = None
-        self._events = False
-        self._pieces = 0
-        self._response = bytearray()
-        self._length = 0
-        self._error: str | None = None
-        self.beside = False
-        self.step = False
-        self.cause: Cause | None = None
-        self.limit: LimitName | None = None
-        self.fault = ""
-        self.slowed = 0.0
-        self.other_model = ""
-        self.provoked = False
-        self.translated = ""
-        self.recorded: float | None = None
-        self.document: Mapping[str, Any] | None = None
-        self._ended: ModelCall | None = None
-        self._attempts: list[Attempt] = []
-        self._attempted: float | None = None
-        self._waits = False
-        self._waited = 0.0
-        self._silent: Callable[[], bool] = lambda: False
+        self._started = self.clock()
 
     @property
     def answer(self) -> bytes:
         """The body of the answer, as far as it was sent."""
         return bytes(self._response)
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds on the trial's clock."""
-        return self._elapsed()
-
-    @property
-    def size(self) -> int:
-        """Bytes of the request."""
-        return len(self._body)
 
     def waits(self) -> None:
         """The request waits until it may be sent, or sent again."""
@@ -237,12 +222,12 @@ class RecordedExchange:
         Args:
             silent: returns whether the endpoint has answered no request since, for longer than is usual.
         """
-        self._attempted, self._silent = self._elapsed(), silent
+        self._attempted, self._silent = self.clock(), silent
         self._waits_no_longer()
 
     def attempt_failed(self, status: int, error: str, wait: float) -> None:
         """The endpoint did not answer; the request is sent again after a wait."""
-        now = self._elapsed()
+        now = self.clock()
         started = now if self._attempted is None else self._attempted
         self._attempts.append(Attempt(started=started, duration=now - started, status=status, error=error, wait=wait))
         self._waits = True
@@ -255,7 +240,7 @@ class RecordedExchange:
     def wrote(self, chunk: bytes) -> None:
         """A part of the answer's body was sent."""
         if self._first_byte is None:
-            self._first_byte = self._elapsed() - self._started
+            self._first_byte = self.clock() - self._started
         self._length += len(chunk)
         self._pieces += chunk.count(EVENT)
         self._response += chunk[: READ_LIMIT - len(self._response)]
@@ -276,7 +261,7 @@ class RecordedExchange:
         if self._ended is None:
             self._ended = self.record()
             self.cause = self._ended.cause
-            self._response, self._body = bytearray(), b""
+            self._response, self.body = bytearray(), b""
             self.request = self.dialect.read_request({})
 
     def whole_answer(self) -> ServedAnswer | None:
@@ -294,7 +279,7 @@ class RecordedExchange:
         """The record so far; the status is 0 while there is no answer."""
         if self._ended is not None:
             return self._ended
-        seen, now = self._observation(), self._elapsed()
+        seen, now = self._observation(), self.clock()
         self.document = seen.document
         cause = self.cause or (seen.cause if self.done else self._cause_in_flight())
         if self.fault and self.done:
@@ -305,9 +290,9 @@ class RecordedExchange:
             first_token=self._first_byte,
             status=self.status,
             stream=self.stream,
-            request=self._kept(self._body),
+            request=self._kept(self.body),
             response=self._kept(bytes(self._response)),
-            request_bytes=len(self._body),
+            request_bytes=len(self.body),
             response_bytes=self._length,
             usage=seen.usage,
             finish_reason=seen.finish_reason,
@@ -334,7 +319,7 @@ class RecordedExchange:
         if seen.usage is not None or self.cause or seen.cause:
             return seen.usage
         written = self._pieces if self._events else self._length // BYTES_PER_TOKEN
-        return Usage(prompt_tokens=len(self._body) // BYTES_PER_TOKEN, completion_tokens=written)
+        return Usage(prompt_tokens=len(self.body) // BYTES_PER_TOKEN, completion_tokens=written)
 
     def flight(self) -> tuple[float, int | None] | None:
         """Seconds that it has been in flight, and the tokens so far, about; None for those of an answer in one piece.
@@ -343,13 +328,13 @@ class RecordedExchange:
         """
         if self._ended is not None:
             return None
-        return self._elapsed() - self._started, self._pieces if self._events else None
+        return self.clock() - self._started, self._pieces if self._events else None
 
     def waiting(self) -> Span:
         """Return the time in which the gateway repeated the request after failures, or waited to do so."""
         if self._ended is not None:
             return self._started, self._started + self._ended.waited
-        return self._started, self._started + self._waited_until(self._elapsed(), self.cause)
+        return self._started, self._started + self._waited_until(self.clock(), self.cause)
 
     def _waited_until(self, now: float, cause: Cause | None) -> float:
         """Seconds of failed attempts and waits; all are, if the endpoint did not answer in the end."""
@@ -357,7 +342,7 @@ class RecordedExchange:
 
     def _waits_no_longer(self) -> None:
         if self._waits:
-            self._waits, self._waited = False, self._elapsed() - self._started
+            self._waits, self._waited = False, self.clock() - self._started
 
     def _cause_in_flight(self) -> Cause | None:
         """The cause if nothing more came: the endpoint's silence, or the framework's leaving it; None within an answer.
@@ -369,20 +354,20 @@ class RecordedExchange:
         return "endpoint" if self._waits or self._silent() else "gone"
 
     def _kept(self, body: bytes) -> str:
-        return "" if self.beside else self._budget.keep(body_text(body))
+        return "" if self.beside else self.budget.keep(body_text(body))
 
     def _observation(self) -> Observation:
         if self.beside:
             return Observation()
-        names = {tool.name for tool in self._tools}
+        names = {tool.name for tool in self.tools}
         body, offered = bytes(self._response), self.request.names
         return observe(self.dialect, body, offered, stream=self._events, described=names)
 
     def _with_tool(self, call: SentCall) -> SentCall:
         """The call with the trial's tool that its name stands for, where that is another name."""
-        if not self._tools or call.problem == "unknown tool" or any(call.name == tool.name for tool in self._tools):
+        if not self.tools or call.problem == "unknown tool" or any(call.name == tool.name for tool in self.tools):
             return call
-        tool = Offers(self._tools, self.request.tools).tool(call.name)
+        tool = Offers(self.tools, self.request.tools).tool(call.name)
         return call.model_copy(update={"tool": tool or ""})
 
 

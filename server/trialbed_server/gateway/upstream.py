@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
-from types import TracebackType
-from typing import Self, get_args
+from typing import get_args
 
 from trialbed.records import CircuitState, EndpointStatus
 from trialbed.wire import TRANSIENT, ModelMessage, RetryWaits, retry_after
@@ -30,7 +29,7 @@ from trialbed_server.gateway.circuit import (
     lacks_model,
     repeats_a_broken_call,
 )
-from trialbed_server.gateway.connection import Connection, ProxiedRequest, Redactor
+from trialbed_server.gateway.connection import Connection, ProxiedRequest
 from trialbed_server.gateway.exchange import FINAL, Header, RecordedExchange, ResponseWriter, next_piece
 from trialbed_server.gateway.pacing import Pace, PacedTurn
 
@@ -57,11 +56,6 @@ class FailedAttempt:
     absent: bool = False
     provoked: bool = False
     unspoken: bool = False
-
-    @classmethod
-    def held_back(cls, error: EndpointDown) -> Self:
-        """Return the failure of a request that was not sent."""
-        return cls(0, f"the request was not sent, as the endpoint keeps failing: {error}", (503, [], None))
 
 
 @dataclass
@@ -95,6 +89,7 @@ Spoken = tuple[str, str]
 """A model and the name of a dialect."""
 
 
+@dataclass
 class SpokenDialects:
     """An endpoint's dialects, by model: it may serve several models in different ones.
 
@@ -104,10 +99,9 @@ class SpokenDialects:
         sought: those for which another dialect than that of the request was sought in vain.
     """
 
-    def __init__(self) -> None:
-        self.answered: set[Spoken] = set()
-        self.refused: set[Spoken] = set()
-        self.sought: set[Spoken] = set()
+    answered: set[Spoken] = field(default_factory=set)
+    refused: set[Spoken] = field(default_factory=set)
+    sought: set[Spoken] = field(default_factory=set)
 
     def lacks(self, model: str, name: str) -> bool:
         """Return whether a model is known not to answer in a dialect."""
@@ -121,26 +115,24 @@ PATIENCE = 30.0
 """Seconds within which a plain request must be answered."""
 
 
+@dataclass
 class PlainRequests:
     """Asks an endpoint for a model with nothing but a key, the model's name and a short message.
 
-    Args:
-        pace: of all requests to the endpoint, which these keep, too.
-
     Attributes:
+        pace: of all requests to the endpoint, which these keep, too.
         answered: how many were.
     """
 
-    def __init__(self, connection: Connection, pace: Pace) -> None:
-        self.answered = 0
-        self._connection = connection
-        self._pace = pace
-        self._next: dict[tuple[str, str], asyncio.Task[int]] = {}
-        self._turn = asyncio.Lock()
+    connection: Connection
+    pace: Pace
+    answered: int = 0
+    _next: dict[tuple[str, str], asyncio.Task[int]] = field(default_factory=dict)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def would_wait(self, model: str, spoken: Dialect) -> bool:
         """Return whether the limits leave no room for a plain request now."""
-        return self._pace.is_full(_plain(model, spoken).tokens)
+        return self.pace.is_full(_plain(model, spoken).tokens)
 
     async def status(self, model: str, spoken: Dialect) -> int:
         """Return the status of the answer to a plain request that is sent from now on; 0 if none comes.
@@ -157,11 +149,11 @@ class PlainRequests:
             # A refusal that comes from now on needs a later request: the key may have gone meanwhile.
             del self._next[model, spoken.NAME]
             request = _plain(model, spoken)
-            await self._pace.pass_by(request.tokens)
+            await self.pace.pass_by(request.tokens)
             try:
-                async with asyncio.timeout(PATIENCE), self._connection.send(request) as answer:
+                async with asyncio.timeout(PATIENCE), self.connection.send(request) as answer:
                     status = answer.status
-                    if status in NOT_SPOKEN and lacks_model((await self._connection.refusal(answer))[1]):
+                    if status in NOT_SPOKEN and lacks_model((await self.connection.refusal(answer))[1]):
                         status = 0
             except (aiohttp.ClientError, OSError):
                 status = 0
@@ -195,8 +187,8 @@ REMEMBERED = 10_000
 """Requests that are remembered because the endpoint failed at them."""
 
 
-class Upstream:
-    """Forwards requests and streams the answers through; an async context manager.
+class Upstream(Connection):
+    """Forwards requests to an endpoint and streams the answers through; an async context manager.
 
     Args:
         on_attempt: called with the status of each attempt, 0 where none came.
@@ -208,14 +200,9 @@ class Upstream:
     """
 
     def __init__(
-        self,
-        connection: Connection,
-        clock: Clock,
-        policy: RetryWaits,
-        on_attempt: Callable[[int], None],
-        pace: Pace | None = None,
+        self, url: str, key: str | None, clock: Clock, policy: RetryWaits, on_attempt: Callable[[int], None], pace: Pace
     ) -> None:
-        self._connection = connection
+        super().__init__(url, key)
         self._clock = clock
         self._policy = policy
         self._on_attempt = on_attempt
@@ -227,26 +214,8 @@ class Upstream:
         self._arrivals = count(1)
         self.circuit = Circuit(clock, policy.patience)
         self.dialects = SpokenDialects()
-        self.pace = pace or Pace(clock, patience=policy.patience)
-        self._plain = PlainRequests(connection, self.pace)
-
-    async def __aenter__(self) -> Self:
-        await self._connection.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._connection.__aexit__(kind, error, trace)
-
-    @property
-    def url(self) -> str:
-        """The endpoint's."""
-        return self._connection.url
-
-    def redactor(self) -> Redactor:
-        """Masks the key."""
-        return self._connection.redactor()
+        self.pace = pace
+        self._plain = PlainRequests(self, pace)
 
     def status(self) -> EndpointStatus:
         """Return whether the endpoint works."""
@@ -304,7 +273,8 @@ class Upstream:
             try:
                 found, held = await self._in_turn(request, writer, arrival, patience)
             except EndpointDown as error:
-                return failure or FailedAttempt.held_back(error)
+                message = f"the request was not sent, as the endpoint keeps failing: {error}"
+                return failure or FailedAttempt(0, message, (503, [], None))
             # Its patience is for failures, not for its turn.
             since += held
             if found is None:
@@ -361,7 +331,7 @@ class Upstream:
         silent = partial(self._liveness[continued].silent_since, asked)
         writer.exchange.attempt_began(silent)
         try:
-            async with self._connection.send(request) as answer:
+            async with self.send(request) as answer:
                 self._on_attempt(answer.status)
                 self.pace.hear(turn, answer.headers)
                 if answer.status >= 300:
@@ -407,7 +377,7 @@ class Upstream:
         piece: bytes | None = await anext(pieces, None)
         begins()
         self.circuit.begins_to_answer()
-        await writer.start(answer.status, self._connection.response_headers(answer))
+        await writer.start(answer.status, self.response_headers(answer))
         try:
             while piece is not None:
                 await writer.write(redactor.feed(piece))
@@ -422,7 +392,7 @@ class Upstream:
     async def _refusal(
         self, request: ProxiedRequest, answer: aiohttp.ClientResponse, exchange: RecordedExchange
     ) -> FailedAttempt:
-        headers, body = await self._connection.refusal(answer)
+        headers, body = await self.refusal(answer)
         said = body[:SHOWN].decode("utf-8", "replace")
         if not request.asks and (400 <= answer.status < 500 or answer.status == 501):
             # An endpoint need not have what is beside its models, and that it has not says nothing of them.
@@ -540,52 +510,34 @@ class Upstream:
         await writer.finish()
 
 
+@dataclass
 class Upstreams:
-    """An async context manager over the endpoints of a server.
+    """The endpoints of a server.
 
-    Args:
+    Attributes:
         each: the first is that of requests that belong to no trial, and of trials that name none.
     """
 
-    def __init__(self, each: Sequence[Upstream]) -> None:
-        self._each = each
-        self._stack = AsyncExitStack()
-
-    async def __aenter__(self) -> Self:
-        for upstream in self._each:
-            await self._stack.enter_async_context(upstream)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._stack.aclose()
+    each: Sequence[Upstream]
 
     @property
     def urls(self) -> tuple[str, ...]:
         """Their addresses; empty where the server has none."""
-        return tuple(upstream.url for upstream in self._each)
+        return tuple(upstream.url for upstream in self.each)
 
     def at(self, url: str | None) -> Upstream | None:
         """Return the endpoint at an address, the first one where none is named; None where it is not the server's."""
         if url is None:
-            return next(iter(self._each), None)
-        return next((upstream for upstream in self._each if upstream.url == url.rstrip("/")), None)
-
-    @property
-    def state(self) -> CircuitState:
-        """The state of the one that works least."""
-        return max((upstream.circuit.state for upstream in self._each), key=_STATES.index, default="closed")
+            return next(iter(self.each), None)
+        return next((upstream for upstream in self.each if upstream.url == url.rstrip("/")), None)
 
     def status(self) -> EndpointStatus:
         """Return whether they work: the state, the failure and the answers of the worst, and what waits at all.
 
         Answers of the others would hide that it gives none.
         """
-        found = [upstream.status() for upstream in self._each]
-        if not found:
-            return EndpointStatus()
-        worst = max(found, key=lambda one: (_STATES.index(one.state), one.waiting, one.held))
+        found = [upstream.status() for upstream in self.each] or [EndpointStatus()]
+        worst = max(found, key=lambda one: (get_args(CircuitState).index(one.state), one.waiting, one.held))
         limits = [one.at_a_time for one in found if one.at_a_time is not None]
         return EndpointStatus(
             state=worst.state,
@@ -595,6 +547,3 @@ class Upstreams:
             held=sum(one.held for one in found),
             at_a_time=min(limits, default=None),
         )
-
-
-_STATES: tuple[CircuitState, ...] = get_args(CircuitState)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -22,20 +23,20 @@ OWN = ("trialbed_plugins.", "trialbed_server.")
 """The beginnings of the modules whose simulators hold no event loop."""
 
 
+@dataclass
 class Simulators:
     """Simulator drivers by name, loaded when they are first asked for.
 
-    Args:
+    Attributes:
         access: gives a simulator the model that it may ask; None if there is no model.
         prompts: a folder of prompts for simulators that can use them; None for their own.
     """
 
-    def __init__(self, access: Callable[[], ModelAccess] | None = None, prompts: Path | None = None) -> None:
-        self._loaded: dict[str, Simulator] = {}
-        self._loops: dict[int, OwnLoop] = {}
-        self._accesses: list[ModelAccess] = []
-        self._access = access
-        self._prompts = prompts
+    access: Callable[[], ModelAccess] | None = None
+    prompts: Path | None = None
+    _loaded: dict[str, Simulator] = field(default_factory=dict)
+    _loops: dict[int, OwnLoop] = field(default_factory=dict)
+    _accesses: list[ModelAccess] = field(default_factory=list)
 
     def get(self, name: str) -> Simulator:
         """The simulator of this name; blocks while it is imported.
@@ -46,16 +47,16 @@ class Simulators:
         """
         if name not in self._loaded:
             made = _make(name)
-            if self._access is not None:
-                made.model = self._access()
+            if self.access is not None:
+                made.model = self.access()
                 self._accesses.append(made.model)
             if made.needs_model and made.model is None:
                 raise UsageError(
                     f"the simulator {name!r} asks a model: name one with --simulator-model MODEL, and its endpoint "
                     "with --base-url URL"
                 )
-            if self._prompts is not None:
-                made.use_prompts(self._prompts)
+            if self.prompts is not None:
+                made.use_prompts(self.prompts)
             self._loaded[name] = made
         return self._loaded[name]
 

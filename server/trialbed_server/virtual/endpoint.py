@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,6 +17,7 @@ from trialbed.wire import json_decoder
 from trialbed.wire.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
 from trialbed_server._metrics import Metrics
+from trialbed_server._options import ServerOptions
 from trialbed_server.faults import RETRY_AFTER, Delivered, PutIn
 from trialbed_server.standard_names import request_key
 from trialbed_server.targets import CallTarget, TargetCatalog
@@ -163,44 +165,30 @@ RETRY = ((b"retry-after", b"%d" % RETRY_AFTER),)
 CHAT_REPLY = VirtualAnswer(error_body("", "Chat with user."), "builtin")
 
 
+@dataclass(eq=False)
 class VirtualApi:
     """Answers calls of Apis: finds the trial and the target of a request, and sends the resolver's answer.
 
-    Args:
+    Attributes:
         catalog: the Apis known without a trial.
-        max_body: largest request in bytes.
         callbacks: asks the program that opened a trial for the answers that it gives itself.
         redaction: masks the endpoint's key, should a model have made an agent repeat it.
     """
 
-    def __init__(
-        self,
-        resolver: Resolver,
-        catalog: TargetCatalog,
-        trials: TrialRegistry,
-        untagged: Untagged,
-        metrics: Metrics,
-        *,
-        callbacks: Callbacks,
-        max_body: int,
-        max_answer: int,
-        redaction: Redaction,
-    ) -> None:
-        self._resolver = resolver
-        self._catalog = catalog
-        self._trials = trials
-        self._untagged = untagged
-        self._metrics = metrics
-        self._callbacks = callbacks
-        self._max_body = max_body
-        self._max_answer = max_answer
-        self._redaction = redaction
+    resolver: Resolver
+    catalog: TargetCatalog
+    trials: TrialRegistry
+    untagged: Untagged
+    metrics: Metrics
+    callbacks: Callbacks
+    redaction: Redaction
+    options: ServerOptions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         try:
-            trial = self._trials.of(scope["path_params"].get("trial"))
-            sent = await read_body(scope, receive, self._max_body)
+            trial = self.trials.of(scope["path_params"].get("trial"))
+            sent = await read_body(scope, receive, self.options.max_body)
             request = parse_request(sent)
             if trial is None:
                 delivered = await self._answer_untagged(self._without_secrets(request, sent), len(sent))
@@ -212,8 +200,8 @@ class VirtualApi:
         except MalformedRequest as error:
             status, body = 422, json.dumps({"detail": error.detail}).encode()
         except BodyTooLarge as error:
-            self._metrics.refused()
-            body = error_body(f"the request is larger than {self._max_body} bytes")
+            self.metrics.refused()
+            body = error_body(f"the request is larger than {self.options.max_body} bytes")
             await refuse_large(error, body, receive, send)
             return
         except TrialRefused as error:
@@ -221,32 +209,32 @@ class VirtualApi:
         if status == 200:
             await send_json(body, status, send)
             return
-        self._metrics.refused()
+        self.metrics.refused()
         await send_json(body, status, send, RETRY if status == 429 else ())
 
     def immediate(self, sent: bytes) -> bytes | None:
         """The answer to a request without a trial, if it is at hand and no fault may be put in."""
-        if self._untagged.faults is not None or len(sent) > self._max_body:
+        if self.untagged.faults is not None or len(sent) > self.options.max_body:
             return None
         try:
-            if self._trials.of(None) is not None:
+            if self.trials.of(None) is not None:
                 return None
             request = self._without_secrets(parse_request(sent), sent)
         except (MalformedRequest, TrialRefused):
             return None
-        target, tool_input, key = self._read(request, self._catalog)
-        found = None if key is None or target.name.api == CHAT else self._resolver.at_once(target, tool_input, key)
+        target, tool_input, key = self._read(request, self.catalog)
+        found = None if key is None or target.name.api == CHAT else self.resolver.at_once(target, tool_input, key)
         if found is None:
             return None
-        self._metrics.hit()
-        recording = ApiRecording(self._untagged.elapsed, self._untagged.budget(), target, tool_input)
+        self.metrics.hit()
+        recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
         self._note_untagged(recording, len(sent), found.body, f"cache:{found.provenance}")
         return found.body
 
     def _without_secrets(self, request: VirtualRequest, sent: bytes) -> VirtualRequest:
-        if not self._redaction or not self._redaction.finds(sent.decode("utf-8", "replace")):
+        if not self.redaction or not self.redaction.finds(sent.decode("utf-8", "replace")):
             return request
-        return VirtualRequest(*self._redaction.value(list(request)))
+        return VirtualRequest(*self.redaction.value(list(request)))
 
     async def answer(self, request: VirtualRequest, trial: OpenTrial, sent: bytes) -> Delivered:
         """The answer to a trial's call, which is recorded.
@@ -285,11 +273,11 @@ class VirtualApi:
         return delivered
 
     async def _answer_untagged(self, request: VirtualRequest, size: int) -> Delivered:
-        target, tool_input, key = self._read(request, self._catalog)
-        recording = ApiRecording(self._untagged.elapsed, self._untagged.budget(), target, tool_input)
-        if self._untagged.faults is not None:
-            delivered = await self._put_in(self._untagged.faults, recording, target, tool_input, key)
-            self._untagged.add_api_call(recording)
+        target, tool_input, key = self._read(request, self.catalog)
+        recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
+        if self.untagged.faults is not None:
+            delivered = await self._put_in(self.untagged.faults, recording, target, tool_input, key)
+            self.untagged.add_api_call(recording)
             return delivered
         reply = await self._reply(target, tool_input, key)
         self._note_untagged(recording, size, reply.body, reply.provenance)
@@ -298,7 +286,7 @@ class VirtualApi:
     def _note_untagged(self, recording: ApiRecording, size: int, body: bytes, provenance: str) -> None:
         # Most answers take less time than a record does, and most records are never looked at.
         recording.end(body, provenance, later=size + len(body) <= UNTAGGED_BODY)
-        self._untagged.add_api_call(recording)
+        self.untagged.add_api_call(recording)
 
     def _read(self, request: VirtualRequest, catalog: TargetCatalog) -> tuple[CallTarget, Any, str | None]:
         """The target of a request, its input, and its key; None if the input is not JSON."""
@@ -315,62 +303,64 @@ class VirtualApi:
         if target.name.api == CHAT:
             return CHAT_REPLY
         if key is None:
-            self._metrics.answered("")
+            self.metrics.answered("")
             return error_reply(PARSE_ERROR)
-        hosted, most = None, self._max_answer
+        hosted, most = None, self.options.max_answer
         if trial is not None and trial.hosted:
             hosted = await act_elsewhere(trial.hosted, target, tool_input, most)
         if hosted is not None:
             reply = hosted
         elif trial is not None and target.ref in trial.called_back:
-            reply = await self._callbacks.call(trial, target, tool_input)
+            reply = await self.callbacks.call(trial, target, tool_input)
         elif trial is not None and trial.world is not None and target.api is not None:
             reply = act(trial.world, target.api, target, tool_input, most)
         else:
-            found = self._resolver.at_once(target, tool_input, key)
+            found = self.resolver.at_once(target, tool_input, key)
             if found is not None:
-                self._metrics.hit()
+                self.metrics.hit()
                 return VirtualAnswer(found.body, f"cache:{found.provenance}")
-            reply = await self._resolver.resolve(target, tool_input, key)
-        self._metrics.answered(reply.provenance)
+            reply = await self.resolver.resolve(target, tool_input, key)
+        self.metrics.answered(reply.provenance)
         if trial is not None and reply.failure is not None:
             trial.note_failure(reply.failure)
         return reply
 
 
+@dataclass(eq=False)
 class ApiRecording:
     """One request, as it is recorded; in flight until ``end``."""
 
-    def __init__(self, elapsed: Callable[[], float], budget: LogBudget, target: CallTarget, arguments: Any) -> None:
-        self._elapsed = elapsed
-        self._budget = budget
-        self._target = target
-        self._arguments = arguments
-        self._started = elapsed()
-        self._duration: float | None = None
-        self._answer: tuple[bytes, str] | None = None
-        self._ended: ApiCall | None = None
+    clock: Callable[[], float]
+    budget: LogBudget
+    target: CallTarget
+    arguments: Any
+    _duration: float | None = None
+    _answer: tuple[bytes, str] | None = None
+    _ended: ApiCall | None = None
+
+    def __post_init__(self) -> None:
+        self._started = self.clock()
 
     def end(self, body: bytes, provenance: str, *, later: bool = False) -> None:
         """Record the answer, or, ``later``, keep it until it is asked for."""
-        self._duration = self._elapsed() - self._started
+        self._duration = self.clock() - self._started
         self._answer = body, provenance
         if not later:
             self._ended = self.record()
-            self._arguments = self._answer = None
+            self.arguments = self._answer = None
 
     def end_as(self, delivered: Delivered, provenance: str) -> None:
         """Record an answer that may have a fault: what went over the wire."""
-        self._duration = self._elapsed() - self._started
+        self._duration = self.clock() - self._started
         answer = delivered.document()
         self._ended = self._call(
             status=delivered.status,
-            error=self._budget.keep(delivered.error or answer["error"]),
-            response=self._budget.keep_value(answer["response"]),
+            error=self.budget.keep(delivered.error or answer["error"]),
+            response=self.budget.keep_value(answer["response"]),
             provenance=provenance,
             fault=delivered.fault,
         )
-        self._arguments = None
+        self.arguments = None
 
     def record(self) -> ApiCall:
         """The record so far; status 0 while unanswered."""
@@ -382,17 +372,17 @@ class ApiRecording:
         answer = json.loads(body)
         return self._call(
             status=200,
-            error=self._budget.keep(answer["error"]),
-            response=self._budget.keep_value(answer["response"]),
+            error=self.budget.keep(answer["error"]),
+            response=self.budget.keep_value(answer["response"]),
             provenance=provenance,
         )
 
     def _call(self, **fields: Any) -> ApiCall:
         return ApiCall(
             started=self._started,
-            duration=self._elapsed() - self._started if self._duration is None else self._duration,
-            api=self._target.ref,
-            offered=self._target.api is not None,
-            arguments=self._budget.keep_value(self._arguments),
+            duration=self.clock() - self._started if self._duration is None else self._duration,
+            api=self.target.ref,
+            offered=self.target.api is not None,
+            arguments=self.budget.keep_value(self.arguments),
             **fields,
         )

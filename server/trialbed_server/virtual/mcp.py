@@ -13,8 +13,7 @@ from starlette.types import Receive, Scope, Send
 from trialbed.records import ToolSpec
 from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
 from trialbed_server._http import BodyTooLarge, ClientGone, read_already, read_body
-from trialbed_server._metrics import Metrics
-from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry
+from trialbed_server.trials import OpenTrial, TrialRefused
 from trialbed_server.virtual.endpoint import MalformedRequest, VirtualApi, VirtualRequest, parse_json
 
 PARSE_ERROR = -32700
@@ -27,22 +26,17 @@ class McpEndpoint:
 
     A call is answered and recorded as one to ``/virtual``. Its arguments are not compared with the tool's schema, since
     no other way to call a tool does that.
-
-    Args:
-        max_body: largest request in bytes.
     """
 
-    def __init__(self, virtual: VirtualApi, trials: TrialRegistry, metrics: Metrics, *, max_body: int) -> None:
+    def __init__(self, virtual: VirtualApi) -> None:
         self._virtual = virtual
-        self._trials = trials
-        self._metrics = metrics
-        self._max_body = max_body
+        self._max_body = virtual.options.max_body
         self._loaded = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         try:
-            trial = self._trials.find(scope["path_params"]["trial"])
+            trial = self._virtual.trials.find(scope["path_params"]["trial"])
             body = _writable(await read_body(scope, receive, self._max_body))
         except ClientGone:
             return
@@ -75,7 +69,7 @@ class McpEndpoint:
             self._loaded = True
 
     async def _refuse(self, message: str, status: int, code: int, scope: Scope, receive: Receive, send: Send) -> None:
-        self._metrics.refused()
+        self._virtual.metrics.refused()
         document = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
         await JSONResponse(document, status)(scope, receive, send)
 

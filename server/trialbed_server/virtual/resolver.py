@@ -9,7 +9,7 @@ import json
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from trialbed.records import Failure
 from trialbed.tracebacks import tool_failure, tool_stuck
 from trialbed_server._clock import Clock
 from trialbed_server._metrics import Metrics
+from trialbed_server._options import ServerOptions
 from trialbed_server.cache import CachedResponse, ResponseCache
 from trialbed_server.real import RealBackend, RealFailed
 from trialbed_server.response_store import ANY, NO_ONE, Entry, Origin
@@ -96,22 +97,22 @@ class AnswerSource(Protocol):
         """
 
 
+@dataclass
 class CacheSource:
     """Answers that were given before, also those imported under standardised parameter names.
 
-    Args:
+    Attributes:
         authoritative: whether only real and imported ones count, unless the Api is frozen.
     """
 
-    def __init__(self, cache: ResponseCache, *, authoritative: bool = False) -> None:
-        self._cache = cache
-        self._authoritative = authoritative
+    cache: ResponseCache
+    authoritative: bool = False
 
     async def answer(self, call: VirtualCall) -> CachedResponse | None:
         """The stored answer, if there is one."""
         keys = list(dict.fromkeys((call.key, alias_key(call.target.name, call.tool_input))))
         origin = call.target.origin
-        return await self._cache.find(keys, NO_ONE if self._authoritative and origin != ANY else origin)
+        return await self.cache.find(keys, NO_ONE if self.authoritative and origin != ANY else origin)
 
 
 REAL = Origin("real")
@@ -145,11 +146,11 @@ def _without_credentials(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
+@dataclass
 class FrozenSource:
     """Ends the search for Apis that only the cache may answer for."""
 
-    def __init__(self, cache: ResponseCache) -> None:
-        self._cache = cache
+    cache: ResponseCache
 
     async def answer(self, call: VirtualCall) -> None:
         """None for other Apis.
@@ -160,7 +161,7 @@ class FrozenSource:
         if not call.target.frozen:
             return
         wanted = canonical_json(call.tool_input)
-        inputs = await self._cache.inputs(call.target.name)
+        inputs = await self.cache.inputs(call.target.name)
         nearest = await asyncio.to_thread(nearest_inputs, wanted, inputs)
         known = f"nearest cached inputs: {'; '.join(nearest)}" if nearest else "no input of this Api is cached"
         raise SimulationError(f"{call.target.path}: {wanted} is not in the cache, which is frozen; {known}")
@@ -179,14 +180,13 @@ def nearest_inputs(wanted: str, inputs: Sequence[str]) -> list[str]:
     return heapq.nlargest(NEAREST, likely, key=lambda text: likeness(text, roughly=False))
 
 
+@dataclass
 class SimulatorSource:
     """Answers that the target's simulator makes, within limits of its time in seconds and of its size in bytes."""
 
-    def __init__(self, simulators: Simulators, timeout: float, cache: ResponseCache, max_answer: int) -> None:
-        self._simulators = simulators
-        self._timeout = timeout
-        self._cache = cache
-        self._max_answer = max_answer
+    simulators: Simulators
+    cache: ResponseCache
+    options: ServerOptions
 
     async def answer(self, call: VirtualCall) -> NewAnswer:
         """Returns the simulator's answer.
@@ -209,13 +209,13 @@ class SimulatorSource:
         except SimulationError:
             raise
         except LateCode as error:
-            late = TimeoutError(f"no answer within {self._timeout:g} seconds")
+            late = TimeoutError(f"no answer within {self.options.simulator_timeout:g} seconds")
             raise broken(target, call.tool_input, late, target.simulator) from error
         except Exception as error:
             logger.exception("simulator of %s failed", target.path)
             raise broken(target, call.tool_input, error, target.simulator) from error
-        if len(body) > self._max_answer:
-            raise SimulationError(f"{target.path}: the answer is larger than {self._max_answer} bytes")
+        if len(body) > self.options.max_answer:
+            raise SimulationError(f"{target.path}: the answer is larger than {self.options.max_answer} bytes")
         settings = target.simulator.settings()
         made_by = Origin(target.simulator.label, target.origin.revision)
         return NewAnswer(
@@ -227,16 +227,16 @@ class SimulatorSource:
         api, path, arguments = target.api, target.path, call.tool_input
         begin = partial(simulator.simulate, api, path, arguments)
         if simulator.max_examples:
-            examples = await within(self._timeout, self._examples(call))
+            examples = await within(self.options.simulator_timeout, self._examples(call))
             begin = partial(simulator.simulate_like, api, path, arguments, examples)
-        return await self._simulators.ask(simulator, begin, self._timeout)
+        return await self.simulators.ask(simulator, begin, self.options.simulator_timeout)
 
     async def _examples(self, call: VirtualCall) -> list[Example]:
         """Cached answers of the Api, real and imported ones first; none where the cache cannot be read."""
         target = call.target
         most = target.simulator.max_examples
         try:
-            entries = await self._cache.examples(target.name, target.origin, 2 * most)
+            entries = await self.cache.examples(target.name, target.origin, 2 * most)
         except TrialbedError as error:
             logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
             return []
@@ -252,40 +252,40 @@ LONGEST_LOOK = 0.5
 """Seconds between two looks for another server's answer."""
 
 
+@dataclass
 class SharedFlight:
     """A source that answers with what another server of the same cache is computing; None to compute it here.
 
     A server claims a call in the database before it computes it. The claim of one that died ends by itself.
 
-    Args:
+    Attributes:
         known: where the other server's answer will be.
         lasting: seconds after which a claim has ended.
     """
 
-    def __init__(self, cache: ResponseCache, known: AnswerSource, clock: Clock, *, lasting: float) -> None:
-        self._cache = cache
-        self._known = known
-        self._clock = clock
-        self._lasting = lasting
-        self._owner = secrets.token_hex(8)
-        self._held: set[str] = set()
+    cache: ResponseCache
+    known: AnswerSource
+    clock: Clock
+    lasting: float
+    _owner: str = field(default_factory=partial(secrets.token_hex, 8))
+    _held: set[str] = field(default_factory=set)
 
     async def answer(self, call: VirtualCall) -> CachedResponse | None:
         """Wait for another server's answer; None if this call is now this server's to compute."""
         claim, pause = _claim(call), FIRST_LOOK
-        deadline = self._clock.monotonic() + self._lasting
+        deadline = self.clock.monotonic() + self.lasting
         while True:
             try:
-                if await self._cache.claim(claim, self._owner, self._lasting):
+                if await self.cache.claim(claim, self._owner, self.lasting):
                     self._held.add(claim)
                     # The other one may have been done between the last look and the claim.
                     return await self._look(call)
             except TrialbedError as error:
                 logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
                 return None
-            if self._clock.monotonic() > deadline:
+            if self.clock.monotonic() > deadline:
                 return None
-            await self._clock.sleep(pause)
+            await self.clock.sleep(pause)
             pause = min(2 * pause, LONGEST_LOOK)
             found = await self._look(call)
             if found is not None:
@@ -297,12 +297,12 @@ class SharedFlight:
         if claim in self._held:
             self._held.discard(claim)
             try:
-                await asyncio.shield(self._cache.release(claim, self._owner))
+                await asyncio.shield(self.cache.release(claim, self._owner))
             except TrialbedError as error:
                 logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
 
     async def _look(self, call: VirtualCall) -> CachedResponse | None:
-        found = await self._known.answer(call)
+        found = await self.known.answer(call)
         return found if isinstance(found, CachedResponse) else None
 
 
@@ -368,37 +368,27 @@ class SingleFlight(Generic[Result]):
             del self._running[key]
 
 
+@dataclass
 class Resolver:
     """Answers calls from memory, else from its sources in order. Equal calls at the same time are resolved once.
 
-    Args:
+    Attributes:
         saving: how answers are kept: ``new`` where there is none yet, ``all`` in the place of the present one, ``none``
-            not at all.
-        ended: called when a call is resolved, whatever came of it.
-        fresh: whether answers in memory only may come before the sources, as stored ones are asked for again.
+            not at all. With ``all``, stored answers are asked for again, except for those in memory.
+        flight: tells other servers of the cache that a call is resolved, whatever came of it.
     """
 
-    def __init__(
-        self,
-        cache: ResponseCache,
-        sources: Sequence[AnswerSource],
-        saving: Saving = "new",
-        ended: Callable[[VirtualCall], Awaitable[None]] | None = None,
-        *,
-        fresh: bool = False,
-    ) -> None:
-        self._cache = cache
-        self._sources = sources
-        self._saving = saving
-        self._ended = ended
-        self._fresh = fresh
-        self._single: SingleFlight[VirtualAnswer] = SingleFlight()
+    cache: ResponseCache
+    sources: Sequence[AnswerSource]
+    saving: Saving = "new"
+    flight: SharedFlight | None = None
+    _single: SingleFlight[VirtualAnswer] = field(default_factory=SingleFlight)
 
     def at_once(self, target: CallTarget, tool_input: Any, key: str) -> CachedResponse | None:
         """The answer if it takes no waiting: it is in memory, or in a file that is quickly read."""
-        if self._fresh:
-            return self._cache.recent(key, target.origin)
-        return self._cache.at_once(key, lambda: alias_key(target.name, tool_input), target.origin)
+        if self.saving == "all":
+            return self.cache.recent(key, target.origin)
+        return self.cache.at_once(key, lambda: alias_key(target.name, tool_input), target.origin)
 
     async def resolve(self, target: CallTarget, tool_input: Any, key: str | None = None) -> VirtualAnswer:
         """Answer a call; every failure is an API error.
@@ -416,7 +406,7 @@ class Resolver:
 
     async def _answer(self, call: VirtualCall) -> VirtualAnswer:
         try:
-            for source in self._sources:
+            for source in self.sources:
                 found = await source.answer(call)
                 if found is not None:
                     return await self._reply(call, found)
@@ -425,8 +415,8 @@ class Resolver:
         except TrialbedError as error:
             return error_reply(str(error))
         finally:
-            if self._ended is not None:
-                await self._ended(call)
+            if self.flight is not None:
+                await self.flight.release(call)
         return error_reply(f"{call.target.path}: no source can answer")
 
     async def _reply(self, call: VirtualCall, found: CachedResponse | NewAnswer) -> VirtualAnswer:
@@ -434,12 +424,12 @@ class Resolver:
             return VirtualAnswer(found.body, f"cache:{found.provenance}")
         if not found.keep:
             return VirtualAnswer(found.body.encode("ascii"), "")
-        if self._saving == "none":
+        if self.saving == "none":
             return VirtualAnswer(found.body.encode("ascii"), found.origin.provenance)
         name, text = call.target.name, canonical_json(call.tool_input)
         try:
             entry = Entry(call.key, name, text, found.body, found.origin, found.settings)
-            kept = await self._cache.add(entry, call.target.origin, replace=self._saving == "all")
+            kept = await self.cache.add(entry, call.target.origin, replace=self.saving == "all")
         except TrialbedError as error:
             # The answer is good even if it cannot be kept.
             logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
