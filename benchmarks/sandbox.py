@@ -1,4 +1,4 @@
-"""What a sandbox costs: the start of a worker, and a trial, over those without one; in turn, with the same server.
+"""Measure the cost of the sandbox: the start of a worker, and a trial, over those without it; in turn, with one server.
 
 python benchmarks/sandbox.py [--rounds 7] [--repeat 2] [--framework reference]
 """
@@ -15,11 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from trialbed.contracts import Sandbox
-from trialbed.errors import SandboxUnavailable
-from trialbed.settings import SANDBOXES
 from trialbed_plugins.executors.local import LocalExecutor
 from trialbed_plugins.executors.sandbox import check_sandbox
 
@@ -33,28 +31,20 @@ def main() -> None:
     arguments = parser.parse_args()
     # The server and the runs are started with it.
     os.environ.setdefault("TRIALBED_SERVER_TOKEN", secrets.token_urlsafe())
-    modes = [mode for mode in SANDBOXES if available(mode)]
+    print(", ".join(check_sandbox()))
+    modes = ("without", "sandbox")
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "trialbed", "serve", "--port", "0", "--response-cache", f"{folder}/r.db"]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
         try:
             assert server.stdout is not None
             url = json.loads(server.stdout.readline())["url"]
-            trials(Path(folder), url, "none", arguments)  # fills the server's cache
+            trials(Path(folder), url, "without", arguments)  # fills the server's cache
             rows = [measure(Path(folder), url, mode, arguments) for _ in range(arguments.rounds) for mode in modes]
         finally:
             server.terminate()
             server.wait()
     report(modes, rows)
-
-
-def available(mode: str) -> bool:
-    """Whether the sandbox can be made here."""
-    try:
-        return mode == "none" or bool(check_sandbox(Sandbox(mode)))
-    except SandboxUnavailable as error:
-        print(error)
-        return False
 
 
 def measure(folder: Path, url: str, mode: str, arguments: argparse.Namespace) -> tuple[float, float]:
@@ -65,7 +55,7 @@ def measure(folder: Path, url: str, mode: str, arguments: argparse.Namespace) ->
 async def start(mode: str, url: str, framework: str) -> float:
     """Seconds until a worker is ready, the second of an executor: the first also finds out what it may read."""
     executor = LocalExecutor()
-    executor.sandbox = None if mode == "none" else Sandbox(mode)
+    executor.hidden = () if mode == "sandbox" else None
     executor.connect(url)
     async with executor:
         await executor.describe(framework)
@@ -78,20 +68,28 @@ async def start(mode: str, url: str, framework: str) -> float:
 def trials(folder: Path, url: str, mode: str, arguments: argparse.Namespace) -> float:
     """Median seconds of an agent's answer."""
     command = [sys.executable, "-m", "trialbed", "run", "--framework", arguments.framework, "--server-url", url]
-    command += ["--sandbox", mode, "--repeat", str(arguments.repeat), "--concurrency", "1", "--fresh", "--json"]
+    command += [
+        *["--sandbox"] * (mode == "sandbox"),
+        "--repeat",
+        str(arguments.repeat),
+        "--concurrency",
+        "1",
+        "--fresh",
+        "--json",
+    ]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, cwd=folder)
     document = json.loads(done.stdout)
     document = document[0] if isinstance(document, list) else document
     return statistics.median(entry["system_answer_time"] for entry in document["results"])
 
 
-def report(modes: list[str], rows: list[tuple[float, float]]) -> None:
-    """Print medians and ratios over the round's own ``none``."""
+def report(modes: Sequence[str], rows: list[tuple[float, float]]) -> None:
+    """Print medians and ratios over those of the round without the sandbox."""
     columns = {mode: rows[number :: len(modes)] for number, mode in enumerate(modes)}
     for mode in modes:
         for place, name in enumerate(("start of a worker", "trial")):
             own = [row[place] for row in columns[mode]]
-            ratios = sorted(mine / base[place] for mine, base in zip(own, columns["none"], strict=True))
+            ratios = sorted(mine / base[place] for mine, base in zip(own, columns["without"], strict=True))
             milliseconds = statistics.median(own) * 1000
             spread = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})"
             print(f"{mode:10} {name:18} {milliseconds:7.1f} ms  ratio {spread}")

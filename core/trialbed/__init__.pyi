@@ -20,7 +20,6 @@ from .contracts import LostTrial as LostTrial
 from .contracts import ModelAdapter as ModelAdapter
 from .contracts import Node as Node
 from .contracts import Reporter as Reporter
-from .contracts import Sandbox as Sandbox
 from .contracts import Simulation as Simulation
 from .contracts import Simulator as Simulator
 from .contracts import ToolSelector as ToolSelector

@@ -110,13 +110,12 @@ class SandboxUnavailable(NothingMeasured):
     """The requested sandbox cannot be created on this machine.
 
     Args:
-        sandbox: its name, as ``--sandbox`` takes it.
         missing: the part that is missing.
         remedy: how to get it.
     """
 
-    def __init__(self, sandbox: str, missing: str, remedy: str) -> None:
-        super().__init__(f"--sandbox {sandbox}: {missing}; {remedy}")
+    def __init__(self, missing: str, remedy: str) -> None:
+        super().__init__(f"--sandbox: {missing}; {remedy}")
         self.missing = missing
         self.remedy = remedy
 

@@ -21,6 +21,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
@@ -33,13 +34,12 @@ class PlaceSetup(Record):
 
     Attributes:
         locks: label of a framework -> the lock of its own environment, which is built where it is needed.
-        sandbox: of the workers; empty for none. ``hidden``: paths that no worker may see, where they exist.
+        hidden: paths that no worker may see, where they exist; None for workers without a sandbox.
         options: of the local executor.
     """
 
     locks: dict[str, str] = Field(default={}, repr=False)
-    sandbox: str = ""
-    hidden: tuple[str, ...] = ()
+    hidden: tuple[Path, ...] | None = None
     options: dict[str, str] = Field(default={})
 
 

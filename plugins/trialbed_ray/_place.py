@@ -6,9 +6,7 @@ import asyncio
 import os
 from collections import defaultdict
 from contextlib import suppress
-from pathlib import Path
 
-from trialbed.contracts import Sandbox
 from trialbed.settings import env_dir
 from trialbed.worker import waited_at, worker_environment
 from trialbed_plugins.executors.local import LocalExecutor
@@ -78,9 +76,8 @@ class Place:
     def _executor(self) -> LocalExecutor:
         executor = LocalExecutor(most_idle=MOST_IDLE)
         executor.options = dict(self._setup.options)
-        if self._setup.sandbox:
-            hidden = tuple(path for path in map(Path, self._setup.hidden) if path.exists())
-            executor.sandbox = Sandbox(self._setup.sandbox, hidden)
+        if self._setup.hidden is not None:
+            executor.hidden = tuple(path for path in self._setup.hidden if path.exists())
         return executor
 
     async def _serve(self, connection: PlaceConnection, executor: LocalExecutor) -> None:

@@ -39,8 +39,7 @@ class RayExecutor(Executor):
 
     reuses_workers = True
     remote = True
-    # In a container, workers find a server on this machine's loopback only.
-    sandboxes = ("none", "process")
+    runs_sandboxed = True
     option_names: ClassVar[Mapping[str, str]] = MappingProxyType(
         {
             "address": "of the cluster, HOST:PORT, as --ray-address; otherwise that of RAY_ADDRESS, or of the one here",
@@ -178,11 +177,9 @@ class RayExecutor(Executor):
 
     def _order(self) -> Connect:
         memory = self.options.get("memory")
-        sandbox = self.sandbox
         setup = PlaceSetup(
             locks={label: environment.lock for label, environment in self.environments.items()},
-            sandbox=sandbox.mode if sandbox else "",
-            hidden=tuple(map(str, sandbox.hidden)) if sandbox else (),
+            hidden=self.hidden,
             options={} if memory is None else {"memory": memory},
         )
         return Connect(

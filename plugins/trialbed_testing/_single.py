@@ -29,7 +29,7 @@ from trialbed.listeners import Listeners
 from trialbed.live import CallbackServer, LiveExecutor
 from trialbed.models import FoundModel, HelperModels, ObjectModel, run_model
 from trialbed.plugins import installed_listeners
-from trialbed.preparation import Prepared, RunObjects, RunOptions, config_digest, prepare, run_sandbox, trial_keys
+from trialbed.preparation import Prepared, RunObjects, RunOptions, config_digest, hidden_paths, prepare, trial_keys
 from trialbed.records import FrameworkInfo, Query, Run, RunConfig, ToolSpec, TrialResult
 from trialbed.settings import env_dir
 from trialbed.store import Store, new_run, new_run_id
@@ -199,8 +199,8 @@ class SingleTrials:
     async def _worker(self, prepared: Prepared, control: ControlClient, label: str) -> tuple[Executor, FrameworkInfo]:
         """Return the executor of a framework or program, which stays for later trials, and a description of it."""
         options, commands = prepared.options, prepared.commands.values()
-        sandbox = run_sandbox(options, prepared.dataset.files)
-        own = [label, options.executor, str(sandbox), *(command.digest() for command in commands)]
+        hidden = hidden_paths(options, prepared.dataset.files)
+        own = [label, options.executor, str(hidden), *(command.digest() for command in commands)]
         key = json.dumps([control.url, *own])
         async with self._starting:
             if key not in self._workers:

@@ -50,7 +50,7 @@ class Place(threading.Thread):
     def describe(self, asked):
         name = asked["framework"]
         refused = {"error": "DriverNotFound", "message": "no such framework"}
-        broken = {"error": "SandboxUnavailable", "message": "no bubblewrap"}
+        broken = {"error": "SandboxUnavailable", "message": "no pyseccomp"}
         if name == "fatal" or name == "fragile" and self.number == 1:
             self.reason = "out of memory"
             return False

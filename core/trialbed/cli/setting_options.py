@@ -92,6 +92,7 @@ def _declared_option(name: str, *, several: bool) -> click.Option:
         *declared.setting.option,
         declared.name,
         type=_type(declared),
+        is_flag=declared.kind is bool,
         multiple=declared.repeatable or several,
         default=[declared.default] if several and declared.default is not None else declared.default,
         callback=_one_or_several if several else None,
@@ -123,6 +124,8 @@ def _type(declared: Declared) -> click.ParamType[Any]:
         return DriverOrFile(KINDS[declared.name])
     if declared.name == "max_tools":
         return NumberOrNumbers()
+    if declared.kind is bool:
+        return click.BOOL
     if declared.kind is int:
         return click.INT if declared.minimum is None else click.IntRange(min=int(declared.minimum))
     if declared.kind is float:

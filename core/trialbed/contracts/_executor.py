@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,19 +13,6 @@ from typing import ClassVar, Self
 from trialbed.agent_programs import AgentCommand
 from trialbed.errors import TrialbedError, UsageError
 from trialbed.records import Environment, Failure, FrameworkInfo, Outcome, TrialSpec
-
-
-@dataclass(frozen=True)
-class Sandbox:
-    """The sandbox of a run's workers.
-
-    Attributes:
-        mode: ``process`` or ``container``.
-        hidden: what no worker may see, wherever it is: the store, results, datasets.
-    """
-
-    mode: str
-    hidden: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,8 +64,9 @@ class Executor(ABC):
         reuses_workers: whether a trial may run in a process that ran others. If so, one that fails there before it asks
             the model anything is repeated once, with ``TrialSpec.fresh``.
         runs_commands: whether it can run programs without an adapter.
-        sandboxes: the values of ``--sandbox`` that it can carry out.
-        sandbox: set by the engine before it is entered: the sandbox of its workers; None for none.
+        runs_sandboxed: whether it can put workers into a sandbox.
+        hidden: set by the engine before it is entered: the files and folders that workers in a sandbox must not see,
+            such as the store, results and datasets; None for workers without a sandbox.
         option_names: name of an option -> its meaning in a line; ``--executor-option`` takes these and no others.
         remote: whether workers are on other machines, which cannot reach this one's loopback.
         patience: seconds that a run waits for a node where there is none.
@@ -92,13 +80,13 @@ class Executor(ABC):
 
     reuses_workers: ClassVar[bool] = False
     runs_commands: ClassVar[bool] = False
-    sandboxes: ClassVar[tuple[str, ...]] = ("none",)
+    runs_sandboxed: ClassVar[bool] = False
     option_names: ClassVar[Mapping[str, str]] = MappingProxyType({})
     remote: ClassVar[bool] = False
     patience: float = 60.0
     absence: str = ""
     concurrency: int = 1
-    sandbox: Sandbox | None = None
+    hidden: tuple[Path, ...] | None = None
     waited: Callable[[str], Awaitable[float]] | None = None
 
     def __init__(self, *, environments: Mapping[str, Environment] | None = None) -> None:
@@ -119,15 +107,15 @@ class Executor(ABC):
             raise UsageError(f"--executor-option {unknown}: this executor has no such option (those it has: {known})")
 
     @classmethod
-    def check_sandbox(cls, sandbox: Sandbox, server_url: str | None = None) -> tuple[str, ...]:  # noqa: ARG003 - nothing to try
-        """Try a sandbox before a run depends on it, and return the mechanisms that hold.
+    def check_sandbox(cls, hidden: Sequence[Path] = (), server_url: str | None = None) -> tuple[str, ...]:  # noqa: ARG003 - nothing to try
+        """Try the sandbox before a run depends on it, and return the mechanisms that hold.
 
         Args:
-            sandbox: one of ``sandboxes``.
+            hidden: files and folders that workers must not see.
             server_url: where the server is, if that is known already.
 
         Raises:
-            UsageError: workers in this sandbox cannot reach the server.
+            UsageError: workers in the sandbox cannot reach the server, or need a hidden folder.
             SandboxUnavailable: something that the sandbox needs is missing; says what, and how to get it.
         """
         return ()

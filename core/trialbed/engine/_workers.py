@@ -6,7 +6,7 @@ from typing import cast
 
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.preparation import Prepared, executor_options, run_sandbox
+from trialbed.preparation import Prepared, executor_options, hidden_paths
 
 
 def worker_executor(prepared: Prepared, given: Executor | None = None) -> Executor:
@@ -19,6 +19,6 @@ def worker_executor(prepared: Prepared, given: Executor | None = None) -> Execut
     executor = given or cast("Executor", load_driver("executors", options.executor)(environments=options.environments))
     executor.options = executor_options(options)
     executor.concurrency = options.concurrency
-    executor.sandbox = run_sandbox(options, prepared.dataset.files)
+    executor.hidden = hidden_paths(options, prepared.dataset.files)
     executor.commands = dict(prepared.commands)
     return executor

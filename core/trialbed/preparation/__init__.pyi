@@ -6,9 +6,9 @@ from ._options import NO_OBJECTS as NO_OBJECTS
 from ._options import RunObjects as RunObjects
 from ._options import RunOptions as RunOptions
 from ._options import executor_options as executor_options
+from ._options import hidden_paths as hidden_paths
 from ._options import read_configured as read_configured
 from ._options import read_keywords as read_keywords
-from ._options import run_sandbox as run_sandbox
 from ._prepare import prepare as prepare
 from ._prepared import Prepared as Prepared
 from ._prices import prices_of as prices_of

@@ -15,11 +15,11 @@ from annotated_types import Ge
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from trialbed.agent_programs import AgentCommand, check_names
-from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, Sandbox, Simulator, ToolSelector
+from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, Simulator, ToolSelector
 from trialbed.environments import check_wanted, expand_profiles
 from trialbed.errors import SettingsError, UsageError
 from trialbed.records import ApiRef, Environment
-from trialbed.settings import SANDBOXES, ConfiguredValue, RunSettings, declared_settings
+from trialbed.settings import ConfiguredValue, RunSettings, declared_settings
 from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback
@@ -238,16 +238,25 @@ BESIDE = ("", "-journal", "-shm", "-wal")
 """The endings of the files that SQLite keeps for a database."""
 
 
-def run_sandbox(settings: RunSettings, files: Iterable[Path] = ()) -> Sandbox | None:
-    """The sandbox that is asked for; None for none.
+def hidden_paths(settings: RunSettings, files: Iterable[Path] = ()) -> tuple[Path, ...] | None:
+    """Return the files and folders that the run's workers must not see; None without a sandbox.
 
     Args:
         files: of the dataset.
     """
-    if settings.sandbox == SANDBOXES[0]:
+    if not settings.sandbox:
         return None
     hidden = [path.resolve() for path in files]
-    return Sandbox(settings.sandbox, tuple(dict.fromkeys([*hidden, *_hidden_paths(settings)])))
+    for database in (settings.store, str(settings.response_cache)):
+        if "://" not in database:
+            path = Path(database).resolve()
+            hidden += (path.with_name(path.name + ending) for ending in BESIDE)
+    hidden += (settings.output.resolve(), settings.data_dir.resolve())
+    if Path(settings.dataset).is_file():
+        hidden.append(Path(settings.dataset).resolve())
+    folder = Path.cwd()
+    hidden += (parent / ".env" for parent in (folder, *folder.parents) if (parent / ".env").exists())
+    return tuple(dict.fromkeys(hidden))
 
 
 def executor_options(settings: RunSettings) -> dict[str, str]:
@@ -290,35 +299,20 @@ def check_executor(settings: RunSettings, executor: type[Executor]) -> None:
 
 
 def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) -> None:
-    """See that the sandbox that is asked for can be made here, before anything is started for it.
+    """See that the sandbox can be created here if the run asks for it, before anything is started for it.
 
     Args:
         executor: None if the agent is an object of this process.
 
     Raises:
-        UsageError: there is no such sandbox, or the executor or the server does not go with it.
+        UsageError: the executor or the server does not go with it.
         SandboxUnavailable: something that it needs is missing; says what, and how to get it.
     """
-    sandbox = run_sandbox(settings)
-    if sandbox is None:
+    hidden = hidden_paths(settings)
+    if hidden is None:
         return
-    if sandbox.mode not in SANDBOXES:
-        raise UsageError(f"--sandbox: {sandbox.mode!r} is not one of {', '.join(SANDBOXES)}")
     if executor is None:
         raise UsageError("--sandbox: an agent that is an object of this process cannot be put into a sandbox")
-    if sandbox.mode not in executor.sandboxes:
-        raise UsageError(f"--sandbox {sandbox.mode}: the executor {settings.executor!r} does not offer it")
-    executor.check_sandbox(sandbox, settings.server_url)
-
-
-def _hidden_paths(settings: RunSettings) -> Iterator[Path]:
-    for database in (settings.store, str(settings.response_cache)):
-        if "://" not in database:
-            path = Path(database).resolve()
-            yield from (path.with_name(path.name + ending) for ending in BESIDE)
-    yield settings.output.resolve()
-    yield settings.data_dir.resolve()
-    if Path(settings.dataset).is_file():
-        yield Path(settings.dataset).resolve()
-    folder = Path.cwd()
-    yield from (parent / ".env" for parent in (folder, *folder.parents) if (parent / ".env").exists())
+    if not executor.runs_sandboxed:
+        raise UsageError(f"--sandbox: the executor {settings.executor!r} does not offer it")
+    executor.check_sandbox(hidden, settings.server_url)

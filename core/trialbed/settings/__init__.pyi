@@ -18,7 +18,6 @@ from ._folders import response_cache as response_cache
 from ._folders import state_dir as state_dir
 from ._folders import store_file as store_file
 from ._folders import weights_dir as weights_dir
-from ._identity import SANDBOXES as SANDBOXES
 from ._identity import IdentitySettings as IdentitySettings
 from ._keys import CONTROL_TOKEN as CONTROL_TOKEN
 from ._keys import REAL_KEY as REAL_KEY

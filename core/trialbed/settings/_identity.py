@@ -12,8 +12,6 @@ from annotated_types import Ge, Gt
 
 ON_MISS = ("stop", "ask")
 
-SANDBOXES = ("none", "process", "container")
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -52,7 +50,7 @@ class IdentitySettings:
         catalog: more Apis beside the dataset's, for selectors that choose from a catalog.
         judge: ``rule``, another judge's name, or a model.
         seed: every trial's own seed derives from it, the query and the repeat.
-        sandbox: what keeps an adapter that is not trusted from the machine and from the run's data.
+        sandbox: whether adapters, which may not be trusted, are kept from the machine and from the run's data.
     """
 
     frameworks: Annotated[
@@ -208,6 +206,6 @@ class IdentitySettings:
         int | None, Ge(1), Setting(("--max-tokens",), "Maximum number of tokens per completion. [default: the model's]")
     ] = None
     seed: Annotated[int, Setting(("--seed",), "Seed from which each trial's own seed is derived.")] = 0
-    sandbox: Annotated[str, Setting(("--sandbox",), "Isolation of workers from the machine.", choices=SANDBOXES)] = (
-        "none"
-    )
+    sandbox: Annotated[
+        bool, Setting(("--sandbox",), "Keep the frameworks' workers from your files, keys, processes and network.")
+    ] = False

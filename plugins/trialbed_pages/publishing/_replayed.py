@@ -19,8 +19,8 @@ FRAMEWORK, AGAINST, QUERY, MARGIN = "--framework", "--against", "--query-id", "-
 ASKING = ("judge_model", "selector_model", "embedding_model", "simulator_model")
 """Settings that name models of helpers, whose answers no recording has."""
 
-HERE = ("commands", "judge_prompts")
-"""Settings that name programs and folders of the machine on which the run was made."""
+HERE = ("commands", "judge_prompts", "sandbox")
+"""Settings that depend on the machine on which the run was made: its programs, its folders, its kernel."""
 
 LEFT_OUT = frozenset({"dataset", "model", "model_name", "base_url", "on_miss", "frameworks", *ASKING, *HERE})
 """Settings whose arguments are the replay's own, are told apart, or with which no run is made again."""

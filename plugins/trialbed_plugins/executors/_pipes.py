@@ -24,8 +24,6 @@ LAST_OUTPUT = 0.5
 READS = 8
 """Turns of the event loop in which the pipes are read."""
 
-SIGNALLED = 128
-
 Message = Ready | Failed | Started | Done
 
 
@@ -43,7 +41,6 @@ class Pipes(asyncio.SubprocessProtocol):
     """Reads a worker's replies and drains what else it writes.
 
     Attributes:
-        shell_codes: the process reports a worker that a signal ended with the code 128 + its number.
         stopwatch: times the trial, by when its ``clock`` messages arrive.
         written: set when the process writes to standard error.
         exited: set when the process has ended and been waited for.
@@ -59,7 +56,6 @@ class Pipes(asyncio.SubprocessProtocol):
         self._closed: set[int] = set()
         self._faulty = False
         self.stopwatch = Stopwatch(time.monotonic)
-        self.shell_codes = False
         self.written = asyncio.Event()
         self.exited = asyncio.Event()
         self.disconnected = asyncio.Event()
@@ -141,8 +137,7 @@ class Pipes(asyncio.SubprocessProtocol):
             self._exit()
 
     def _exit(self) -> None:
-        code = self._transport.get_returncode()
-        self._fail(crash(SIGNALLED - code if self.shell_codes and code is not None and code > SIGNALLED else code))
+        self._fail(crash(self._transport.get_returncode()))
 
     def _read_lines(self) -> None:
         while (end := self._line.find(b"\n", self._searched)) >= 0:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import secrets
 import shutil
 import signal
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -39,7 +41,6 @@ from trialbed_plugins.executors import _processes as processes
 from trialbed_plugins.executors._clock import Deadline
 from trialbed_plugins.executors._pipes import Message, Pipes, WorkerFault, pipe
 from trialbed_plugins.executors._processes import ProcessCondition, trials_worth_a_start
-from trialbed_plugins.executors.sandbox import Launch
 
 START_LIMIT = 120.0
 """Seconds in which a framework must be imported."""
@@ -67,6 +68,37 @@ VERSION = 8
 
 TimeWaited = Callable[[str], Awaitable[float]]
 """A trial's token -> the seconds that count for no framework."""
+
+REPORT = 1 << 16
+"""The largest size of a sandbox's report, in bytes."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A worker's command that is ready to be started.
+
+    Attributes:
+        descriptors: open files that the process must inherit.
+        report: the descriptor at which the mechanisms of the sandbox can be read; None without a sandbox.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    descriptors: tuple[int, ...] = ()
+    report: int | None = None
+
+    def held(self) -> tuple[str, ...]:
+        """The mechanisms of the sandbox that hold, as found before anything of the worker was loaded.
+
+        Empty without a sandbox, and if the sandbox is not complete: because it failed, or not yet.
+        """
+        if self.report is None:
+            return ()
+        try:
+            return tuple(json.loads(os.read(self.report, REPORT)))
+        except (BlockingIOError, ValueError):
+            return ()
+
 
 Preparing = Callable[[Sequence[str], Mapping[str, str], Path], contextlib.AbstractContextManager[Launch]]
 """A worker's command, environment and folder -> how to start it."""
@@ -108,13 +140,13 @@ class Worker:
         self._spent = ""
         self._held = 0.0
 
-    async def start(self, python: str | None, folder: Path, preparing: Preparing) -> Self:
+    async def start(self, python: str | None, folder: Path, preparing: Preparing | None = None) -> Self:
         """Start the process and have it load the adapter.
 
         Args:
             python: the interpreter that has the adapter; None for this one.
             folder: its working directory.
-            preparing: puts its command into a sandbox, if there is one.
+            preparing: puts its command into a sandbox; None for no sandbox.
 
         Raises:
             StartFailed: the adapter cannot be used.
@@ -124,14 +156,16 @@ class Worker:
         command = worker_command(framework_driver(self.framework), python, self._program())
         environment = worker_environment(self.mark, own_packages=python is not None)
         with contextlib.ExitStack() as stack:
-            launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
+            launched = Launch(command, environment)
+            if preparing is not None:
+                launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
             await self._launch(launched, folder)
             info = await self._describe()
             held = launched.held()
-        if launched.sandbox is not None and not held:
+        if launched.report is not None and not held:
             raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
         self.info = info.model_copy(update={"sandbox": held})
-        # In a container, the worker is a descendant of the process that was started for it.
+        # Where there is a supervisor, the worker is its child.
         traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
         self._process = traced or self.pid
         self._condition = ProcessCondition.read(self._process)
@@ -159,7 +193,6 @@ class Worker:
             )
         except OSError as error:
             raise WorkerFault("adapter", f"{launched.command[0]} cannot be started: {error}") from error
-        self._pipes.shell_codes = launched.shell_codes
 
     async def _describe(self) -> FrameworkInfo:
         self._send(Hello(nonce=self._nonce))

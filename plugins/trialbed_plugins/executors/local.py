@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -17,15 +17,13 @@ from typing import Self
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from trialbed import errors
-from trialbed.contracts import Executor, Sandbox
+from trialbed.contracts import Executor
 from trialbed.errors import DriverBroken, DriverError, SettingsError, UsageError
 from trialbed.files import temporary_folder
 from trialbed.records import NOT_MEASURED, Environment, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
-from trialbed.settings import SANDBOXES
 from trialbed.wire.redaction import redact
 from trialbed_plugins.executors._pipes import WorkerFault
-from trialbed_plugins.executors._worker import NotBegun, StartFailed, Worker
-from trialbed_plugins.executors.sandbox import ServerAddress, launch
+from trialbed_plugins.executors._worker import NotBegun, Preparing, StartFailed, Worker
 
 LOG = logging.getLogger("trialbed.executors")
 
@@ -63,7 +61,7 @@ class LocalExecutor(Executor):
 
     reuses_workers = True
     runs_commands = True
-    sandboxes = SANDBOXES
+    runs_sandboxed = True
     option_names = MappingProxyType(
         {
             "memory": f"what a worker and its descendants may hold together, such as 4G; {MEMORY_VARIABLE} otherwise",
@@ -87,7 +85,7 @@ class LocalExecutor(Executor):
         self._idle: list[Worker] = []
         self._loaded: set[str] = set()
         self._connected = asyncio.Event()
-        self._server: ServerAddress | None = None
+        self._server_url = ""
 
     async def __aenter__(self) -> Self:
         if "memory" in self.options:
@@ -118,17 +116,15 @@ class LocalExecutor(Executor):
             raise UsageError(str(error)) from error
 
     @classmethod
-    def check_sandbox(cls, sandbox: Sandbox, server_url: str | None = None) -> tuple[str, ...]:
+    def check_sandbox(cls, hidden: Sequence[Path] = (), server_url: str | None = None) -> tuple[str, ...]:
         """Start this interpreter in the sandbox; returns the mechanisms that hold."""
-        from trialbed_plugins.executors.sandbox import check_sandbox
+        from trialbed_plugins.executors.sandbox import NOWHERE, check_sandbox
 
-        if server_url is not None:
-            ServerAddress.of(server_url).check(sandbox.mode)
-        return check_sandbox(sandbox)
+        return check_sandbox(hidden, server_url or NOWHERE)
 
     def connect(self, server_url: str) -> None:
         """Let sandboxed workers be started, which can reach nothing but this server."""
-        self._server = ServerAddress.of(server_url)
+        self._server_url = server_url
         self._connected.set()
 
     async def describe(self, framework: str, node: str = "") -> FrameworkInfo:  # noqa: ARG002 - there is one place
@@ -214,7 +210,7 @@ class LocalExecutor(Executor):
         return await self._spawn(framework)
 
     async def _spawn(self, framework: str) -> Worker:
-        if self.sandbox is not None:
+        if self.hidden is not None:
             await self._connected.wait()
         while self._idle and len(self._workers) >= self._most_idle + self.concurrency:
             await self._discard(self._idle.pop(0))
@@ -238,13 +234,17 @@ class LocalExecutor(Executor):
 
     async def _start(self, worker: Worker, folder: Path) -> None:
         environment, command = self.environments.get(worker.framework), self.commands.get(worker.framework)
-        preparing = partial(
-            launch,
-            sandbox=self.sandbox,
-            server=self._server,
-            environment_lock=environment.lock if environment else None,
-            files=command.files if command else (),
-        )
+        preparing: Preparing | None = None
+        if self.hidden is not None:
+            from trialbed_plugins.executors.sandbox import launch
+
+            preparing = partial(
+                launch,
+                hidden=self.hidden,
+                server_url=self._server_url,
+                environment_lock=environment.lock if environment else None,
+                files=command.files if command else (),
+            )
         try:
             os.makedirs(folder)  # an agent may have removed the one above
         except FileNotFoundError as error:

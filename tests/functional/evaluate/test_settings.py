@@ -108,7 +108,7 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
         ({"tasks": [Task("?", tools=[lambda x, /: x])]}, "cannot be a tool"),
         ({"tasks": [Task("?", tools=[print])]}, r"print cannot be a tool: .* arguments$"),
         ({"tasks": "mni"}, "did you mean 'mini'"),
-        ({"sandbox": "process"}, "cannot be put into a sandbox"),
+        ({"sandbox": True}, "cannot be put into a sandbox"),
         ({"server_url": "http://127.0.0.1:9", "tasks": [Task("?", tools=[population])]}, "leave out server_url"),
     ],
 )

@@ -11,7 +11,6 @@ import pytest
 from support.hostile_agents import API, STORE, hostile_run
 from support.warm import warm_programs
 
-from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
 from trialbed_plugins.executors.sandbox import check_sandbox
 
@@ -20,18 +19,19 @@ OPEN = {"gold of the dataset", "the store", "the keys of the project", "secrets 
 
 
 @pytest.mark.slow(10)
-@pytest.mark.parametrize(("mode", "expected"), [("none", OPEN), ("process", set()), ("container", set())])
-def test_what_an_agent_gets_at(mode: str, expected: set[str], tmp_path: Path) -> None:
-    try:
-        check_sandbox(Sandbox(mode)) if mode != "none" else None
-    except SandboxUnavailable as error:
-        pytest.skip(str(error))
+@pytest.mark.parametrize(("options", "expected"), [((), OPEN), (("--sandbox",), set())])
+def test_what_an_agent_gets_at(options: tuple[str, ...], expected: set[str], tmp_path: Path) -> None:
+    if options:
+        try:
+            check_sandbox()
+        except SandboxUnavailable as error:
+            pytest.skip(str(error))
     mark = secrets.token_hex(6)
     queries = [{"query_id": name, "text": name, "apis": [API]} for name in sorted(KEPT | OPEN)]
     (tmp_path / "probes.json").write_text(json.dumps({"name": "probes", "queries": queries}))
     (tmp_path / ".env").write_text(f"OPENAI_API_KEY=sk-KEY-{mark}\n")
     variables = dict.fromkeys(("OPENAI_API_KEY", "API_KEY2", "MYSQL_PWD", "ACME_TOKEN"), f"sk-KEY-{mark}")
-    command = ["-f", "snooping", "--dataset", "probes.json", "--model", "scripted:none", "--sandbox", mode]
+    command = ["-f", "snooping", "--dataset", "probes.json", "--model", "scripted:none", *options]
     with socket.create_server(("127.0.0.1", 0)) as listener, warm_programs():
         variables |= {"HOSTILE_PORT": str(listener.getsockname()[1]), "HOSTILE_MARK": mark}
         variables |= {"HOSTILE_STORE": str(tmp_path / STORE), "HOSTILE_ENV_FILE": str(tmp_path / ".env")}

@@ -53,7 +53,7 @@ def test_documents_are_those_of_one_machine_and_no_key_is_on_any_node(
     cluster: RayCluster, tmp_path: Path, postgres_url: str
 ) -> None:
     run = ("run", "-f", "reference", "-f", "reference-messages", "--limit", "3", "-j", "2", "--json")
-    run += ("--sandbox", "process")
+    run += ("--sandbox",)
     here = bench_in(tmp_path, own_environment())(*run, "--store", "here.db").documents
     command = [sys.executable, "-m", "trialbed", *run, "--store", postgres_url, "--executor", "ray"]
     command += ["--ray-address", cluster.address, "--executor-option", "memory=512M"]

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from trialbed.contracts import Sandbox
 from trialbed.errors import SandboxUnavailable
 from trialbed.records import ApiRef, Environment, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
 from trialbed_plugins.datasets import mini
@@ -28,18 +27,13 @@ GREETING = "what the network has"
 SECRET = "a-secret-of-the-run"
 
 
-@pytest.fixture(params=["process", "container"])
-def sandbox(request: pytest.FixtureRequest) -> str:
-    """Each sandbox that can be made on this machine."""
-    return available(request.param)
-
-
-def available(mode: str) -> str:
+@pytest.fixture
+def sandbox() -> None:
+    """Skips the test where the sandbox cannot be created."""
     try:
-        check_sandbox(Sandbox(mode))
+        check_sandbox()
     except SandboxUnavailable as error:
         pytest.skip(str(error))
-    return mode
 
 
 @pytest.fixture
@@ -181,11 +175,11 @@ class Snooper:
     environments: dict[str, Environment] = field(default_factory=dict)
     held: tuple[str, ...] = ()
 
-    async def __call__(self, mode: str, *attempts: str) -> dict[str, str]:
+    async def __call__(self, *attempts: str, sandbox: bool = True) -> dict[str, str]:
         executor = LocalExecutor(environments=self.environments)
-        if mode != "none":
+        if sandbox:
             hidden = tuple(Path(self.places[name]) for name in ("store", "env_file"))
-            executor.sandbox = Sandbox(mode, (*hidden, Path(self.places["dataset"]).parent))
+            executor.hidden = (*hidden, Path(self.places["dataset"]).parent)
         executor.connect(f"http://127.0.0.1:{self.places['server']}")
         async with executor:
             self.held = (await executor.describe("snooping")).sandbox

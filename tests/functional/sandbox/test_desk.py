@@ -110,13 +110,13 @@ print(json.dumps({"told": told, "reached": reached, "process": os.getpid()}))
 pytestmark = pytest.mark.slow(15)
 
 
-def attempts(folder: Path, sandbox: str) -> dict[str, str]:
+def attempts(folder: Path, *options: str) -> dict[str, str]:
     """What the agent reached of the file of tasks that lies beside it, by the ways that it tried."""
     for name, text in {**FILES, "agent.py": AGENT}.items():
         (folder / name).write_text(text, encoding="utf-8")
     bench = bench_in(folder, own_environment(TRIALBED_STATE_DIR=str(folder / "state")))
     command = f"mine={sys.executable} {folder / 'agent.py'} {folder}"
-    bench("run", "--dataset", "desk.py", "--command", command, "--sandbox", sandbox, "--yes")
+    bench("run", "--dataset", "desk.py", "--command", command, *options, "--yes")
     with open_store(str(folder / "state" / "trialbed.db")) as store:
         (trial,) = store.run(store.runs()[0].run_id).trials()
     assert trial.answer is not None, trial.failure
@@ -127,12 +127,13 @@ def attempts(folder: Path, sandbox: str) -> dict[str, str]:
     return reached
 
 
-def test_nothing_of_a_file_of_tasks_is_in_the_reach_of_an_agent_beside_it(sandbox: str, tmp_path: Path) -> None:
-    reached = attempts(tmp_path, sandbox)
+@pytest.mark.usefixtures("sandbox")
+def test_nothing_of_a_file_of_tasks_is_in_the_reach_of_an_agent_beside_it(tmp_path: Path) -> None:
+    reached = attempts(tmp_path, "--sandbox")
     assert {way: outcome for way, outcome in reached.items() if outcome == "reached"} == {}
 
 
 def test_without_a_sandbox_each_way_leads_there(tmp_path: Path) -> None:
-    reached = attempts(tmp_path, "none")
+    reached = attempts(tmp_path)
     # A worker's folder is its own with and without a sandbox.
     assert {way for way, outcome in reached.items() if outcome != "reached"} == {"the parent's folder"}

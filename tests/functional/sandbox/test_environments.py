@@ -10,12 +10,13 @@ from trialbed.records import Environment
 pytestmark = [pytest.mark.slow(60), pytest.mark.packaging]
 
 
-async def test_an_environment_of_its_own_hides_the_answers_too(sandbox, snoop, new_installation, add_adapter):
+@pytest.mark.usefixtures("sandbox")
+async def test_an_environment_of_its_own_hides_the_answers_too(snoop, new_installation, add_adapter):
     installation = new_installation()
     add_adapter(installation.packages)
     snoop.environments = {"snooping": Environment(python=str(installation.python), lock="")}
     snoop.places["mini"] = str(installation.packages / "trialbed_plugins" / "datasets" / "mini")
-    without = await snoop("none", "answers_of_mini", "files_of_mini", "dataset")
-    assert reached(without, "none") == without
-    found = await snoop(sandbox, *FILES, "the_server", "its_own_folder")
-    assert set(reached(found, sandbox)) == {"the_server", "its_own_folder"}
+    without = await snoop("answers_of_mini", "files_of_mini", "dataset", sandbox=False)
+    assert reached(without) == without
+    found = await snoop(*FILES, "the_server", "its_own_folder")
+    assert set(reached(found)) == {"the_server", "its_own_folder"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
@@ -22,14 +21,15 @@ def scores(document):
 
 
 @pytest.mark.slow
-def test_scores_do_not_depend_on_the_sandbox(sandbox, bench):
+@pytest.mark.usefixtures("sandbox")
+def test_scores_do_not_depend_on_the_sandbox(bench):
     run = ("run", "--limit", "2", "--framework", "reference", "--framework", "langgraph", "--json")
-    without, held = bench(*run), bench(*run, "--sandbox", sandbox)
+    without, held = bench(*run), bench(*run, "--sandbox")
     assert [scores(document) for document in held.documents] == [scores(document) for document in without.documents]
     assert {document["summary"]["error_count"] for document in held.documents} == {0}
-    assert {document["metadata"]["sandbox"] for document in held.documents} == {sandbox}
+    assert {document["metadata"]["sandbox"] for document in held.documents} == {True}
     assert all("no_new_privs" in document["metadata"]["sandbox_mechanisms"] for document in held.documents)
-    assert without.documents[0]["metadata"]["sandbox"] == "none"
+    assert without.documents[0]["metadata"]["sandbox"] is False
     assert without.documents[0]["metadata"]["sandbox_mechanisms"] == []
 
 
@@ -67,25 +67,23 @@ print(message["content"])
 
 
 @pytest.mark.slow
-def test_a_program_is_held_too_and_solves_its_tasks(sandbox, bench, tmp_path):
+@pytest.mark.usefixtures("sandbox")
+def test_a_program_is_held_too_and_solves_its_tasks(bench, tmp_path):
     (tmp_path / "agent.py").write_text(PROGRAM)
     (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-0123456789abcdefghij\n")
     command = f"{sys.executable} {tmp_path / 'agent.py'}"
-    (document,) = bench("run", "--limit", "2", "--command", command, "--sandbox", sandbox, "--json").documents
+    (document,) = bench("run", "--limit", "2", "--command", command, "--sandbox", "--json").documents
     about, summary = document["metadata"], document["summary"]
     assert summary["error_count"] == 0, summary["errors"]
     assert (summary["average_sopr_score"], summary["average_api_call_score"]) == (1.0, 1.0)
-    assert (about["agent_name"], about["sandbox"]) == ("agent", sandbox)
+    assert (about["agent_name"], about["sandbox"]) == ("agent", True)
     assert "no_new_privs" in about["sandbox_mechanisms"]
 
 
-def test_nothing_is_started_without_bubblewrap(bench, tmp_path):
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in ("uv", "env"):
-        if found := shutil.which(name):
-            (tools / name).symlink_to(found)
-    done = bench("run", "--limit", "1", "--sandbox", "container", code=3, PATH=str(tools))
-    assert "--sandbox container: bubblewrap is not installed; install it" in done.err
-    assert not (tmp_path / "results").exists() or not list((tmp_path / "results").rglob("*.json"))
+def test_nothing_is_started_without_pyseccomp(bench, tmp_path):
+    (tmp_path / "absent").mkdir()
+    (tmp_path / "absent" / "pyseccomp.py").write_text("raise ImportError")
+    done = bench("run", "--limit", "1", "--sandbox", code=3, PYTHONPATH=str(tmp_path / "absent"))
+    assert "--sandbox: pyseccomp is not installed; install it: pip install" in done.err
+    assert not (tmp_path / "results").exists()
     assert not (tmp_path / ".trialbed").exists()

@@ -18,8 +18,8 @@ from support.processes import family, wait_until, wait_until_ended
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 from trialbed.records import Environment
 from trialbed.worker import SUPERVISED
+from trialbed_plugins.executors._worker import Launch
 from trialbed_plugins.executors.local import LocalExecutor
-from trialbed_plugins.executors.sandbox import Launch
 
 pytestmark = [pytest.mark.slow(30), pytest.mark.usefixtures("hostile_distribution")]
 
@@ -131,8 +131,10 @@ async def test_a_worker_whose_folder_is_removed_while_it_starts_gets_another(mak
             folder.rmdir()
         return nullcontext(Launch(command, environment))
 
-    monkeypatch.setattr("trialbed_plugins.executors.local.launch", without_folder)
+    monkeypatch.setattr("trialbed_plugins.executors.sandbox.launch", without_folder)
     async with LocalExecutor() as executor:
+        executor.hidden = ()
+        executor.connect("http://127.0.0.1:9")
         outcome = await executor.execute(make_spec("good"))
     assert (outcome.failure and outcome.failure.kind) == kind
 

@@ -15,7 +15,7 @@ import pytest
 from support.cases import for_each
 from support.played_bridge import BRIDGE
 
-from trialbed.contracts import LostTrial, Sandbox
+from trialbed.contracts import LostTrial
 from trialbed.errors import DriverBroken, DriverNotFound, NothingMeasured, SettingsError, UsageError
 from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_ray import _link, _places
@@ -83,15 +83,14 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_places_are_found_described_and_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     monkeypatch.setenv("RAY_AUTH_TOKEN", "of-the-cluster")
-    sandbox = Sandbox("process", (folder / "store",))
-    async with entered(sandbox=sandbox, options={"memory": "512M", "cpus": "0.5"}) as executor:
+    async with entered(hidden=(folder / "store",), options={"memory": "512M", "cpus": "0.5"}) as executor:
         executor.connect("http://10.0.0.7:1")
         assert executor.server_host() == "127.0.0.1"
         assert [(node.name, node.capacity) for node in executor.nodes()] == [(NODE_0, 2), (NODE_1, 2)]
         assert (await executor.describe("f", NODE_1)).name == "f"
         with pytest.raises(DriverNotFound, match=r"no such framework \(on the node 10\.0\.0\.8/node-0\)"):
             await executor.describe("unknown", NODE_0)
-        with pytest.raises(NothingMeasured, match="no bubblewrap"):
+        with pytest.raises(NothingMeasured, match="no pyseccomp"):
             await executor.describe("boxed", NODE_0)
         outcome = await executor.execute(spec("good"))
         assert isinstance(outcome, Outcome)
@@ -101,7 +100,7 @@ async def test_places_are_found_described_and_used(folder: Path, monkeypatch: py
     assert '"memory": 536870912' in written
     assert '"cpus": 0.5' in written
     assert '"locks": {"f": "f==1"}' in written
-    assert '"sandbox": "process"' in written
+    assert json.dumps([str(folder / "store")]) in written
     assert "/here/python" not in written
     assert "sk-canary" not in written
     assert "of-the-cluster" in written

@@ -18,7 +18,6 @@ import psutil
 import pytest
 from support.hostile_agents import install_hostile_agents
 
-from trialbed.contracts import Sandbox
 from trialbed.errors import DriverBroken
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_plugins.executors.local import LocalExecutor
@@ -161,20 +160,20 @@ async def test_a_place_forgets_the_keys_of_its_node(monkeypatch: pytest.MonkeyPa
 async def test_workers_of_a_place_are_in_the_sandbox_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entered: list[Sandbox | None] = []
+    entered: list[tuple[Path, ...] | None] = []
 
     async def describe(self: LocalExecutor, _: str) -> NoReturn:
-        entered.append(self.sandbox)
+        entered.append(self.hidden)
         raise DriverBroken("no worker")
 
     monkeypatch.setattr(LocalExecutor, "describe", describe)
     (tmp_path / "store").touch()
     hidden = (str(tmp_path / "store"), str(tmp_path / "on-the-other-machine-only"))
-    for settings in ({"sandbox": "process", "hidden": hidden}, {}):
+    for settings in ({"hidden": hidden}, {}):
         async with served(**settings) as (engine, _):
             engine.send(Describe(number=1, framework="hostile"))
             await engine.read()
-    assert entered == [Sandbox("process", (tmp_path / "store",)), None]
+    assert entered == [(tmp_path / "store",), None]
 
 
 async def test_an_answer_that_cannot_be_written_is_told_or_costs_the_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from trialbed.catalogs import dataset_driver
 from trialbed.cli._group import COMMANDS
 from trialbed.cli._inventory import inventory
-from trialbed.contracts import Executor, Sandbox
+from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.environments import (
     FIRST_PARTY,
@@ -26,7 +26,7 @@ from trialbed.environments import (
     runs_here,
 )
 from trialbed.errors import DriverError, SandboxUnavailable, TrialbedError
-from trialbed.settings import SANDBOXES, data_dir, env_dir, read_settings_file, state_dir
+from trialbed.settings import data_dir, env_dir, read_settings_file, state_dir
 
 COLOURS = {"ok  ": "green", "none": "yellow", "bad ": "red"}
 ENOUGH_SPACE = 2e9
@@ -65,7 +65,7 @@ def checks() -> Iterator[DoctorCheck]:
     yield _dataset()
     yield _key()
     yield _uv()
-    yield from _sandboxes()
+    yield from _sandbox()
 
 
 def _settings() -> Iterator[DoctorCheck]:
@@ -144,16 +144,11 @@ def _uv() -> DoctorCheck:
     return DoctorCheck("bad ", "uv", "not found, so environments of frameworks cannot be built", "pip install uv")
 
 
-def _sandboxes() -> Iterator[DoctorCheck]:
-    """Yield the sandboxes of the local executor; an executor that cannot be loaded is listed with the drivers."""
-    with suppress(DriverError):
+def _sandbox() -> Iterator[DoctorCheck]:
+    """Start a process in the sandbox of the local executor: its parts may be installed, and still not work here."""
+    with suppress(DriverError):  # an executor that cannot be loaded is listed with the drivers
         executor: type[Executor] = load_driver("executors", "local")
-        yield from (_sandbox(executor, mode) for mode in SANDBOXES[1:])
-
-
-def _sandbox(executor: type[Executor], mode: str) -> DoctorCheck:
-    """Start a process in a sandbox: that its parts are installed does not mean that it can be made."""
-    try:
-        return DoctorCheck("ok  ", f"sandbox {mode}", ", ".join(executor.check_sandbox(Sandbox(mode))))
-    except SandboxUnavailable as error:
-        return DoctorCheck("none", f"sandbox {mode}", error.missing, error.remedy)
+        try:
+            yield DoctorCheck("ok  ", "sandbox", ", ".join(executor.check_sandbox()))
+        except SandboxUnavailable as error:
+            yield DoctorCheck("none", "sandbox", error.missing, error.remedy)

@@ -144,6 +144,8 @@ def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
             value = shown_url(value)
         elif isinstance(value, str):
             value = short_address(value)
+        elif isinstance(value, bool):
+            value = "yes" if value else None
         if item.name not in (*TOLD_BY_NAME, "repeat") and value not in (None, (), ""):
             yield item.name.replace("_", " "), str(value)
 

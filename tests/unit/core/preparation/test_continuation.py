@@ -208,7 +208,7 @@ SETTINGS = {
     "faults": "{}",
     "model_name": "m",
     "allowed_models": ("strong",),
-    "sandbox": "process",
+    "sandbox": True,
     "trialbed_version": "0.2.0",
 }
 

@@ -68,7 +68,8 @@ def test_a_setting_has_its_option_and_variable(setting: Declared, monkeypatch: p
     assert parsed([])[setting.name] == setting.default
     value = other_value(setting)
     text = str(value[0] if setting.repeatable else value)
-    assert parsed([setting.setting.option[-1], text])[setting.name] == value
+    given = [] if setting.kind is bool else [text]
+    assert parsed([setting.setting.option[-1], *given])[setting.name] == value
     monkeypatch.setattr("os.environ", {f"TRIALBED_{setting.key.replace('-', '_').upper()}": text})
     assert parsed([])[setting.name] == value
 

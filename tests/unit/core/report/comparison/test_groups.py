@@ -154,9 +154,9 @@ def test_each_setting_of_a_run_is_compared_and_one_that_a_version_lacked_has_its
     compared_keys = set(compared_settings())
     assert {item.document for item in declared_settings() if item.document} - {"dataset"} <= compared_keys
     a = write("a", {1: scores(1.0)})
-    b = write("b", {1: scores(1.0)}, simulator_model="gpt-4o-mini", sandbox="process")
+    b = write("b", {1: scores(1.0)}, simulator_model="gpt-4o-mini", sandbox=True)
     found = compared(a, b)
-    assert found.document[0]["settings"] == {"simulator_model": [None, "gpt-4o-mini"], "sandbox": ["none", "process"]}
+    assert found.document[0]["settings"] == {"simulator_model": [None, "gpt-4o-mini"], "sandbox": [False, True]}
     assert 'simulator model: none and "gpt-4o-mini", which are not the same.' in text(found)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trialbed_plugins import datasets
-from trialbed_plugins.executors.sandbox._interpreters import environment_interpreter, own_interpreter
+from trialbed_plugins.executors.interpreters import environment_interpreter, own_interpreter
 
 VERSION = f"python{sys.version_info.major}.{sys.version_info.minor}"
 

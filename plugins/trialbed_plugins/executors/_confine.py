@@ -1,6 +1,6 @@
 """Gives up privileges with Landlock, seccomp and another user id, and then becomes the worker.
 
-``python -I -S process.py FD COMMAND...``: the open file ``FD`` holds the policy as JSON (see ``_process``). What holds
+``python -I -S _confine.py FD COMMAND...``: the open file ``FD`` holds the policy as JSON (see ``sandbox``). What holds
 is written to the descriptor that the policy names, before anything of the worker is loaded.
 """
 
@@ -212,7 +212,7 @@ def become(command: list[str]) -> NoReturn:
 
 def fail(message: str) -> NoReturn:
     """End with a message."""
-    sys.stderr.write(f"--sandbox process: {message}\n")
+    sys.stderr.write(f"--sandbox: {message}\n")
     raise SystemExit(FAILED)
 
 
