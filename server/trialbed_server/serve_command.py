@@ -262,9 +262,14 @@ def _say_keys(used: list[str]) -> None:
 
 def _serve_faults(script: str, host: str, port: int) -> None:
     from trialbed.settings import SERVER_TOKEN
-    from trialbed_server import serve_faults
+    from trialbed_scripted import serve, serve_until_stopped
+    from trialbed_server._connections import BoundedConnection
+    from trialbed_server._options import check_token
 
-    serve_faults(script, host, port, os.environ.get(SERVER_TOKEN))
+    token = os.environ.get(SERVER_TOKEN)
+    server = serve(faults=script, host=host, port=port, token=token, kept=0, guard=BoundedConnection)
+    check_token(token, host)
+    serve_until_stopped(server)
 
 
 def is_fault_plan(text: str) -> bool:

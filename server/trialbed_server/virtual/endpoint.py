@@ -189,11 +189,7 @@ class VirtualApi:
         try:
             trial = self.trials.of(scope["path_params"].get("trial"))
             sent = await read_body(scope, receive, self.options.max_body)
-            request = parse_request(sent)
-            if trial is None:
-                delivered = await self._answer_untagged(self._without_secrets(request, sent), len(sent))
-            else:
-                delivered = await self.answer(request, trial, sent)
+            delivered = await self.answer(parse_request(sent), trial, sent)
             body, status = delivered.body, delivered.status
         except ClientGone:
             return
@@ -228,7 +224,7 @@ class VirtualApi:
             return None
         self.metrics.hit()
         recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
-        self._note_untagged(recording, len(sent), found.body, f"cache:{found.provenance}")
+        self._note_untagged(recording, Delivered(found.body), f"cache:{found.provenance}", len(sent))
         return found.body
 
     def _without_secrets(self, request: VirtualRequest, sent: bytes) -> VirtualRequest:
@@ -236,56 +232,43 @@ class VirtualApi:
             return request
         return VirtualRequest(*self.redaction.value(list(request)))
 
-    async def answer(self, request: VirtualRequest, trial: OpenTrial, sent: bytes) -> Delivered:
-        """The answer to a trial's call, which is recorded.
+    async def answer(self, request: VirtualRequest, trial: OpenTrial | None, sent: bytes) -> Delivered:
+        """The answer to a call, which is recorded: in its trial, or among those without one.
 
         Args:
             sent: the body that the request was read from.
         """
-        target, tool_input, key = self._read(self._without_secrets(request, sent), trial.catalog)
+        catalog = self.catalog if trial is None else trial.catalog
+        target, tool_input, key = self._read(self._without_secrets(request, sent), catalog)
+        if trial is None:
+            recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
+            delivered, provenance = await self._deliver(self.untagged.faults, recording, key, None)
+            self._note_untagged(recording, delivered, provenance, len(sent))
+            return delivered
         recording = ApiRecording(trial.elapsed, trial.budget, target, tool_input)
         trial.api_calls.append(recording)
         with trial.in_use():
-            if trial.faults is not None:
-                return await self._put_in(trial.faults, recording, target, tool_input, key, trial)
-            reply = await self._reply(target, tool_input, key, trial)
-        recording.end(reply.body, reply.provenance)
-        return Delivered(reply.body)
-
-    async def _put_in(
-        self,
-        faults: PutIn,
-        recording: ApiRecording,
-        target: CallTarget,
-        tool_input: Any,
-        key: str | None,
-        trial: OpenTrial | None = None,
-    ) -> Delivered:
-        """Answer a call with the fault that its plan has for it, if there is one."""
-        fault, canary = faults.next_call(target.path)
-        delivered = None if fault is None else await faults.refuse(fault)
-        provenance = ""
-        if delivered is None:
-            reply = await self._reply(target, tool_input, key, trial)
-            provenance = reply.provenance
-            delivered = Delivered(reply.body) if fault is None else await faults.change(fault, reply.body, canary)
-        recording.end_as(delivered, provenance)
+            delivered, provenance = await self._deliver(trial.faults, recording, key, trial)
+        recording.end(delivered, provenance)
         return delivered
 
-    async def _answer_untagged(self, request: VirtualRequest, size: int) -> Delivered:
-        target, tool_input, key = self._read(request, self.catalog)
-        recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
-        if self.untagged.faults is not None:
-            delivered = await self._put_in(self.untagged.faults, recording, target, tool_input, key)
-            self.untagged.add_api_call(recording)
-            return delivered
-        reply = await self._reply(target, tool_input, key)
-        self._note_untagged(recording, size, reply.body, reply.provenance)
-        return Delivered(reply.body)
+    async def _deliver(
+        self, faults: PutIn | None, call: ApiRecording, key: str | None, trial: OpenTrial | None
+    ) -> tuple[Delivered, str]:
+        """Return the answer to a call and its provenance, with the fault that its plan has for it, if there is one."""
+        fault, canary = (None, "") if faults is None else faults.next_call(call.target.path)
+        if faults is None or fault is None:
+            reply = await self._reply(call.target, call.arguments, key, trial)
+            return Delivered(reply.body), reply.provenance
+        refused = await faults.refuse(fault)
+        if refused is not None:
+            return refused, ""
+        reply = await self._reply(call.target, call.arguments, key, trial)
+        return await faults.change(fault, reply.body, canary), reply.provenance
 
-    def _note_untagged(self, recording: ApiRecording, size: int, body: bytes, provenance: str) -> None:
+    def _note_untagged(self, recording: ApiRecording, delivered: Delivered, provenance: str, size: int) -> None:
         # Most answers take less time than a record does, and most records are never looked at.
-        recording.end(body, provenance, later=size + len(body) <= UNTAGGED_BODY)
+        recording.end(delivered, provenance, later=size + len(delivered.body) <= UNTAGGED_BODY)
         self.untagged.add_api_call(recording)
 
     def _read(self, request: VirtualRequest, catalog: TargetCatalog) -> tuple[CallTarget, Any, str | None]:
@@ -298,7 +281,7 @@ class VirtualApi:
             return target, request.tool_input, None
 
     async def _reply(
-        self, target: CallTarget, tool_input: Any, key: str | None, trial: OpenTrial | None = None
+        self, target: CallTarget, tool_input: Any, key: str | None, trial: OpenTrial | None
     ) -> VirtualAnswer:
         if target.name.api == CHAT:
             return CHAT_REPLY
@@ -315,10 +298,6 @@ class VirtualApi:
         elif trial is not None and trial.world is not None and target.api is not None:
             reply = act(trial.world, target.api, target, tool_input, most)
         else:
-            found = self.resolver.at_once(target, tool_input, key)
-            if found is not None:
-                self.metrics.hit()
-                return VirtualAnswer(found.body, f"cache:{found.provenance}")
             reply = await self.resolver.resolve(target, tool_input, key)
         self.metrics.answered(reply.provenance)
         if trial is not None and reply.failure is not None:
@@ -335,32 +314,19 @@ class ApiRecording:
     target: CallTarget
     arguments: Any
     _duration: float | None = None
-    _answer: tuple[bytes, str] | None = None
+    _answer: tuple[Delivered, str] | None = None
     _ended: ApiCall | None = None
 
     def __post_init__(self) -> None:
         self._started = self.clock()
 
-    def end(self, body: bytes, provenance: str, *, later: bool = False) -> None:
-        """Record the answer, or, ``later``, keep it until it is asked for."""
+    def end(self, delivered: Delivered, provenance: str, *, later: bool = False) -> None:
+        """Record what goes over the wire, or, ``later``, keep it until it is asked for."""
         self._duration = self.clock() - self._started
-        self._answer = body, provenance
+        self._answer = delivered, provenance
         if not later:
             self._ended = self.record()
             self.arguments = self._answer = None
-
-    def end_as(self, delivered: Delivered, provenance: str) -> None:
-        """Record an answer that may have a fault: what went over the wire."""
-        self._duration = self.clock() - self._started
-        answer = delivered.document()
-        self._ended = self._call(
-            status=delivered.status,
-            error=self.budget.keep(delivered.error or answer["error"]),
-            response=self.budget.keep_value(answer["response"]),
-            provenance=provenance,
-            fault=delivered.fault,
-        )
-        self.arguments = None
 
     def record(self) -> ApiCall:
         """The record so far; status 0 while unanswered."""
@@ -368,13 +334,14 @@ class ApiRecording:
             return self._ended
         if self._answer is None:
             return self._call(status=0)
-        body, provenance = self._answer
-        answer = json.loads(body)
+        delivered, provenance = self._answer
+        answer = delivered.document()
         return self._call(
-            status=200,
-            error=self.budget.keep(answer["error"]),
+            status=delivered.status,
+            error=self.budget.keep(delivered.error or answer["error"]),
             response=self.budget.keep_value(answer["response"]),
             provenance=provenance,
+            fault=delivered.fault,
         )
 
     def _call(self, **fields: Any) -> ApiCall:

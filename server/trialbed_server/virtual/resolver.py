@@ -27,7 +27,7 @@ from trialbed_server.real import RealBackend, RealFailed
 from trialbed_server.response_store import ANY, NO_ONE, Entry, Origin
 from trialbed_server.simulators.registry import Simulators, within
 from trialbed_server.simulators.template import argument_problems
-from trialbed_server.standard_names import alias_key, canonical_json, request_key, standard_input
+from trialbed_server.standard_names import alias_key, canonical_json, standard_input
 from trialbed_server.targets import CallTarget
 
 logger = logging.getLogger(__name__)
@@ -390,13 +390,15 @@ class Resolver:
             return self.cache.recent(key, target.origin)
         return self.cache.at_once(key, lambda: alias_key(target.name, tool_input), target.origin)
 
-    async def resolve(self, target: CallTarget, tool_input: Any, key: str | None = None) -> VirtualAnswer:
+    async def resolve(self, target: CallTarget, tool_input: Any, key: str) -> VirtualAnswer:
         """Answer a call; every failure is an API error.
 
         Raises:
             ValueError: the input holds a number that is not finite.
         """
-        key = request_key(target.name, tool_input) if key is None else key
+        found = self.at_once(target, tool_input, key)
+        if found is not None:
+            return VirtualAnswer(found.body, f"cache:{found.provenance}")
         call = VirtualCall(target, tool_input, key)
         return await self._single.run((key, target.origin), lambda: self._answer(call))
 
