@@ -1,6 +1,7 @@
 """Tasks in files: Python with functions as tools, YAML, and JSON Lines.
 
-driver    the datasets that such files are
-forms     the form of such files, and its JSON Schema
-command   ``bench tasks``: checks files, and prints the schema
+driver     the datasets that such files are
+reading    the form of such files, its JSON Schema, and their tasks
+python     what a Python file holds
+checking, drafting, command    ``bench tasks``
 """

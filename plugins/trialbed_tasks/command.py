@@ -11,7 +11,7 @@ from trialbed.cli.options import FILE, json_option, option, print_json
 from trialbed.cli.setting_options import data_dir_option
 
 if TYPE_CHECKING:
-    from trialbed_tasks._checking import TaskFinding
+    from trialbed_tasks.checking import TaskFinding
 
 EPILOG = """\b
 Examples:
@@ -42,7 +42,7 @@ def check(file: str, mcp: tuple[str, ...], data_dir: Path | None, as_json: bool)
     FILE is a file of tasks, or the name of a dataset. Each task is played by the scripted model that knows the expected
     calls, and by one that calls nothing. Exit code 1 if there are findings.
     """
-    from trialbed_tasks._checking import check_tasks
+    from trialbed_tasks.checking import check_tasks
 
     count, findings = check_tasks(file, data_dir, mcp)
     if as_json:
@@ -56,7 +56,7 @@ def check(file: str, mcp: tuple[str, ...], data_dir: Path | None, as_json: bool)
 @command.command("schema", epilog="Example: bench tasks schema > tasks.schema.json")
 def schema() -> None:
     """Print the JSON Schema of files of tasks, for editors."""
-    from trialbed_tasks.forms import file_schema
+    from trialbed_tasks.reading import file_schema
 
     print_json(file_schema())
 
@@ -84,7 +84,7 @@ def draft(sources: tuple[Path, ...], output: Path, as_json: bool) -> None:
     from trialbed.errors import NothingMeasured, UsageError
     from trialbed.files import write_text
     from trialbed.views import printable
-    from trialbed_tasks._drafting import draft_tasks
+    from trialbed_tasks.drafting import draft_tasks
 
     if output.suffix not in (".yaml", ".yml"):
         raise UsageError(f"-o {output}: give it a name that ends with .yaml")

@@ -33,7 +33,7 @@ class TaskFileDriver(DatasetDriver):
             UsageError: no path was given, or there is no such file.
             DataError: the file is malformed; names file, line and key.
         """
-        from trialbed_tasks._reading import read_tasks  # drivers are listed without it
+        from trialbed_tasks.reading import read_tasks  # drivers are listed without it
 
         if test_set is None:
             raise UsageError("the dataset 'tasks' needs the path of a file: `bench run --dataset FILE.yaml`")

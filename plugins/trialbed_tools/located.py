@@ -136,21 +136,6 @@ def parse_json(text: str, name: str) -> Located:
         raise DataError(f"{name}: is not valid JSON: {error}") from error
 
 
-def read_json_lines(path: Path) -> Located:
-    """Read the objects of a JSON Lines file as a list; empty lines are left out.
-
-    Raises:
-        DataError: a line is no JSON object; names it.
-    """
-    values: list[Any] = []
-    lines: dict[Key, int] = {}
-    for number, line in enumerate(_text(path).split("\n"), 1):
-        if line.strip():
-            lines[(len(values),)] = number
-            values.append(read_json_line(line, f"{path}:{number}"))
-    return Located(str(path), values, lines)
-
-
 def read_json_line(line: str, place: str) -> dict[str, Any]:
     """Return the object in a line of JSON.
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from support.live_tools import SERVER
 from support.warm import warm_programs
 
-from trialbed_tasks._checking import check_tasks
+from trialbed_tasks.checking import check_tasks
 from trialbed_tasks.command import command
 
 TASKS = """

@@ -13,8 +13,8 @@ from support.examples import examples
 
 from trialbed.cli import main
 from trialbed.conversations import Message, Sample, ToolCall, read_samples
-from trialbed_tasks._drafting import draft_tasks
-from trialbed_tasks._reading import read_tasks
+from trialbed_tasks.drafting import draft_tasks
+from trialbed_tasks.reading import read_tasks
 
 KEY = "sk-" + "a1B2" * 12
 

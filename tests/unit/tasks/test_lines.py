@@ -1,4 +1,4 @@
-"""Files of tasks as JSON lines, of which large ones are read line by line."""
+"""Files of tasks as JSON lines."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import DataError
-from trialbed_tasks._lines import LARGE
-from trialbed_tasks._reading import read_tasks
+from trialbed_tasks.reading import read_tasks
 
 
 @pytest.fixture
@@ -65,22 +64,14 @@ def test_lines_end_at_line_feeds_alone(path: Path) -> None:
         ('{"query": "a", "state": ' + "[" * 100_000, "tasks.jsonl:1: is not valid JSON: maximum recursion depth"),
     ],
 )
-@pytest.mark.parametrize("large", [LARGE, 0])
-def test_a_fault_of_json_lines_is_named_with_its_line(
-    path: Path, monkeypatch: pytest.MonkeyPatch, large: int, text: str, says: str
-) -> None:
+def test_a_fault_of_json_lines_is_named_with_its_line(path: Path, text: str, says: str) -> None:
     path.write_text(text, encoding="utf-8")
-    monkeypatch.setattr("trialbed_tasks._reading.LARGE", large)
     with pytest.raises(DataError) as raised:
         read_tasks(path)
     assert says in str(raised.value)
 
 
-@pytest.mark.parametrize("large", [LARGE, 0])
-def test_bytes_that_are_no_text_are_named_with_their_place(
-    path: Path, monkeypatch: pytest.MonkeyPatch, large: int
-) -> None:
+def test_bytes_that_are_no_text_are_named_with_their_place(path: Path) -> None:
     path.write_bytes(b'{"query": "a"}\n{"query": "\xff"}\n')
-    monkeypatch.setattr("trialbed_tasks._reading.LARGE", large)
-    with pytest.raises(DataError, match=r"tasks\.jsonl(:2)?: is not UTF-8 text: invalid start byte at byte 26$"):
+    with pytest.raises(DataError, match=r"tasks\.jsonl:2: is not UTF-8 text: invalid start byte at byte 26$"):
         read_tasks(path)

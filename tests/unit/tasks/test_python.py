@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed_tasks._python import first_then_last, read_python
+from trialbed_tasks.python import first_then_last, read_python
 
 
 @pytest.fixture(autouse=True)

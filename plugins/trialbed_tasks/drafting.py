@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from trialbed.conversations import Sample, ToolCall
+from trialbed.settings import REDACTED, is_secret
 from trialbed.wire import lenient_json
 from trialbed.wire.redaction import redact
-from trialbed_tasks._masking import mask
 
 HEAD = """\
 # Drafts of {many}, of {source}. Read each one: is the query whole, are the calls right and all that is
@@ -18,6 +19,18 @@ HEAD = """\
 """
 
 TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
+
+SHAPES = re.compile(
+    r"sk-[A-Za-z0-9_-]{16,200}"
+    r"|gh[opsru]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}"
+    r"|AKIA[0-9A-Z]{16}|AIza[A-Za-z0-9_-]{35}|xox[abprs]-[A-Za-z0-9-]{10,200}"
+    r"|eyJ[A-Za-z0-9_-]{10,200}\.[A-Za-z0-9_-]{10,2000}\.[A-Za-z0-9_-]{10,1000}"
+    r"|(?i:bearer) [A-Za-z0-9._~+/=-]{12,2000}"
+)
+"""Keys of OpenAI and vendors like it, GitHub, AWS, Google and Slack, signed tokens, and bearer tokens."""
+
+NAMES = ("authorization", "apikey")
+"""Names of fields that hold a key, beside those that a variable with a key may have."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +94,8 @@ def _first_turn(sample: Sample) -> _DraftTurn:
     places = [place for place, one in enumerate(messages) if one.role == "user" and one.content.strip()]
     first = messages[places[0] : places[1] if len(places) > 1 else None] if places else []
     made = sample.calls if len(places) < 2 else [call for one in first for call in one.calls or ()]
-    results = {one.call_id: _value(one.content) for one in first if one.role == "tool" and one.call_id}
+    answered = [one for one in first if one.role == "tool" and one.call_id]
+    results = {one.call_id: lenient_json(one.content, one.content) for one in answered}
     good = [(call, results.get(call.id)) for call in made if not _has_failed(call, results.get(call.id))]
     failed = [call.name for call in made if _has_failed(call, results.get(call.id))]
     answers = [one.content.strip() for one in first if one.role == "assistant" and not one.calls]
@@ -148,11 +162,21 @@ def _schema_of_values(values: Sequence[Any]) -> dict[str, Any]:
     return {"type": types.pop()} if len(types) == 1 and "" not in types else {}
 
 
-def _value(text: str) -> Any:
-    return lenient_json(text, text)
-
-
 def _json(value: Any) -> str:
     """Return a value as JSON, which YAML reads as the same value: it has no pairs of surrogates."""
-    text = json.dumps(mask(value), ensure_ascii=False)
+    text = json.dumps(_mask(value), ensure_ascii=False)
     return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in text)
+
+
+def _mask(value: Any) -> Any:
+    """Return a value of JSON without what looks like a key, and without the texts of fields that are named so."""
+    if isinstance(value, str):
+        return SHAPES.sub(REDACTED, value)
+    if isinstance(value, Mapping):
+        return {name: REDACTED if _is_key(name, item) else _mask(item) for name, item in value.items()}
+    return [_mask(item) for item in value] if isinstance(value, list) else value
+
+
+def _is_key(name: str, value: Any) -> bool:
+    plain = name.replace("-", "_")
+    return isinstance(value, str) and bool(value) and (plain.lower() in NAMES or is_secret(plain))

@@ -1,0 +1,381 @@
+"""Files of tasks in Python, YAML and JSON Lines: their form, its JSON Schema, and the datasets that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
+
+from trialbed.errors import DataError, UsageError
+from trialbed.files import read_lines
+from trialbed.records import Query, ScriptedCall
+from trialbed.tasks import Expect, Task, TaskDataset
+from trialbed.tasks import call as expected_call
+from trialbed_tasks.python import PythonFile, read_python
+from trialbed_tools.forms import NAME, DefinitionForm
+from trialbed_tools.located import LARGEST, Key, Located, name_place, read_json_line, read_yaml, title, validate
+from trialbed_tools.mcp_imports import kept_import
+from trialbed_tools.worlds import ENDINGS, FileWorld, make_api, open_world
+
+LARGEST_YAML = 8 * 2**20
+"""Bytes of a file in YAML, which is parsed as a whole and takes some fifty times as much memory."""
+
+ANY_TASK = {"query": "?"}
+"""Stands for the tasks of JSON Lines while the other keys are read."""
+
+Line = tuple[int, dict[str, Any]]
+
+Call = str | dict[str, dict[str, Any]]
+"""``find`` for a call with any arguments, ``{find: {id: 7}}`` for one with these."""
+
+
+class _TaskForm(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class AtMostForm(_TaskForm):
+    """The limits of a trial."""
+
+    calls: int | None = Field(None, ge=0, description="Calls of tools.")
+    requests: int | None = Field(None, ge=0, description="Requests to the model.")
+    tokens: int | None = Field(None, ge=0, description="Tokens of all requests and answers.")
+    seconds: float | None = Field(None, gt=0, strict=False, description="Wall time, in seconds.")
+
+
+class ExpectForm(_TaskForm):
+    """The expectations of a task, which is solved if all of them are met."""
+
+    facts: str | list[str] = Field(default=[], description="Texts that the answer must say.")
+    calls: list[Call] | None = Field(
+        None, description="The calls that solve the task: a tool's name, or {name: {argument: value}}. [] for none."
+    )
+    ways: list[list[Call]] = Field(default=[], description="Other series of calls that solve the task as well.")
+    order: Literal["any", "given"] = Field("any", description="Whether the order of the calls matters.")
+    only: bool = Field(default=False, description="No other calls may be made.")
+    never: list[str] = Field(default=[], description="Names of tools that must not be called.")
+    state: Any = Field(None, description="The state of the world after a right solution.")
+    at_most: AtMostForm = Field(AtMostForm(), description="The limits of a trial.")
+    check: str | list[str] = Field(
+        default=[],
+        description="Functions that look at the trial, by name, or FILE.py:name. They return a bool or a text.",
+    )
+    criteria: str | list[str] = Field(
+        default=[],
+        description="Texts, such as 'The answer is polite', that the model of --judge-model finds true or not.",
+    )
+
+
+class NamedTestForm(ExpectForm):
+    """Expectations under a name."""
+
+    name: str = Field(min_length=1, max_length=200, description="Under which it is reported whether they are met.")
+
+
+class TaskForm(_TaskForm):
+    """A task."""
+
+    query: str = Field(min_length=1, description="The task in words, as agents get it.")
+    id: int | str | None = Field(None, description="Unique in the file; the task's place if left out.")
+    tools: list[str] | None = Field(None, description="Names of the file's tools; all of them if left out.")
+    expect: str | list[str] | ExpectForm | None = Field(
+        None, description="Facts of a right answer, or all that is expected."
+    )
+    tests: list[NamedTestForm] = Field(
+        default=[], description="Further expectations, each with a name and an outcome of its own."
+    )
+    answer: str | None = Field(None, description="A right answer in words, for judges that read one.")
+    state: Any = Field(None, description="The first state of the world that the tools act on.")
+
+    @field_validator("tests")
+    @classmethod
+    def _named_apart(cls, value: list[NamedTestForm]) -> list[NamedTestForm]:
+        names = [one.name for one in value]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            message = "two tests are called {name}; give one another name"
+            raise PydanticCustomError("name", message, {"name": repr(twice)})
+        return value
+
+
+class FileForm(_TaskForm):
+    """A file of tasks."""
+
+    name: str | None = Field(None, pattern=NAME.pattern, description="Name of the tasks; the file's if left out.")
+    tools: str | list[str | DefinitionForm] = Field(
+        default=[],
+        description="Python files with tools, files that bench tools import wrote, or definitions of tools that a "
+        "simulator answers for.",
+    )
+    tasks: list[TaskForm] = Field(min_length=1)
+
+    @field_validator("tools")
+    @classmethod
+    def _as_list(cls, value: str | list[str | DefinitionForm]) -> list[str | DefinitionForm]:
+        return [value] if isinstance(value, str) else value
+
+
+def file_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file of tasks."""
+    found = FileForm.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def read_tasks(path: Path, mcp: Sequence[str] = (), answers: str | None = None) -> TaskDataset:
+    """Return the tasks of a Python, YAML or JSON Lines file.
+
+    Args:
+        mcp: commands or URLs of servers whose tools it has beside its own.
+        answers: the source of the answers of files of tools; None for their own.
+
+    Raises:
+        UsageError: there is no such file.
+        DataError: something in it is wrong; names the file, the line and the key.
+    """
+    if not path.is_file():
+        raise UsageError(f"{path}: there is no such file")
+    files = NamedFiles(path.parent, [], answers)
+    name, place = path.stem, str(path)
+    tasks: Iterable[Task | Query]
+    if path.suffix == ".py":
+        found = files.python(path.name)
+        tools, tasks = list(found.tools), found.tasks
+        if not tasks:
+            raise DataError(f"{path}: there are no tasks; write a list: tasks = [Task(…), …]")
+    else:
+        files.files.append(path.resolve())
+        files.sources.append(path.resolve())
+        head, forms = _read_lines(path) if path.suffix == ".jsonl" else _read_yaml(path)
+        form = validate(FileForm, head)
+        name = form.name or name
+        tools = [tool for number, given in enumerate(form.tools) for tool in files.tools(given, head, number)]
+
+        def made() -> Iterator[Task]:
+            nonlocal place
+            for number, (located, task) in enumerate(forms(form)):
+                place = located.place(("tasks", number))
+                yield make_task(task, files, located, number)
+
+        tasks = made()
+    if not NAME.match(name):
+        raise DataError(f"{path}: the name of the file must match {NAME.pattern}, since results are named after it")
+    tools += files.server_tools(path, mcp)
+    try:
+        dataset = TaskDataset(tasks, name, tools=tools, files=files.files)
+    except UsageError as error:
+        raise DataError(f"{place}: {error}") from error
+    with name_place(str(path)):
+        dataset.simulator = files.simulator(dataset.simulator)
+    dataset.scorers = files.scorers()  # those of files that tasks name, too
+    dataset.sources = files.sources
+    return dataset
+
+
+TaskForms = Callable[[FileForm], Iterable[tuple[Located, TaskForm]]]
+"""Gives the tasks of a file, each with its line, once its other keys were read."""
+
+
+def _read_yaml(path: Path) -> tuple[Located, TaskForms]:
+    if path.stat().st_size > LARGEST_YAML:
+        raise DataError(
+            f"{path}: has more than {LARGEST_YAML:,} bytes, which is too much to read as YAML: write the tasks as "
+            "JSON Lines, into a file that ends in .jsonl, of which a line at a time is read"
+        )
+    located = read_yaml(path)
+    if isinstance(located.value, list):
+        lines = {("tasks", *key): line for key, line in located.lines.items()}
+        located = Located(located.name, {"tasks": located.value}, lines)
+    if not isinstance(located.value, dict):
+        found = "is empty" if located.value is None else f"holds {located.value!r:.60}"
+        raise DataError(f"{path}: {found}; write a list of tasks, or the keys tools and tasks")
+    return located, lambda form: ((located, task) for task in form.tasks)
+
+
+def _read_lines(path: Path) -> tuple[Located, TaskForms]:
+    """Read a line at a time; a first line without a query has the other keys of the file."""
+    lines = _lines(path)
+    first = list(islice(lines, 1))
+    head: dict[str, Any] = {}
+    if first and "query" not in first[0][1]:
+        head, first = first[0][1], list(islice(lines, 1))
+
+    def forms(_: FileForm) -> Iterator[tuple[Located, TaskForm]]:
+        for place, (number, value) in enumerate(chain(first, lines)):
+            if "query" not in value and not set(value) - set(FileForm.model_fields):
+                raise DataError(f"{path}:{number}: the keys of the whole file stand in its first line")
+            located = Located(str(path), value, {("tasks", place): number})
+            yield located, validate(TaskForm, located, ("tasks", place))
+
+    return Located(str(path), {**head, "tasks": [ANY_TASK] * len(first)}, {(): 1}), forms
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    """Yield the objects of the lines that are not empty, with the numbers of these lines."""
+    before = 0
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(read_lines(file, LARGEST), 1):
+                try:
+                    text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError as error:
+                    at = before + error.start
+                    raise DataError(f"{path}:{number}: is not UTF-8 text: {error.reason} at byte {at}") from error
+                before += len(line)
+                if text.strip():
+                    yield number, read_json_line(text.rstrip("\r\n"), f"{path}:{number}")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+@dataclass
+class NamedFiles:
+    """The files that a file of tasks names, each read once.
+
+    Attributes:
+        files: those that no agent may read.
+        sources: those of them that the tasks are made of; data that Python only names are none.
+        answers: the source of the answers of files of tools; None for their own.
+    """
+
+    folder: Path
+    files: list[Path]
+    answers: str | None = None
+    read: dict[Path, PythonFile] = field(default_factory=dict)
+    worlds: list[FileWorld] = field(default_factory=list)
+    sources: list[Path] = field(default_factory=list)
+
+    def python(self, name: str) -> PythonFile:
+        """Return the content of a Python file, which is run once."""
+        path = self._file(name)
+        resolved = path.resolve()
+        if resolved not in self.read:
+            self.read[resolved] = read_python(path)
+            self.files += self.read[resolved].files
+            self.sources += self.read[resolved].sources
+        return self.read[resolved]
+
+    def tools(self, given: str | DefinitionForm, located: Located, place: int) -> Iterable[Any]:
+        """Return the tools of an entry of ``tools``."""
+        if isinstance(given, DefinitionForm):
+            return [make_api(given)]
+        with name_place(located.place(("tools", place)), "tools"):
+            if given.endswith(ENDINGS):
+                return self._world_tools(self._file(given))
+            name, _, function = given.partition(":")
+            if not name.endswith(".py"):
+                raise DataError(
+                    f"{given!r} is not a file of tools; write FILE.py, FILE.py:function, or the FILE.yaml of "
+                    "bench tools import"
+                )
+            found = self.python(name)
+            if function:
+                return [found.function(function)]
+            if not found.tools:
+                raise DataError(f"{name} has no tools; write @tool above its functions: from trialbed import tool")
+            return found.tools
+
+    def _file(self, name: str) -> Path:
+        path = self.folder / name
+        if not path.is_file():
+            raise DataError(f"there is no file {path}")
+        return path
+
+    def _world_tools(self, path: Path) -> Iterable[Any]:
+        found = open_world(path, self.answers)
+        own = [file.resolve() for file in found.files]
+        self.files += own
+        self.sources += own
+        self.worlds.append(found)
+        return found.tools
+
+    def server_tools(self, tasks: Path, mcp: Sequence[str]) -> Iterator[Any]:
+        """Yield the tools of MCP servers, which are kept in files beside that of the tasks.
+
+        Raises:
+            ToolsUnreachable: a server that has no such file yet does not list its tools.
+        """
+        for number, address in enumerate(mcp, 1):
+            yield from self._world_tools(kept_import(tasks, address, number))
+
+    def simulator(self, default: str) -> str:
+        """Return the simulator that the files of tools ask for.
+
+        Raises:
+            DataError: two of them ask for different ones.
+        """
+        found = {world.simulator: world.path for world in self.worlds}
+        if len(found) > 1:
+            raise DataError(f"{' and '.join(map(str, found.values()))}: answers: they differ; let them be the same")
+        return next(iter(found), default)
+
+    def check(self, name: str) -> Any:
+        """Return a function that a task names as its check."""
+        file, colon, function = name.rpartition(":")
+        if colon:
+            return self.python(file).function(function)
+        for found in self.read.values():
+            if hasattr(found.module, name):
+                return found.function(name)
+        raise DataError(f"no Python file under tools has a function {name!r}; write FILE.py:{name}")
+
+    def scorers(self) -> dict[str, object]:
+        """Return the scores of all files."""
+        return {name: scorer for found in self.read.values() for name, scorer in found.scorers.items()}
+
+
+def make_task(form: TaskForm, files: NamedFiles, located: Located, place: int) -> Task:
+    """Return the task of a form.
+
+    Raises:
+        DataError: a check is not there, or a call is none; names the line and the key.
+    """
+    key: Key = ("tasks", place)
+    expect: Expect | tuple[()] = ()
+    if isinstance(form.expect, ExpectForm):
+        expect = _expect(form.expect, files, located, (*key, "expect"))
+    elif form.expect is not None:
+        expect = Expect(_texts(form.expect))
+    if form.tests:
+        tests = {
+            test.name: _expect(test, files, located, (*key, "tests", number)) for number, test in enumerate(form.tests)
+        }
+        expect = replace(expect or Expect(), tests=tests)
+    return Task(form.query, tools=form.tools, expect=expect, answer=form.answer, state=form.state, id=form.id)
+
+
+def _expect(form: ExpectForm, files: NamedFiles, located: Located, key: Key) -> Expect:
+    with name_place(located.place((*key, "check")), f"{title((*key, 'check'))}".removesuffix(": ")):
+        checks = [files.check(name) for name in _texts(form.check)]
+    return Expect(
+        _texts(form.facts),
+        calls=None if form.calls is None else _calls(form.calls, located, (*key, "calls")),
+        ways=[_calls(way, located, (*key, "ways", number)) for number, way in enumerate(form.ways)],
+        in_order=form.order == "given",
+        only=form.only,
+        never=form.never,
+        state=form.state,
+        most_calls=form.at_most.calls,
+        most_requests=form.at_most.requests,
+        most_tokens=form.at_most.tokens,
+        most_seconds=form.at_most.seconds,
+        check=checks,
+        criteria=_texts(form.criteria),
+    )
+
+
+def _calls(given: list[Call], located: Located, key: Key) -> list[str | ScriptedCall]:
+    found: list[str | ScriptedCall] = []
+    for number, one in enumerate(given):
+        if not isinstance(one, str) and len(one) != 1:
+            place = located.place((*key, number))
+            raise DataError(f"{place}: {title((*key, number))}a call has one name: write {{find: {{id: 7}}}}")
+        found += [one] if isinstance(one, str) else [expected_call(name, **given) for name, given in one.items()]
+    return found
+
+
+def _texts(given: str | list[str]) -> list[str]:
+    return [given] if isinstance(given, str) else given
