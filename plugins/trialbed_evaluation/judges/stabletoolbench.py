@@ -13,10 +13,7 @@ from typing import Any
 from trialbed.contracts import Verdict, Vote
 from trialbed.errors import UsageError
 from trialbed.records import Answer, Json, Query, WireLog
-from trialbed_evaluation.judges._asking import AskingJudge, digest
-from trialbed_evaluation.judges._prompt import conversation
-from trialbed_evaluation.judges._steering import shown
-from trialbed_evaluation.judges._votes import SCHEMA, read_vote
+from trialbed_evaluation.judges.llm import SCHEMA, AskingJudge, conversation, digest, read_vote, shown
 
 EVALUATOR = "tooleval_gpt-3.5-turbo_default"
 """The evaluator that StableToolBench scores with."""

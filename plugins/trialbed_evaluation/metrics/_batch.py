@@ -11,14 +11,11 @@ from typing import Any
 
 from trialbed.errors import DataError, JudgeError, UsageError
 from trialbed_evaluation.conversations import Sample
-from trialbed_evaluation.metrics._goals import INFERENCE as GOAL_STEP
-from trialbed_evaluation.metrics._goals import agent_goal_accuracy
-from trialbed_evaluation.metrics._inputs import Compat, Order
-from trialbed_evaluation.metrics._semantic import judge_arguments
-from trialbed_evaluation.metrics._steps import StepModel, replayed
-from trialbed_evaluation.metrics._tool_calls import tool_call_accuracy, tool_call_f1
-from trialbed_evaluation.metrics._topics import EXTRACTION as TOPICS_STEP
-from trialbed_evaluation.metrics._topics import topic_adherence
+from trialbed_evaluation.metrics._conversations import EXTRACTION as TOPICS_STEP
+from trialbed_evaluation.metrics._conversations import INFERENCE as GOAL_STEP
+from trialbed_evaluation.metrics._conversations import agent_goal_accuracy, topic_adherence
+from trialbed_evaluation.metrics._inputs import Compat, Order, StepModel, replayed
+from trialbed_evaluation.metrics._tool_calls import judge_arguments, tool_call_accuracy, tool_call_f1
 
 METRICS = {
     "tool_call_accuracy": "points of all calls over the number of calls",
@@ -72,7 +69,10 @@ class SampleScores:
     def as_json(self) -> dict[str, Any]:
         """Return the scores with their reasons as a JSON object."""
         found: dict[str, Any] = {"id": self.sample.id, "place": self.sample.place, "format": self.sample.format}
-        details = {name: _details(result) for name, result in self.results.items()}
+        details = {
+            name: result.diagnosis.as_json() if hasattr(result, "diagnosis") else result.as_json()
+            for name, result in self.results.items()
+        }
         return {**found, "scores": dict(self.values), "unscored": dict(self.unscored), "details": details}
 
 
@@ -182,25 +182,21 @@ async def _score(sample: Sample, metrics: Sequence[str], options: ScoringOptions
 
 
 async def _result(metric: str, sample: Sample, options: ScoringOptions) -> Any:
-    tools = sample.tools or options.tools
     if metric.startswith("tool_call"):
-        return await _calls_result(metric, sample, tools, options)
+        made, right = list(sample.calls), list(sample.reference or ())
+        tools = sample.tools or options.tools
+        how: dict[str, Any] = {"tools": tools, "rules": options.rules, "compat": options.compat}
+        if options.model is not None and options.compat is None and "semantic" in options.rules.values():
+            judged = await judge_arguments(made, right, model=options.model, tools=tools, rules=options.rules)
+            how["judgements"] = judged
+        if metric == "tool_call_f1":
+            return tool_call_f1(made, right, **how)
+        return tool_call_accuracy(made, right, order=options.order, **how)
     first = TOPICS_STEP if metric == "topic_adherence" else GOAL_STEP
     model = replayed(sample.steps) if first in sample.steps else options.model
     assert model is not None  # noqa: S101 - see ``lacking``
-    if metric == "topic_adherence":
-        return await topic_adherence(sample, model=model, compat=options.compat)
-    return await agent_goal_accuracy(sample, model=model, compat=options.compat)
-
-
-async def _calls_result(metric: str, sample: Sample, tools: Mapping[str, Any], options: ScoringOptions) -> Any:
-    made, right = list(sample.calls), list(sample.reference or ())
-    how: dict[str, Any] = {"tools": tools, "rules": options.rules, "compat": options.compat}
-    if options.model is not None and options.compat is None and "semantic" in options.rules.values():
-        how["judgements"] = await judge_arguments(made, right, model=options.model, tools=tools, rules=options.rules)
-    if metric == "tool_call_f1":
-        return tool_call_f1(made, right, **how)
-    return tool_call_accuracy(made, right, order=options.order, **how)
+    ask = topic_adherence if metric == "topic_adherence" else agent_goal_accuracy
+    return await ask(sample, model=model, compat=options.compat)
 
 
 def _values(metric: str, result: Any) -> dict[str, float]:
@@ -208,8 +204,3 @@ def _values(metric: str, result: Any) -> dict[str, float]:
     if metric == "topic_adherence":
         found |= {f"{metric}_precision": result.precision, f"{metric}_recall": result.recall}
     return {name: float(value) for name, value in found.items() if value is not None and not math.isnan(value)}
-
-
-def _details(result: Any) -> dict[str, Any]:
-    found: dict[str, Any] = result.diagnosis.as_json() if hasattr(result, "diagnosis") else result.as_json()
-    return found

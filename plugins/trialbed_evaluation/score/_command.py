@@ -14,7 +14,7 @@ from trialbed.cli.options import FOLDER, SingleOption, json_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.stored import store_option
 from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, option_list
-from trialbed_evaluation.score import _files, _stored, _trials
+from trialbed_evaluation.score import _files, _stored
 
 RUN = re.compile(r"latest|[0-9]{4}[0-9T]*(?:-[0-9a-f]*)?")
 """The name of a stored run: its id, the beginning of one, or ``latest``."""
@@ -60,7 +60,7 @@ def _run(target: str, **given: Any) -> int:
             f"{target!r} is neither a file that exists nor the id of a run.", click.get_current_context()
         )
     if given["metrics"]:
-        return _trials.score(target, given)
+        return _files.score_run(target, given)
     _refuse(FOR_FILES, f"is about files, and {target} is a run")
     return _stored.score(target, given)
 

@@ -1,4 +1,4 @@
-"""Scores files of conversations."""
+"""Scores files of conversations, and the trials of a run as conversations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from trialbed.cli.options import FILE, SingleOption, print_json
 from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.errors import DataError, UsageError
 from trialbed_evaluation.judge_settings import settings_of
-from trialbed_evaluation.score._rules import check_used, parse_rules
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from trialbed.views import Table
-    from trialbed_evaluation.conversations import Sample
+    from trialbed_evaluation.conversations import Sample, ToolCall
     from trialbed_evaluation.metrics import MetricSummary, SampleScores, ScoringOptions, StepModel
 
 EXPLAINED = 5
@@ -259,7 +258,7 @@ def _table(name: str, scores: Sequence[SampleScores], summaries: Sequence[Metric
 
 
 def _has_names_only(sample: Sample) -> bool:
-    calls = [call for part in sample.reference or () for call in (part if isinstance(part, tuple) else (part,))]
+    calls = list(_reference_calls(sample))
     return bool(calls) and all(call.args is None for call in calls)
 
 
@@ -335,3 +334,123 @@ def exit_code(summaries: Sequence[MetricSummary], thresholds: Mapping[str, float
     if lacking:
         return 3
     return 1 if failed else 0
+
+
+def score_run(target: str, given: Mapping[str, Any]) -> int:
+    """Score a stored run by the metrics that are asked for, one framework after the other, and print the results.
+
+    Nothing is stored. Trials that were not measured are left out; those that failed made no calls that count.
+
+    Returns:
+        The exit code: 1 if a mean is below its threshold, 3 if nothing could be scored or the model failed.
+
+    Raises:
+        UsageError, DataError: the run does not exist, its dataset cannot be read, or an option is wrong.
+    """
+    import asyncio
+
+    if given["reference"] is not None:
+        raise UsageError("--reference is about files; a run is compared with its queries' expected calls")
+    least_means(given)
+    run_id, found = _run_samples(target, given)
+    if not found:
+        raise UsageError(f"run {run_id} has no measured trials")
+    options = settings(given)
+    check_used(options.rules, [sample for samples in found.values() for sample in samples], options.tools)
+    scored = {framework: asyncio.run(score_all(samples, given, options)) for framework, samples in found.items()}
+    if given["as_json"]:
+        print_json([document(f"{run_id} {name}", *results) for name, results in scored.items()])
+    else:
+        for name, results in scored.items():
+            print_results(f"{run_id} {name}", *results)
+    return max(exit_code(summaries, thresholds(given, summaries)) for _, summaries in scored.values())
+
+
+def _run_samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, list[Sample]]]:
+    """Return the run's id, and the samples of each framework."""
+    from trialbed.catalogs import run_queries
+    from trialbed.settings import store_file
+    from trialbed.store import open_store, require_frameworks
+    from trialbed.tool_calls import unasked_calls
+    from trialbed_evaluation.metrics import trial_sample
+
+    folder = settings_of(given, ["data_dir"]).data_dir
+    found: dict[str, list[Sample]] = {}
+    with open_store(given["store"] or store_file()) as reader:
+        run = require_frameworks(reader.run(target))
+        queries = run_queries(run.config, folder)
+        for trial in run.trials():
+            if trial.status == "not measured":
+                continue
+            key, tools = trial.key, run.tools(trial.key.query_id, trial.key.framework)
+            name = f"{key.query_id}" if run.config.repeat == 1 else f"{key.query_id} repeat {key.repeat}"
+            sample = trial_sample(
+                queries[key.query_id],
+                tools,
+                trial.wire,
+                trial.answer if trial.status == "answered" else None,
+                unasked=unasked_calls(trial.wire, tools),
+                name=name,
+                place=f"bench show {run.run_id} {trial.token}",
+            )
+            found.setdefault(key.framework, []).append(sample)
+    return run.run_id, found
+
+
+def parse_rules(given: Iterable[str]) -> dict[str, str]:
+    """Name of an argument -> rule.
+
+    Raises:
+        UsageError: one is malformed, an argument has two, or a rule does not exist.
+    """
+    from trialbed_evaluation.metrics import parse_rule
+
+    rules: dict[str, str] = {}
+    for text in given:
+        name, equals, rule = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--rule: {text!r} does not have the form ARGUMENT=RULE, such as query=text")
+        parse_rule(rule)
+        if rules.setdefault(name, rule) != rule:
+            raise UsageError(f"--rule: {name!r} has two rules, {rules[name]!r} and {rule!r}")
+    return rules
+
+
+def check_used(rules: Mapping[str, str], samples: Sequence[Sample], tools: Mapping[str, Mapping[str, Any]]) -> None:
+    """Check that each rule is for an argument that a call or the definition of a tool has.
+
+    Raises:
+        UsageError: one is not; suggests another.
+    """
+    from trialbed.suggestions import closest, did_you_mean
+
+    known = set(_names(samples, tools)) if rules else set()
+    for rule in rules:
+        if not any(rule == name or rule.startswith((f"{name}.", f"{name}[]")) for name in known):
+            hint = did_you_mean(closest(rule, known))
+            raise UsageError(f"--rule {rule}={rules[rule]}: no tool or call has this argument{hint}")
+
+
+def _names(samples: Sequence[Sample], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the subjects of rules: ``tool.argument`` and ``argument``."""
+    for sample in samples:
+        for call in (*sample.calls, *_reference_calls(sample)):
+            yield from _of_tool(call.name, call.args or {})
+        yield from _of_schemas(sample.tools or {})
+    yield from _of_schemas(tools)
+
+
+def _reference_calls(sample: Sample) -> Iterator[ToolCall]:
+    for part in sample.reference or ():
+        yield from part if isinstance(part, tuple) else (part,)
+
+
+def _of_schemas(tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for tool, schema in tools.items():
+        yield from _of_tool(tool, schema.get("properties") or {})
+
+
+def _of_tool(tool: str, arguments: Iterable[str]) -> Iterator[str]:
+    for name in arguments:
+        yield name
+        yield f"{tool}.{name}"

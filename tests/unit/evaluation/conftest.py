@@ -16,7 +16,7 @@ __all__ = ["bench", "no_width", "stored"]
 @pytest.fixture
 async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[JudgeEndpoint]:
     """A model whose judges do not wait between two attempts."""
-    monkeypatch.setattr("trialbed_evaluation.judges._asking.AskingJudge.wait", wait_none())
+    monkeypatch.setattr("trialbed_evaluation.judges.llm.AskingJudge.wait", wait_none())
     async with judge_endpoint() as served:
         yield served
 

@@ -14,8 +14,7 @@ from trialbed.contracts import STATUS_VALUES, Verdict, Vote
 from trialbed.errors import JudgeError, UsageError
 from trialbed.model_access import Unreadable
 from trialbed.records import Answer, ApiCall, ApiRef, ModelEndpoint, Query, WireLog
-from trialbed_evaluation.judges._votes import count_votes, read_vote
-from trialbed_evaluation.judges.llm import ModelJudge
+from trialbed_evaluation.judges.llm import ModelJudge, count_votes, read_vote
 from trialbed_evaluation.judges.rule import RuleJudge
 from trialbed_scripted import say
 

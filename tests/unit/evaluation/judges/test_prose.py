@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from support.cases import for_each
 
-from trialbed_evaluation.judges._prose import prose
+from trialbed_evaluation.judges.rule import prose
 
 RESPONSE = {"city": "Ellwang", "weather": {"sky": "clear {", "degrees": 21.5}}
 

@@ -16,9 +16,8 @@ from support.judge_endpoint import JudgeEndpoint, obeys
 from trialbed.contracts import Judge
 from trialbed.records import Answer, ApiCall, ApiRef, Query, WireLog
 from trialbed_evaluation.calibration import embedded_cases
-from trialbed_evaluation.judges import _steering
-from trialbed_evaluation.judges._steering import NOTE, REMOVED, shown, steers
-from trialbed_evaluation.judges.llm import ModelJudge
+from trialbed_evaluation.judges import llm
+from trialbed_evaluation.judges.llm import NOTE, REMOVED, ModelJudge, shown, steers
 from trialbed_evaluation.judges.stabletoolbench import StableToolBenchJudge
 
 ATTACKS = [
@@ -96,11 +95,11 @@ def test_ordinary_answers_are_shown_as_they_are() -> None:
 
 
 STEERING = re.compile(
-    _steering._STEERING.pattern.replace(r"^[^\S\n]*", r"^\s*")
+    llm._STEERING.pattern.replace(r"^[^\S\n]*", r"^\s*")
     .replace(r"^[^\w\n]*", r"^\W*")
     .replace(r"""\s*(?:["'*`{(]+\s*)?(?:""", r"""\s*["'*`{(]*\s*(?:""")
     .replace(r"\s*(?:(?:is|must\ be|should\ be|to|=)\s*)?(?::\s*)?", r"\s*(?:is|must\ be|should\ be|to|=)?\s*:?\s*"),
-    _steering._STEERING.flags,
+    llm._STEERING.flags,
 )
 """The same in the plain way, which takes a quadratic time."""
 
