@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import islice, zip_longest
+from operator import itemgetter
 from typing import Any
 
 from trialbed.evidence import Passages, evidence_values
@@ -32,10 +33,23 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
     """
     documented, left = _unknown_gold(query, tools)
     found: list[str] = []
-    seen, before_it, sources = set(documented), dict[str, Json](), _Sources(wire)
+    seen, before_it = set(documented), dict[str, Json]()
+    # The model's words and the values of results, the first last, each read when its time comes.
+    unread = [(_end(turn), model_words(turn)) for turn in wire.model_calls]
+    unread += [(_end(call), _result_values(call)) for call in wire.api_calls]
+    unread.sort(key=itemgetter(0), reverse=True)
+
+    @cache
+    def result(place: int) -> Passages:
+        """Everything in a result, in whatever form."""
+        call = wire.api_calls[place]
+        return Passages(_with_decoded(_texts([call.response, call.error])))
+
     for turn in sorted(wire.model_calls, key=lambda turn: turn.started):
         # First by what is quickly read: mostly, a request is left with nothing that is worth a search in it.
-        left = sources.without_known(left, turn.started)
+        while left and unread and unread[-1][0] <= turn.started:
+            known = Passages(unread.pop()[1])
+            left = tuple(value for value in left if not known.mention(value))
         if not left:
             break
         request = recorded_request(turn)
@@ -46,7 +60,8 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
         before_it = dict(request.document)
         shown = Passages(_with_decoded(new))
         if given := [value for value in left if shown.mention(value)]:
-            found += [value for value in given if not sources.results_have(value, turn.started)]
+            earlier = [place for place, call in enumerate(wire.api_calls) if _end(call) <= turn.started]
+            found += [value for value in given if not any(result(place).mention(value) for place in earlier)]
             left = tuple(value for value in left if value not in given)
     return tuple(found) if len(found) > 1 or any(CODE.fullmatch(value) for value in found) else ()
 
@@ -82,49 +97,12 @@ def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Ite
             yield value
 
 
-class _Sources:
-    """All that the model wrote and that Apis returned, each read when a value is first looked for in it."""
-
-    def __init__(self, wire: WireLog) -> None:
-        words = (_PossibleSource(turn, model_words) for turn in wire.model_calls)
-        values = (_PossibleSource(call, _result_values) for call in wire.api_calls)
-        self._unread = sorted([*words, *values], key=lambda source: source.complete, reverse=True)
-        self._results = [_PossibleSource(call, _result_texts) for call in wire.api_calls]
-
-    def without_known(self, values: tuple[str, ...], time: float) -> tuple[str, ...]:
-        """Return the values that are neither in the model's words nor values of results, as far as both are new.
-
-        Each source is read by the first call whose time it was complete by: for the values that are left of that one.
-        """
-        while values and self._unread and self._unread[-1].complete <= time:
-            passages = self._unread.pop().passages
-            values = tuple(value for value in values if not passages.mention(value))
-        return values
-
-    def results_have(self, value: str, time: float) -> bool:
-        """Return whether the value stands anywhere in a result that was complete by a time, in whatever form."""
-        return any(source.passages.mention(value) for source in self._results if source.complete <= time)
-
-
-class _PossibleSource:
-    """A request in which ``read`` finds texts, once they are asked for; it was complete at a time."""
-
-    def __init__(self, call: Any, read: Callable[[Any], Iterable[str]]) -> None:
-        self.complete: float = call.started + call.duration
-        self._call, self._read = call, read
-
-    @cached_property
-    def passages(self) -> Passages:
-        """The texts, read when they are first asked for."""
-        return Passages(self._read(self._call))
-
-
 def _result_values(call: ApiCall) -> Iterator[str]:
     yield " ".join(evidence_values(call.response))
 
 
-def _result_texts(call: ApiCall) -> Iterator[str]:
-    return _with_decoded(_texts([call.response, call.error]))
+def _end(call: ModelCall | ApiCall) -> float:
+    return call.started + call.duration
 
 
 def model_words(turn: ModelCall) -> Iterator[str]:

@@ -55,23 +55,24 @@ def integrity_findings(
     answer = outcome.answer
     if answer is not None and outcome.failure is None:
         if not in_process and wire.model_calls:
-            found += _of_answer(query, answer.final_answer, _counted(wire, origins))
+            counted = _counted(wire, origins)
+            if unsourced(query, answer.final_answer, counted):
+                found.append(_finding("unsourced_answer", 1))
+            elif replaced(answer.final_answer, counted):
+                found.append(_finding("unwritten_answer", 1))
         invented = compare_calls(answer, wire).invented if answer.reports_calls else ()
         if invented:
-            found.append(
-                _finding("invented_claim", len(invented), (": ".join(filter(None, pair)) for pair in invented))
-            )
+            names = (": ".join(filter(None, pair)) for pair in invented)
+            found.append(_finding("invented_claim", len(invented), names))
     return tuple(found)
 
 
 def _models(wire: WireLog) -> Iterator[IntegrityFinding]:
-    named = [call for call in wire.model_calls if call.other_model]
-    refused = [call.other_model for call in named if failed(call)]
-    answered = [call.other_model for call in named if not failed(call)]
-    if refused:
-        yield _finding("other_model", len(refused), refused)
-    if answered:
-        yield _finding("other_model_answered", len(answered), answered)
+    kinds: dict[IntegrityKind, bool] = {"other_model": True, "other_model_answered": False}
+    for kind, refused in kinds.items():
+        names = [call.other_model for call in wire.model_calls if call.other_model and failed(call) == refused]
+        if names:
+            yield _finding(kind, len(names), names)
 
 
 def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
@@ -118,13 +119,6 @@ def _counted(wire: WireLog, origins: Sequence[Origin]) -> WireLog:
         return wire
     calls = (call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in CALLS)
     return wire.model_copy(update={"api_calls": tuple(calls)})
-
-
-def _of_answer(query: Query, answer: str, wire: WireLog) -> Iterator[IntegrityFinding]:
-    if unsourced(query, answer, wire):
-        yield _finding("unsourced_answer", 1)
-    elif replaced(answer, wire):
-        yield _finding("unwritten_answer", 1)
 
 
 def _finding(kind: IntegrityKind, count: int, names: Iterable[str] = ()) -> IntegrityFinding:

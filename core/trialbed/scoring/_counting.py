@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from trialbed.records import Query, QueryIds, TrialStatus
+from trialbed.records import Query, TrialStatus
 
 QueryId = int | str
 
@@ -28,8 +27,6 @@ OF_STATE = ("final_state",)
 
 OF_SOME = (*OF_GOLD, *OF_STATE)
 """Scores that not every query has."""
-
-NONE: frozenset[str] = frozenset()
 
 NONE_ABSENT: Mapping[QueryId, Collection[str]] = MappingProxyType({})
 """For queries whose trials can have every score."""
@@ -75,23 +72,15 @@ def absent_by_trials(
     Args:
         answered: the query of each trial without failure, and the scores that have a value in it.
     """
-    ids = QueryIds(queries)
-    found = array("I", [0]) * len(ids)  # for each query, the number of the scores that its trials have; 0 without any
-    numbers: dict[frozenset[str], int] = {}
-    known: list[frozenset[str]] = [NONE]
+    ids = list(queries)
+    known, found = set(ids), dict[QueryId, set[str]]()
     for query, names in answered:
-        place = ids.places.get(query)
-        if place is None:
-            continue
-        joined = known[found[place]].union(names)
-        number = found[place] = numbers.setdefault(joined, len(known))
-        if number == len(known):
-            known.append(joined)
-    known[0] = NONE.union(*known) if numbers else frozenset(OF_GOLD)
-    seen = NONE.union(*known)
+        if query in known:
+            found.setdefault(query, set()).update(names)
+    seen = set().union(*found.values()) if found else {*OF_GOLD}
     of_run = [name for name in OF_SOME if name in OF_GOLD or name in seen]
-    missing = [tuple(name for name in of_run if name not in names) for names in known]
-    return {query: missing[number] for query, number in zip(ids, found, strict=True) if missing[number]}
+    missing = {query: tuple(name for name in of_run if name not in found.get(query, seen)) for query in ids}
+    return {query: names for query, names in missing.items() if names}
 
 
 def zero_scores(

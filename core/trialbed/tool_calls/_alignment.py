@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import permutations
+from operator import itemgetter
 from typing import Any
 
 from trialbed.errors import DataError
@@ -11,13 +14,13 @@ from trialbed.tool_calls._diagnosis import (
     ArgumentFinding,
     ArgumentStatus,
     CallFinding,
+    CallStatus,
     Diagnosis,
     MetricResult,
+    ToolCall,
     quantity,
 )
-from trialbed.tool_calls._matching import Pairs, are_given, are_in_order, free_pairs, ordered_pairs
 from trialbed.tool_calls._rules import NO_SCHEMA, Schema, property_schema
-from trialbed.tool_calls._types import ToolCall
 
 Tools = Mapping[str, Schema]
 """Name of a tool -> JSON Schema of its arguments."""
@@ -42,37 +45,33 @@ def align(
     """
     right = [call for group in groups for call in group]
 
-    compared: dict[tuple[int, int], tuple[float, tuple[ArgumentFinding, ...], str]] = {}
-
+    @cache
     def found(given: int, wanted: int) -> tuple[float, tuple[ArgumentFinding, ...], str]:
-        pair = given, wanted
-        if pair not in compared:
-            schema = tools.get(right[wanted].name, NO_SCHEMA)
-            compared[pair] = compare_calls(made[given], right[wanted], schema, comparer)
-        return compared[pair]
+        return compare_calls(made[given], right[wanted], tools.get(right[wanted].name, NO_SCHEMA), comparer)
+
+    def worth(given: int, wanted: int) -> float:
+        return found(given, wanted)[0]
 
     names = [call.name for call in made], [call.name for call in right]
-    pairs = _pairs(groups, names, lambda given, wanted: found(given, wanted)[0], ordered=ordered)
+    pairs = _pairs(groups, names, worth, ordered=ordered)
     taken = {given for given, _ in pairs}, {wanted for _, wanted in pairs}
     left = [place for place in range(len(made)) if place not in taken[0]]
     due = [place for place in range(len(right)) if place not in taken[1]]
-    late = free_pairs(left, due, names, lambda given, wanted: found(given, wanted)[0])
-    rows = [_pair_row(made[given], given, wanted, found(given, wanted)) for given, wanted in pairs]
-    rows += [
-        CallFinding(
-            "out of order",
-            made[given].name,
-            given,
-            wanted,
-            0.0,
-            found(given, wanted)[1],
-            "others come before it",
-            made[given].args,
+    late = free_pairs(left, due, names, worth)
+    rows: list[CallFinding] = []
+    for given, wanted in pairs:
+        points, arguments, note = found(given, wanted)
+        status: CallStatus = "matched" if points == 1 else "partly matched" if points else "wrong arguments"
+        call = made[given]
+        rows.append(CallFinding(status, call.name, given, wanted, points, arguments, note, call.args))
+    for given, wanted in late:
+        note, call = "others come before it", made[given]
+        rows.append(
+            CallFinding("out of order", call.name, given, wanted, 0.0, found(given, wanted)[1], note, call.args)
         )
-        for given, wanted in late
-    ]
     rows += _alone(made, right, [*pairs, *late])
-    return tuple(sorted(rows, key=_place))
+    # In the order of the calls made; a missing one stands where its reference is.
+    return tuple(sorted(rows, key=lambda row: (row.right or 0, 0.5) if row.made is None else (row.made, 0.0)))
 
 
 def compare_calls(
@@ -104,7 +103,8 @@ def _arguments(
             yield ArgumentFinding(name, "ignored", made.get(name), wanted, "ignore", None)
         elif name in made:
             compared = comparer.compare(tool, name, made[name], wanted, part)
-            status = _status(compared.points)
+            status: ArgumentStatus = "matched" if compared.points == 1 else "partly matched"
+            status = status if compared.points else "differs"
             yield ArgumentFinding(name, status, made[name], wanted, compared.rule, compared.points, compared.note)
         else:
             yield _left_out(tool, name, wanted, part, comparer)
@@ -131,12 +131,6 @@ def _left_out(tool: str, name: str, wanted: Any, schema: Schema, comparer: Value
     return ArgumentFinding(name, "missing", None, wanted, "missing", 0.0)
 
 
-def _status(points: float) -> ArgumentStatus:
-    if points == 1:
-        return "matched"
-    return "partly matched" if points else "differs"
-
-
 def _pairs(
     groups: Sequence[Sequence[ToolCall]], names: tuple[Sequence[str], Sequence[str]], worth: Any, *, ordered: bool
 ) -> Pairs:
@@ -152,14 +146,6 @@ def _pairs(
     return ordered_pairs([place for place in places if place], names, worth)
 
 
-def _pair_row(
-    call: ToolCall, given: int, wanted: int, found: tuple[float, tuple[ArgumentFinding, ...], str]
-) -> CallFinding:
-    points, arguments, note = found
-    status = "matched" if points == 1 else "partly matched" if points else "wrong arguments"
-    return CallFinding(status, call.name, given, wanted, points, arguments, note, call.args)  # type: ignore[arg-type]
-
-
 def _alone(made: Sequence[ToolCall], right: Sequence[ToolCall], pairs: Pairs) -> list[CallFinding]:
     """Return the rows of calls that are in no pair."""
     used, met = {given for given, _ in pairs}, {wanted for _, wanted in pairs}
@@ -172,10 +158,8 @@ def _alone(made: Sequence[ToolCall], right: Sequence[ToolCall], pairs: Pairs) ->
     known = {_same(made[place]) for place in used} if left else set()
     for place in left:
         call = made[place]
-        again = _same(call) in known
-        rows.append(
-            CallFinding("duplicate" if again else "extra", call.name, place, None, 0.0, (), call.problem, call.args)
-        )
+        status: CallStatus = "duplicate" if _same(call) in known else "extra"
+        rows.append(CallFinding(status, call.name, place, None, 0.0, (), call.problem, call.args))
         known.add(_same(call))
     return rows
 
@@ -183,12 +167,6 @@ def _alone(made: Sequence[ToolCall], right: Sequence[ToolCall], pairs: Pairs) ->
 def _same(call: ToolCall) -> str:
     args = None if call.args is None else {name: value for name, value in call.args.items() if value is not None}
     return f"{call.name} {as_json(args)}"
-
-
-def _place(row: CallFinding) -> tuple[float, float]:
-    """By the calls made; a missing one stands where its reference is."""
-    made = row.right if row.made is None else row.made
-    return (float(made or 0), 0.5 if row.made is None else 0.0)
 
 
 def accuracy_of(rows: tuple[CallFinding, ...], order: str, notes: tuple[str, ...] = ()) -> MetricResult:
@@ -208,7 +186,141 @@ def f1_of(rows: tuple[CallFinding, ...], made: int, right: int, notes: tuple[str
     points = sum(row.points for row in rows)
     precision, recall = (points / count if count else float(made == right) for count in (made, right))
     value = 2 * points / (made + right) if made + right else 1.0
-    formula = f"2 x {quantity(points, 'point')} / ({quantity(made, 'call')} made + {right} right)"
-    if not rows:
-        formula = NO_CALLS
+    formula = f"2 x {quantity(points, 'point')} / ({quantity(made, 'call')} made + {right} right)" if rows else NO_CALLS
     return MetricResult(F1, value, Diagnosis(F1, value, formula, rows, "", "", precision, recall, notes))
+
+
+Worth = Callable[[int, int], float]
+"""(place of a call made, place of a call wanted) -> points of the pair; asked for pairs of one name only."""
+
+Pairs = list[tuple[int, int]]
+"""(place of a call made, place of a call wanted)."""
+
+Names = tuple[Sequence[str], Sequence[str]]
+"""The names of all calls made, and of all calls wanted."""
+
+Value = tuple[float, int]
+"""Points, and the number of pairs."""
+
+SMALL = 3
+"""Calls of one name up to which all assignments are tried, so that scipy is not imported."""
+
+
+def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, worth: Worth) -> Pairs:
+    """Return the best pairs where any order is right: for each name as many as there can be.
+
+    Args:
+        made: places of the calls made that are to be paired; ``right``: of those wanted.
+        names: the names of all calls made, and of all wanted.
+    """
+    wanted: dict[str, list[int]] = {}
+    for place in right:
+        wanted.setdefault(names[1][place], []).append(place)
+    given: dict[str, list[int]] = {}
+    for place in made:
+        if names[0][place] in wanted:
+            given.setdefault(names[0][place], []).append(place)
+    return [pair for name, rows in given.items() for pair in _assign(rows, wanted[name], worth)]
+
+
+def are_given(names: Names) -> bool:
+    """Return whether each name has one call made and one wanted at most, so that there is no choice of pairs."""
+    return all(len(set(own)) == len(own) for own in names)
+
+
+def are_in_order(pairs: Pairs) -> bool:
+    """Return whether the calls of the pairs stand in the same order on both sides."""
+    wanted = [right for _, right in sorted(pairs)]
+    return wanted == sorted(wanted)
+
+
+def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, worth: Worth) -> Pairs:
+    """Return the best pairs where the order matters: calls of a group are made after those of the groups before it.
+
+    The best have the most points and, among those, the most pairs. A recursion over (groups, calls made), as for the
+    longest common subsequence; a group of several calls takes a stretch of the calls made.
+    """
+    count = len(names[0])
+    best: list[Value] = [(0.0, 0)] * (count + 1)
+    taken: list[list[Pairs]] = [[[] for _ in range(count + 1)]]
+    for group in groups:
+        step = _single if len(group) == 1 else _several
+        best, pairs = step(group, names, worth, best)
+        taken.append(pairs)
+    return _walked_back(taken, count)
+
+
+def _single(group: Sequence[int], names: Names, worth: Worth, before: list[Value]) -> tuple[list[Value], list[Pairs]]:
+    right = group[0]
+    best: list[Value] = [before[0]]
+    pairs: list[Pairs] = [[]]
+    for end in range(1, len(before)):
+        choices: list[tuple[Value, Pairs]] = [(before[end], []), (best[end - 1], pairs[end - 1])]
+        if names[0][end - 1] == names[1][right]:
+            points, number = before[end - 1]
+            choices.append(((points + worth(end - 1, right), number + 1), [(end - 1, right)]))
+        chosen = max(choices, key=itemgetter(0))
+        best.append(chosen[0])
+        pairs.append(chosen[1])
+    return best, pairs
+
+
+def _several(group: Sequence[int], names: Names, worth: Worth, before: list[Value]) -> tuple[list[Value], list[Pairs]]:
+    inside = {names[1][place] for place in group}
+    places = [place for place, name in enumerate(names[0]) if name in inside]
+    ends = {place + 1 for place in places}
+    best: list[Value] = []
+    pairs: list[Pairs] = []
+    for end in range(len(before)):
+        choices: list[tuple[Value, Pairs]] = [(before[end], [])]
+        if end and end not in ends:
+            # Nothing of the group ends here.
+            choices.append((best[end - 1], pairs[end - 1]))
+        else:
+            choices += [
+                _stretch(group, [place for place in places if start <= place < end], names, worth, before[start])
+                for start in places
+                if start < end
+            ]
+        chosen = max(choices, key=itemgetter(0))
+        best.append(chosen[0])
+        pairs.append(chosen[1])
+    return best, pairs
+
+
+def _stretch(
+    group: Sequence[int], made: Sequence[int], names: Names, worth: Worth, before: Value
+) -> tuple[Value, Pairs]:
+    found = free_pairs(made, group, names, worth)
+    return (before[0] + sum(worth(*pair) for pair in found), before[1] + len(found)), found
+
+
+def _walked_back(taken: list[list[Pairs]], end: int) -> Pairs:
+    """Return the pairs on the best way, which each group's stretch leads back along."""
+    found: Pairs = []
+    for pairs in reversed(taken):
+        here = pairs[end]
+        if here:
+            found += here
+            end = min(place for place, _ in here)
+    return found
+
+
+def _assign(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pairs:
+    if len(rows) == 1 and len(columns) == 1:
+        return [(rows[0], columns[0])]
+    if len(rows) <= SMALL and len(columns) <= SMALL:
+        return _try_all(rows, columns, worth)
+    from scipy.optimize import linear_sum_assignment
+
+    table = [[worth(row, column) for column in columns] for row in rows]
+    chosen = linear_sum_assignment(table, maximize=True)
+    return [(rows[row], columns[column]) for row, column in zip(*chosen, strict=True)]
+
+
+def _try_all(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pairs:
+    if len(rows) <= len(columns):
+        choices = [list(zip(rows, chosen, strict=True)) for chosen in permutations(columns, len(rows))]
+    else:
+        choices = [list(zip(chosen, columns, strict=True)) for chosen in permutations(rows, len(columns))]
+    return max(choices, key=lambda pairs: sum(worth(*pair) for pair in pairs))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
-from trialbed.tool_calls._calls import Pair, Signed, canonical, signature_of
+from trialbed.tool_calls._calls import Signed, canonical, signature_of
 from trialbed.tool_calls._origins import requested_calls
 from trialbed.wire_log import failed
 
@@ -81,7 +80,7 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
         for place, call in requests
         if call.problem is None and call.tool_name in refs
     ]
-    origins = _origins(signs, possible)
+    origins, unmade = _origins(signs, possible)
     found = [_of_api(call, origins.get(number)) for number, call in enumerate(seen)]
     found += [
         (place, AskedCall(call.name, refs.get(call.tool_name), call.arguments, place[0], False, call.problem))
@@ -90,7 +89,7 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     ]
     found += [
         (place, AskedCall(call.name, refs[call.tool_name], call.arguments, place[0], False, NOT_MADE))
-        for place, call, _ in _without_matched(possible, Counter(signs))
+        for place, call, _ in unmade
     ]
     return tuple(call for _, call in sorted(found, key=lambda item: item[0]))
 
@@ -115,14 +114,17 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> list[tuple[Place, Sen
     ]
 
 
-def _origins(signs: Sequence[Signed], possible: Sequence[_Possible]) -> dict[int, tuple[Place, str]]:
-    """Find where the model asked for each call that an Api got, and the arguments that it sent if these are others.
+def _origins(
+    signs: Sequence[Signed], possible: Sequence[_Possible]
+) -> tuple[dict[int, tuple[Place, str]], list[_Possible]]:
+    """Match the calls that Apis got to those that the model sent, first by the same arguments, then by the Api alone.
 
     Args:
         signs: of the calls that an Api got.
 
     Returns:
-        Place of such a call -> both; without those that it asked for nowhere.
+        Place of such a call -> where the model asked for it, and the arguments that it sent if these are others; and
+        the calls that no Api got.
     """
     left = list(possible)
     found: dict[int, tuple[Place, str]] = {}
@@ -134,7 +136,7 @@ def _origins(signs: Sequence[Signed], possible: Sequence[_Possible]) -> dict[int
                 if item is not None:
                     found[number] = item.place, "" if exactly else item.call.arguments
                     left.remove(item)
-    return found
+    return found, left
 
 
 def _of_api(call: ApiCall, origin: tuple[Place, str] | None) -> tuple[Place, AskedCall]:
@@ -143,19 +145,3 @@ def _of_api(call: ApiCall, origin: tuple[Place, str] | None) -> tuple[Place, Ask
     problem = call.error or ("" if call.status == 200 else f"HTTP status {call.status}")
     args = call.api.title, call.api, call.arguments, call.started, True, problem, call.response, place[0], sent
     return place, AskedCall(*args)
-
-
-def _without_matched(possible: Sequence[_Possible], seen: Counter[Signed]) -> Iterator[_Possible]:
-    """Yield the calls for which the virtual API saw none, first with the same arguments, then with any."""
-    left = []
-    for item in possible:
-        if seen[item.sign] > 0:
-            seen[item.sign] -= 1
-        else:
-            left.append(item)
-    pairs: Counter[Pair] = Counter(pair for pair, _ in seen.elements())
-    for item in left:
-        if pairs[item.sign[0]] > 0:
-            pairs[item.sign[0]] -= 1
-        else:
-            yield item

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.texts import normalize
-from trialbed.tool_calls._patterns import matches_whole
 from trialbed.tool_calls._rules import (
     NO_SCHEMA,
     Rule,
@@ -19,6 +19,7 @@ from trialbed.tool_calls._rules import (
     choose_rule,
     is_number,
     item_schema,
+    matches_whole,
     parse_rule,
     property_schema,
     variant,
@@ -110,11 +111,10 @@ class ValueComparer:
         keys = [*wanted, *(key for key in given if key not in wanted)]
         points = [
             self.compare(tool, f"{path}.{key}", given[key], wanted[key], property_schema(schema, key)).points
-            if key in given and key in wanted
-            else 0.0
             for key in keys
+            if key in given and key in wanted
         ]
-        return sum(points) / len(points) if points else 1.0
+        return sum(points) / len(keys) if keys else 1.0
 
     def _lists(self, place: tuple[str, str], given: Sequence[Any], wanted: Sequence[Any], schema: Schema) -> float:
         tool, path = place
@@ -125,14 +125,12 @@ class ValueComparer:
     def _sets(self, place: tuple[str, str], given: Sequence[Any], wanted: Sequence[Any], schema: Schema) -> float:
         tool, path = place
         left = list(given)
-        both = 0
         for value in wanted:
-            found = next(
-                (n for n, one in enumerate(left) if self.compare(tool, f"{path}[]", one, value, schema).points == 1), -1
-            )
-            if found >= 0:
-                both += 1
-                del left[found]
+            for place_of_one, one in enumerate(left):
+                if self.compare(tool, f"{path}[]", one, value, schema).points == 1:
+                    del left[place_of_one]
+                    break
+        both = len(given) - len(left)
         return both / (len(given) + len(wanted) - both)
 
     def _means(self, tool: str, path: str, given: Any, wanted: Any) -> bool:
@@ -205,11 +203,9 @@ def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
 
 def _taken_as(one: datetime | date, other: datetime | date) -> str:
     """Name the assumption by which two dates or times of different kinds are the same."""
-    if isinstance(one, datetime) != isinstance(other, datetime):
-        return "a date is taken as its midnight in UTC"
-    if isinstance(one, datetime) and isinstance(other, datetime) and (one.tzinfo is None) != (other.tzinfo is None):
-        return "a time without a zone is taken as UTC"
-    return ""
+    if isinstance(one, datetime) and isinstance(other, datetime):
+        return "a time without a zone is taken as UTC" if (one.tzinfo is None) != (other.tzinfo is None) else ""
+    return "a date is taken as its midnight in UTC" if type(one) is not type(other) else ""
 
 
 def matches(given: Any, wanted: Any, pattern: str | None) -> tuple[bool, str]:
@@ -247,11 +243,9 @@ def _number(value: Any) -> int | float | None:
     if not isinstance(value, str):
         return None
     for form in (int, float):
-        try:
+        with suppress(ValueError):
             number = form(value)
-        except ValueError:
-            continue
-        return number if math.isfinite(number) else None
+            return number if math.isfinite(number) else None
     return None
 
 
@@ -272,15 +266,11 @@ def _moment(value: Any) -> datetime | date | time | None:
         return None
     text = value.strip()
     for read in (date.fromisoformat, datetime.fromisoformat, time.fromisoformat):
-        try:
+        with suppress(ValueError):
             return read(text)
-        except ValueError:
-            continue
     for form in DATE_WORDS:
-        try:
+        with suppress(ValueError):
             return datetime.strptime(text, form).date()  # noqa: DTZ007 - a date has no zone
-        except ValueError:
-            continue
     return None
 
 

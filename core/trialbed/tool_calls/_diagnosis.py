@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool.
+
+    Attributes:
+        name: of the tool.
+        args: the arguments by name. None in a reference that names the tool only: any arguments are right then; and in
+            a call that was made where they are not recorded.
+        id: as the model gave it; empty where it gave none.
+        problem: why ``args`` is not what the model sent, such as arguments that are not JSON; empty where it is.
+    """
+
+    name: str
+    args: Mapping[str, Any] | None
+    id: str = ""
+    problem: str = ""
+
 
 ArgumentStatus = Literal["matched", "partly matched", "differs", "missing", "extra", "default", "ignored"]
 CallStatus = Literal[
@@ -36,22 +56,17 @@ class ArgumentFinding:
     note: str = ""
 
     def __str__(self) -> str:
-        said = f"{self.name}: {self._comparison()} ({self.rule})"
+        given, wanted = shown(self.given), shown(self.wanted)
+        found = {
+            "missing": f"missing, {wanted} is right",
+            "extra": f"{given} is extra",
+            "default": f"left out, {wanted} is the default",
+            "ignored": "not compared",
+            "matched": f"{given} is right",
+        }.get(self.status, f"{given} instead of {wanted}")
+        said = f"{self.name}: {found} ({self.rule})"
         points = "" if self.points is None else f" {self.points:.2f}"
         return f"{said}{points}{f'; {self.note}' if self.note else ''}"
-
-    def _comparison(self) -> str:
-        if self.status == "missing":
-            return f"missing, {shown(self.wanted)} is right"
-        if self.status == "extra":
-            return f"{shown(self.given)} is extra"
-        if self.status == "default":
-            return f"left out, {shown(self.wanted)} is the default"
-        if self.status == "ignored":
-            return "not compared"
-        if self.status == "matched":
-            return f"{shown(self.given)} is right"
-        return f"{shown(self.given)} instead of {shown(self.wanted)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +93,10 @@ class CallFinding:
     def __str__(self) -> str:
         made = "-" if self.made is None else f"call {self.made + 1}"
         right = "-" if self.right is None else f"reference {self.right + 1}"
-        line = f"{made:<8} {right:<12} {self.name}{self._argument_text()}: {self.status} {self.points:.2f}"
+        given = ", ".join(f"{name}={shown(value)}" for name, value in (self.args or {}).items())
+        called = self.name if self.args is None else f"{self.name}{shown_whole(given)}"
+        line = f"{made:<8} {right:<12} {called}: {self.status} {self.points:.2f}"
         return f"{line}{f'; {self.note}' if self.note else ''}"
-
-    def _argument_text(self) -> str:
-        if self.args is None:
-            return ""
-        return shown_whole(", ".join(f"{name}={shown(value)}" for name, value in self.args.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,47 +131,28 @@ class Diagnosis:
         return asdict(self)
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterator[str]:
         how = ", ".join(word for word in (f"{self.order} order" if self.order else "", self.compat) if word)
-        yield f"{self.metric} {self.value:.4g} = {self.formula}{f' ({how})' if how else ''}"
+        lines = [f"{self.metric} {self.value:.4g} = {self.formula}{f' ({how})' if how else ''}"]
         for call in self.calls:
-            yield f"  {call}"
-            yield from (f"      {argument}" for argument in call.arguments if argument.points != 1 or argument.note)
-        yield from (f"  {note}" for note in self.notes)
+            lines.append(f"  {call}")
+            lines += [f"      {argument}" for argument in call.arguments if argument.points != 1 or argument.note]
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
 class MetricResult:
-    """The value of a metric for one sample; ``float(result)`` is the value too.
+    """The value of a metric for one sample, with the metric's name; ``float(result)`` is the value too.
 
     Args:
         diagnosis: the reasons; or a function that finds them when they are asked for.
     """
 
-    __slots__ = ("_diagnosis", "_name", "_value")
-
     def __init__(self, name: str, value: float, diagnosis: Diagnosis | Callable[[], Diagnosis]) -> None:
-        self._name = name
-        self._value = value
-        self._diagnosis = diagnosis
+        self.name, self.value, self._diagnosis = name, value, diagnosis
 
-    @property
-    def name(self) -> str:
-        """The metric's name."""
-        return self._name
-
-    @property
-    def value(self) -> float:
-        """The score."""
-        return self._value
-
-    @property
+    @cached_property
     def diagnosis(self) -> Diagnosis:
         """The reasons for the value."""
-        if not isinstance(self._diagnosis, Diagnosis):
-            self._diagnosis = self._diagnosis()
-        return self._diagnosis
+        return self._diagnosis if isinstance(self._diagnosis, Diagnosis) else self._diagnosis()
 
     @property
     def reason(self) -> str:
@@ -167,10 +160,10 @@ class MetricResult:
         return str(self.diagnosis)
 
     def __float__(self) -> float:
-        return self._value
+        return self.value
 
     def __repr__(self) -> str:
-        return f"MetricResult(name={self._name!r}, value={self._value!r})"
+        return f"MetricResult(name={self.name!r}, value={self.value!r})"
 
 
 def shown_whole(arguments: str) -> str:

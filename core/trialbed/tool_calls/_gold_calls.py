@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
-from trialbed.tool_calls._alignment import accuracy_of, align, f1_of
+from trialbed.tool_calls._alignment import Pairs, accuracy_of, align, are_in_order, f1_of
 from trialbed.tool_calls._asked import AskedCall
 from trialbed.tool_calls._comparing import ValueComparer
-from trialbed.tool_calls._diagnosis import ArgumentFinding, CallFinding, MetricResult, shown
-from trialbed.tool_calls._matching import Pairs, are_in_order
-from trialbed.tool_calls._types import ToolCall
+from trialbed.tool_calls._diagnosis import ArgumentFinding, CallFinding, MetricResult, ToolCall, shown
 from trialbed.wire import lenient_json
 
 SHOWN = 60

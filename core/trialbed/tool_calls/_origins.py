@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal
 
 from trialbed.identity import once_for
 from trialbed.records import ApiCall, Json, ModelCall, SentCall, ToolSpec, WireLog
+from trialbed.texts import json_leaves
 from trialbed.tool_calls._calls import Pair, canonical, parse_arguments, signature_of
-from trialbed.tool_calls._derived import plain_text, unwritten_values
 from trialbed.wire import ModelRequest, recorded_request
 
 Origin = Literal["model", "own tool", "forced", "dictated", "changed", "none"]
@@ -103,27 +104,22 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
                 sources[number] = CallSource(origin, found.call)
 
     match(lambda call, one: (one.pair, one.arguments) == signs[id(call)])
-    match(
-        lambda call, one: (
-            one.pair == call.api.pair
-            and not unwritten_values(call.arguments, one.call.arguments, _schemas(tools).get(call.api.pair))
-        )
-    )
+    schemas = _schemas(tools)
+
+    def adds_nothing(call: ApiCall, one: RequestedCall) -> bool:
+        schema = schemas.get(call.api.pair)
+        return one.pair == call.api.pair and not unwritten_values(call.arguments, one.call.arguments, schema)
+
+    match(adds_nothing)
     match(lambda call, one: one.pair == call.api.pair, changed="changed")
     if len(sources) < len(wire.api_calls):
-        _add_others(sources, wire, requested, tools)
+        own = [one for one in requested if one.pair is None and not one.barred]
+        names = {tool.api.pair: tool.name for tool in tools}
+        for number, call in enumerate(wire.api_calls):
+            if number not in sources:
+                named = _is_named(call, names.get(call.api.pair, ""), own)
+                sources[number] = CallSource("own tool" if named else "none")
     return tuple(sources[number] for number in range(len(wire.api_calls)))
-
-
-def _add_others(
-    sources: dict[int, CallSource], wire: WireLog, requested: Sequence[RequestedCall], tools: Sequence[ToolSpec]
-) -> None:
-    """Add the sources of calls for which the model sent none of their Api."""
-    own = [one for one in requested if one.pair is None and not one.barred]
-    names = {tool.api.pair: tool.name for tool in tools}
-    for number, call in enumerate(wire.api_calls):
-        if number not in sources:
-            sources[number] = CallSource("own tool" if _is_named(call, names.get(call.api.pair, ""), own) else "none")
 
 
 def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
@@ -226,32 +222,25 @@ def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec], others: C
     """
     if parse_arguments(call.arguments) in ({}, None, ""):
         return False
-    documented = ""
     for arguments in {_compact([call.arguments]), _compact([canonical(call.arguments)])}:
-        place = text.find(arguments)
+        place = -1
         for _ in range(MOST_PLACES):
+            place = text.find(arguments, place + 1)
             if place < 0:
                 break
             around = text[max(0, place - NEARBY) : place + len(arguments) + NEARBY]
             named = _compact([call.name]) in around or _compact([call.tool_name]) in around
             if named and not any(_compact([other]) in around for other in others):
-                documented = documented or _compact(
-                    f"{tool.description} {json.dumps(tool.parameters)}" for tool in tools
-                )
-                return arguments not in documented
-            place = text.find(arguments, place + 1)
+                return arguments not in _compact(f"{tool.description} {json.dumps(tool.parameters)}" for tool in tools)
     return False
 
 
 @lru_cache(maxsize=16)
 def _compact_request(request: ModelRequest) -> str:
     """Return the content of a request but its tools, read once for all that look at its trial."""
-    return _compact(_strings(_without_offer(request.document)))
-
-
-def _without_offer(document: Mapping[str, Json]) -> Json:
-    """Return a request without the tools that it offers, whose schemas may have examples."""
-    return {name: value for name, value in document.items() if name not in ("tools", "functions", "tool_choice")}
+    # Schemas of tools may have examples.
+    offer = ("tools", "functions", "tool_choice")
+    return _compact(_strings({name: value for name, value in request.document.items() if name not in offer}))
 
 
 def _compact(texts: Iterable[str]) -> str:
@@ -276,3 +265,80 @@ def _strings(value: Json) -> Iterator[str]:
             left.extend(reversed(one))
         elif one is not None:
             yield json.dumps(one)
+
+
+NUMBER = re.compile(r"-?\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?")
+TRUTHS = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0"})
+
+MOST = 1000
+"""Values of the arguments of one call that are looked at, and numbers that the model wrote; the first ones."""
+
+
+def unwritten_values(arguments: Json, written: str, schema: Json = None) -> list[str]:
+    """Return the values in the arguments of a call that the model did not write in its own, and that no schema gives.
+
+    Spelling does not count: case, separators, quotes, and texts for numbers and truth values. Nor do empty values, and
+    the defaults and sole choices of the tool's schema.
+
+    Args:
+        arguments: as the Api got them.
+        written: as the model wrote them.
+    """
+    parsed = parse_arguments(written)
+    text = written if isinstance(parsed, str) else f"{written} {json.dumps(parsed, ensure_ascii=False)}"
+    plain, given = plain_text(text), {_key(value) for value in _given(schema)}
+    numbers: set[float] | None = None
+    found = []
+    for value in islice(json_leaves(parse_arguments(arguments)), MOST):
+        if value in (None, "") or _key(value) in given:
+            continue
+        if isinstance(value, bool):
+            known = any(word in plain for word in TRUTHS)
+        elif isinstance(value, int | float):
+            numbers = _numbers(text) if numbers is None else numbers
+            known = value in numbers
+        else:
+            known = plain_text(value) in plain
+        if not known:
+            found.append(str(value))
+    return found
+
+
+def plain_text(text: str) -> str:
+    """Return a text's letters and digits alone, without case."""
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _numbers(text: str) -> set[float]:
+    """Return the numbers in a text, and each without its fraction."""
+    found: set[float] = set()
+    for match in islice(NUMBER.finditer(text), MOST):
+        value = float(match[0])
+        found |= {value, abs(value)}
+        if abs(value) < 1e15:
+            found |= {int(value), round(value)}
+    return found
+
+
+def _given(schema: Any) -> Iterator[Any]:
+    """Yield the values that a schema gives itself: defaults, constants and sole choices, at any depth."""
+    left = [schema]
+    while left:
+        one = left.pop()
+        if isinstance(one, dict):
+            for name in ("default", "const"):
+                if name in one:
+                    yield from json_leaves(one[name])
+            choices = one.get("enum")
+            if isinstance(choices, list) and len(choices) == 1:
+                yield choices[0]
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+
+
+def _key(value: Any) -> tuple[str, str]:
+    """Return a value so that 1, 1.0 and True are told apart as JSON tells them, and 1 equals 1.0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return type(value).__name__, str(value)
+    return "number", f"{float(value)!r}" if abs(value) < 1e300 else str(value)

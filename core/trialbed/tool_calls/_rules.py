@@ -11,7 +11,44 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.tool_calls._patterns import compile_pattern
+
+SECONDS = 0.5
+"""For one match. Some patterns take a time that is exponential in the length of the text."""
+
+
+@lru_cache(maxsize=256)
+def compile_pattern(pattern: str) -> Any:
+    """Return the pattern, ready to match.
+
+    Raises:
+        ValueError: it is not a regular expression.
+    """
+    # Python's own expressions have no time limit; and few rules are patterns, so that this is imported late.
+    import regex
+
+    try:
+        return regex.compile(pattern)
+    except regex.error as error:
+        raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def matches_whole(pattern: str, text: str) -> bool:
+    """Return whether the whole text matches the pattern.
+
+    Raises:
+        UsageError: the pattern is not a regular expression, or takes too long.
+    """
+    try:
+        return compile_pattern(pattern).fullmatch(text, timeout=SECONDS) is not None
+    except ValueError as error:
+        raise UsageError(f"{pattern!r:.200} is not a regular expression: {error}") from None
+    except TimeoutError:
+        raise UsageError(
+            f"the regular expression {pattern!r:.200} was stopped after {SECONDS:g} s on {text!r:.80}; simplify it"
+        ) from None
+
 
 RULES = {
     "exact": "the same JSON value; 1 and 1.0 are the same, 1 and true are not, the order of keys does not matter",
@@ -69,17 +106,13 @@ def parse_rule(text: str) -> Rule:
     if name not in PARAMETRIC:
         raise UsageError(f"the rule {name!r} takes no parameter: {text!r}")
     try:
-        _ = _tolerance(parameter) if name == "number" else compile_pattern(parameter)
+        if name == "regex":
+            compile_pattern(parameter)
+        elif not 0 <= float(parameter) < math.inf:
+            raise ValueError("a tolerance is a number from 0 on")
     except ValueError as error:
         raise UsageError(f"the rule {text!r} has a wrong parameter: {error}") from None
     return Rule(name, parameter)
-
-
-def _tolerance(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < math.inf:
-        raise ValueError("a tolerance is a number from 0 on")
-    return value
 
 
 def choose_rule(schema: Schema, wanted: Any) -> Rule:
@@ -110,8 +143,7 @@ def variant(schema: Schema, value: Any) -> Schema:
     for key in ("anyOf", "oneOf"):
         choices = schema.get(key)
         if isinstance(choices, (list, tuple)):
-            fitting = [choice for choice in choices if isinstance(choice, Mapping) and _fits(choice, value)]
-            return fitting[0] if fitting else schema
+            return next((one for one in choices if isinstance(one, Mapping) and _fits(one, value)), schema)
     return schema
 
 
@@ -153,20 +185,16 @@ def _is(value: Any, form: str) -> bool:
 
 def _type(schema: Schema, wanted: Any) -> str | None:
     form = schema.get("type")
-    if isinstance(form, str):
-        return form
     if isinstance(form, (list, tuple)):
-        fitting = [name for name in form if isinstance(name, str) and _is(wanted, name)]
-        return fitting[0] if fitting else None
-    return None
+        return next((name for name in form if isinstance(name, str) and _is(wanted, name)), None)
+    return form if isinstance(form, str) else None
 
 
 def _for_text(schema: Schema, wanted: Any) -> Rule:
     form = schema.get("format")
     if form in EXACT_FORMATS:
         return Rule("exact")
-    dated = form in DATE_FORMATS or (isinstance(wanted, str) and ISO_DATE.fullmatch(wanted.strip()) is not None)
-    if dated:
+    if form in DATE_FORMATS or (isinstance(wanted, str) and ISO_DATE.fullmatch(wanted.strip())):
         return Rule("date")
     # A number is due, and the reference has it as text.
     return Rule("number" if schema.get("type") in ("number", "integer") else "text")

@@ -1,15 +1,18 @@
-"""The use that was made of the results of calls."""
+"""The use that an agent makes of results of calls, and of the model's words."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
 from trialbed.evidence import Passages, every_value, evidence_values, short_values
-from trialbed.records import Query
+from trialbed.records import ApiCall, Json, ModelCall, Query, WireLog
+from trialbed.texts import json_leaves
 from trialbed.tool_calls._asked import AskedCall
+from trialbed.wire import ModelRequest, recorded_answer, recorded_request
+from trialbed.wire_log import failed
 
 MAX_VALUES = 1000
 """Values of a response that are looked for; the first ones."""
@@ -79,3 +82,101 @@ class Uses:
 def _time_of_asking(call: AskedCall) -> float:
     """Return the time at which it was asked for; where that is not known, that at which it was made."""
     return call.started if call.asked is None else call.asked
+
+
+def last_turn(wire: WireLog) -> ModelCall | None:
+    """Return the request that the model answered last; None if it answered none."""
+    turns = (turn for turn in wire.model_calls if not failed(turn))
+    return max(turns, key=lambda turn: turn.started + turn.duration, default=None)
+
+
+def said(turn: ModelCall) -> Iterator[str]:
+    """Return the model's words: its text, and the texts in the arguments of calls, such as that of ``Finish``."""
+    answer = recorded_answer(turn).answer
+    if answer.text:
+        yield " ".join(answer.text.split())
+    for call in turn.tool_calls:
+        yield " ".join(call.arguments.split())
+
+
+def replaced(answer: str, wire: WireLog) -> bool:
+    """Return whether an answer is another text than the one with which the model ended, and no part of it."""
+    last, words = last_turn(wire), " ".join(answer.split())
+    if last is None or last.tool_calls:
+        return False
+    texts = [text for text in said(last) if text]
+    return bool(texts) and not any(words and words in text for text in texts)
+
+
+def was_told(wire: WireLog, arguments: Json, response: Json, started: float) -> bool | None:
+    """Return whether a request that was sent after a call has something of the call's response.
+
+    Values in the call's arguments or in the requests before it do not count.
+
+    Returns:
+        None where this cannot be seen: the response has no values to look for, there is no later request, or a request
+        was not kept whole.
+    """
+    requests = [(turn.started > started, recorded_request(turn)) for turn in wire.model_calls]
+    if not any(later for later, _ in requests) or any(request is None for _, request in requests):
+        return None
+    known = {text for later, request in requests if not later for text in _texts(request)}
+    before, after = Passages([*known, " ".join(evidence_values(arguments))]), None
+    for value in islice(evidence_values(response), MAX_VALUES):
+        if not before.mention(value):
+            # A conversation is sent again with each request; only its new messages are read.
+            after = after or Passages(
+                {text for later, request in requests if later for text in _texts(request)} - known
+            )
+            if after.mention(value):
+                return True
+    return None if after is None else False
+
+
+def _texts(request: ModelRequest | None) -> Iterator[str]:
+    """Yield every text in the messages of a request; of a text that is JSON, its values too."""
+    for text in json_leaves([message.source for message in request.messages] if request is not None else []):
+        if isinstance(text, str):
+            yield text
+            if text.lstrip()[:1] in ("{", "["):
+                yield " ".join(evidence_values(text))
+
+
+def relied_on(
+    query: Query, answer: str, wire: WireLog, unasked: Collection[ApiCall], asked: Sequence[AskedCall]
+) -> tuple[ApiCall, ...]:
+    """Return those of the calls that no answer of the model asked for that the answer rests on.
+
+    It rests on none that was refused, that returned after the model had written the answer, or of whose result nothing
+    is in the answer or in a later call that the results of other calls do not say too. Where a result has no values to
+    look for, it may have been used, and counts.
+
+    Args:
+        unasked: the calls that no answer of the model asked for.
+        asked: the other calls of the trial.
+    """
+    accepted = [call for call in unasked if call.status == 200 and not call.error]
+    if not accepted:
+        return ()
+    written = _time_of_answer(answer, wire)
+    known = [" ".join(evidence_values(call.response)) for call in asked if call.accepted]
+    uses, new = Uses(query, answer, asked), Uses(query, answer, asked, known)
+    return tuple(
+        call
+        for call in accepted
+        if (written is None or call.started + call.duration <= written) and _is_used(call, uses, new)
+    )
+
+
+def _is_used(call: ApiCall, uses: Uses, new: Uses) -> bool:
+    asked = AskedCall(call.api.title, call.api, call.arguments, call.started, True, "", call.response)
+    used = uses.of(asked)
+    return used is None or (used and bool(new.of(asked)))
+
+
+def _time_of_answer(answer: str, wire: WireLog) -> float | None:
+    """Return the time at which the model had written the whole answer, in seconds; None if it is not its last text."""
+    last, words = last_turn(wire), " ".join(answer.split())
+    if last is None or not words:
+        return None
+    return last.started + last.duration if any(words in text for text in said(last)) else None

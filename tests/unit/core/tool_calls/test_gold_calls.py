@@ -9,7 +9,7 @@ from trialbed.records import GoldCall, Json
 from trialbed.tool_calls import AlignedCall, AskedCall, align_gold_calls
 from trialbed.tool_calls._alignment import align
 from trialbed.tool_calls._comparing import ValueComparer
-from trialbed.tool_calls._types import ToolCall
+from trialbed.tool_calls._diagnosis import ToolCall
 
 
 def call(name: str, arguments: Json, problem: str = "", started: float = 0.0) -> AskedCall:
