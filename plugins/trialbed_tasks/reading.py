@@ -18,8 +18,8 @@ from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.tasks import call as expected_call
 from trialbed_tasks.python import PythonFile, read_python
 from trialbed_tools.forms import NAME, DefinitionForm
+from trialbed_tools.imports import kept_import
 from trialbed_tools.located import LARGEST, Key, Located, name_place, read_json_line, read_yaml, title, validate
-from trialbed_tools.mcp_imports import kept_import
 from trialbed_tools.worlds import ENDINGS, FileWorld, make_api, open_world
 
 LARGEST_YAML = 8 * 2**20

@@ -2,7 +2,10 @@
 
 forms      the form of such files
 located    YAML and JSON with the line of each key
-worlds     the Apis of such a file, and the answers to their calls
-servers    MCP servers, which are started or called
-command    ``bench tools``: makes files of definitions
+documents  the tools of OpenAPI documents and of definitions; their schemas are made in ``schemas``
+imports    files of the tools of documents and servers
+worlds     the Apis of such a file, and the answers to their calls, which ``live`` gets and keeps
+http, servers    how live tools are reached
+secrets    keys of live tools
+command    ``bench tools``
 """

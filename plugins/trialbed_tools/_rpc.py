@@ -14,8 +14,7 @@ from importlib.metadata import version
 from itertools import count
 from typing import Any, Protocol
 
-from trialbed_tools._kept import CallAnswer
-from trialbed_tools._live import ToolsUnreachable
+from trialbed_tools.live import CallAnswer, ToolsUnreachable
 
 PROTOCOL = "2025-06-18"
 
@@ -204,7 +203,7 @@ def read_message(text: bytes) -> Any:
 
 def tool_answer(result: dict[str, Any]) -> CallAnswer:
     """Return the result of a call as an answer: its structured content, else its content as text."""
-    from trialbed_tools._http import read_value
+    from trialbed_tools.http import read_value
 
     content = result.get("content")
     parts = [_part(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []

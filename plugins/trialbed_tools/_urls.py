@@ -8,9 +8,9 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from trialbed.wire import EventReader
-from trialbed_tools._bodies import PLAIN, PlainBody, UnusableBody
-from trialbed_tools._live import LARGEST, ToolsUnreachable
 from trialbed_tools._rpc import ENDING_SECONDS, SECONDS, read_message
+from trialbed_tools.http import PLAIN, PlainBody, UnusableBody
+from trialbed_tools.live import LARGEST, ToolsUnreachable
 
 if TYPE_CHECKING:
     import httpx

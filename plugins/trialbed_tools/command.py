@@ -60,13 +60,13 @@ def import_command(
     SOURCE is a file or a URL: an OpenAPI 3 document, whose operations become tools, or definitions of
     tools as OpenAI's, Anthropic's or MCP's API, or LangChain, has them.
     """
-    from trialbed_tools._writing import file_content, write_tools
+    from trialbed_tools.imports import file_content, write_tools
 
     if (source is None) == (mcp is None):
         raise click.UsageError("give SOURCE or --mcp")
     if source is not None:
         from trialbed.wire.redaction import shown_url
-        from trialbed_tools._loading import find_tools, is_url
+        from trialbed_tools.documents import find_tools, is_url
 
         found = find_tools(source)
         shown = shown_url(source) if is_url(source) else source
@@ -74,8 +74,8 @@ def import_command(
     else:
         from trialbed.views import printable
         from trialbed.wire.redaction import shown_url
-        from trialbed_tools._loading import is_url
-        from trialbed_tools.mcp_imports import import_server, server_fields
+        from trialbed_tools.documents import is_url
+        from trialbed_tools.imports import import_server, server_fields
         from trialbed_tools.servers import IMPORT_SECONDS
 
         shown = shown_url(str(mcp)) if is_url(str(mcp)) else str(mcp)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -18,7 +18,6 @@ from trialbed.errors import DataError, UsageError
 from trialbed.files import read_text
 from trialbed.suggestions import closest
 from trialbed.wire import json_decoder
-from trialbed_tools._form_keys import known_keys
 
 MOST_NODES = 1_000_000
 """Values of a YAML file, each mention of an alias counted: a short file can stand for a very large one."""
@@ -293,3 +292,29 @@ def plain_value(text: str) -> Any:
     if NUMBER.fullmatch(text) and isfinite(number := float(text)):
         return number
     return text
+
+
+def known_keys(form: type[BaseModel], place: Iterable[int | str]) -> set[str]:
+    """Return the keys that an object at this place of a form may have.
+
+    Args:
+        place: as pydantic has it: keys and places in lists from the outside in, and names of members of unions.
+    """
+    forms = [form]
+    for part in place:
+        inner = [info.annotation for one in forms if (info := _fields(one).get(str(part)))]
+        named = [one for one in forms if one.__name__ == part]
+        forms = [found for annotation in inner for found in _forms(annotation)] if inner else named or forms
+    return {key for one in forms for key in _fields(one)}
+
+
+def _fields(form: type[BaseModel]) -> dict[str, Any]:
+    return {info.alias or name: info for name, info in form.model_fields.items()}
+
+
+def _forms(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the forms that a type mentions."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _forms(inner)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from trialbed.child_processes import end_process, stop_process
 from trialbed.files import temporary_folder
 from trialbed.wire.redaction import Redaction, shown_url
-from trialbed_tools._live import LARGEST, ToolsUnreachable
 from trialbed_tools._rpc import ENDING_SECONDS, SECONDS, McpConnection, read_message
-from trialbed_tools._secrets import expand, expand_url, needs_folder, put_folder
 from trialbed_tools.forms import ServerForm
+from trialbed_tools.live import LARGEST, ToolsUnreachable
 from trialbed_tools.located import Located
+from trialbed_tools.secrets import expand, expand_url, needs_folder, put_folder
 
 if TYPE_CHECKING:
     from trialbed_tools._urls import UrlChannel

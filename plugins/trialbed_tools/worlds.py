@@ -16,8 +16,8 @@ from trialbed_tools.forms import NAME, DefinitionForm, ToolForm, ToolsForm
 from trialbed_tools.located import name_place, read_document, validate
 
 if TYPE_CHECKING:
-    from trialbed_tools._addresses import Origin
-    from trialbed_tools._live import LiveTools
+    from trialbed_tools.http import Origin
+    from trialbed_tools.live import LiveTools
 
 ENDINGS = (".yaml", ".yml", ".json")
 """The endings of files of tools."""
@@ -63,15 +63,14 @@ def open_world(path: Path, answers: str | None = None) -> FileWorld:
         raise DataError(f"{path}: the name of the file must match {NAME.pattern}")
     _check(form.tools, path)
     if form.headers or form.mcp is not None:
-        from trialbed_tools._secrets import check_keys
+        from trialbed_tools.secrets import check_keys
 
         check_keys(form, located.place)
     simulator = SIMULATORS.get(form.answers, "template")
     apis = [make_api(tool, name) for tool in form.tools]
     if form.answers not in ("live", "recorded"):
         return FileWorld(path, tuple(apis), simulator, (path,))
-    from trialbed_tools._kept import answers_path
-    from trialbed_tools._live import LiveBody
+    from trialbed_tools.live import LiveBody, answers_path
 
     with name_place(located.place(("answers",)), "answers"):
         live = _live_tools(form, path)
@@ -85,9 +84,8 @@ def open_world(path: Path, answers: str | None = None) -> FileWorld:
 
 
 def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
-    from trialbed_tools._kept import KeptAnswers, answers_path
-    from trialbed_tools._live import LiveTools
-    from trialbed_tools._secrets import expand, expand_url, redaction_for
+    from trialbed_tools.live import KeptAnswers, LiveTools, answers_path
+    from trialbed_tools.secrets import expand, expand_url, redaction_for
 
     is_live = form.answers == "live"
     kept = KeptAnswers(answers_path(path), redaction_for(form))
@@ -102,7 +100,7 @@ def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
             expand_url(form.mcp.url or "", "mcp.url")
         connect = partial(server_connection, form.mcp, path.parent, headers, kept.redaction)
         return LiveTools(kept, connect if is_live else None, identity, has_state=form.mcp.state, readers=readers)
-    from trialbed_tools._http import HttpConnection
+    from trialbed_tools.http import HttpConnection
 
     requests = {tool.function.name: tool.request for tool in form.tools if tool.request is not None}
     url = form.url
@@ -117,7 +115,7 @@ def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
 
 
 def _origin(address: str) -> Origin:
-    from trialbed_tools._addresses import origin
+    from trialbed_tools.http import origin
 
     try:
         return origin(address)

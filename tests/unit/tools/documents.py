@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from trialbed.errors import DataError
-from trialbed_tools._imported import FoundTools
-from trialbed_tools._loading import find_tools
+from trialbed_tools.documents import FoundTools, find_tools
 
 NAME = "shop.json"
 

@@ -17,12 +17,11 @@ from starlette.routing import Route
 from support.servers import listening
 
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._http import HttpConnection
-from trialbed_tools._kept import CallAnswer
-from trialbed_tools._live import ToolsUnreachable
 from trialbed_tools._rpc import McpConnection
-from trialbed_tools._writing import write_tools
 from trialbed_tools.forms import RequestForm, ServerForm
+from trialbed_tools.http import HttpConnection
+from trialbed_tools.imports import write_tools
+from trialbed_tools.live import CallAnswer, ToolsUnreachable
 from trialbed_tools.servers import server_connection
 
 
@@ -124,7 +123,7 @@ async def shop() -> AsyncIterator[tuple[Shop, str]]:
 async def test_a_request_whose_answer_never_ends_is_late(
     shop: tuple[Shop, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trialbed_tools._http.SECONDS", 0.2)
+    monkeypatch.setattr("trialbed_tools.http.SECONDS", 0.2)
     connection = HttpConnection(shop[1], {"a": RequestForm(path="/drip")}, {})
     with pytest.raises(ToolsUnreachable, match=r"the answer takes longer than 0\.2 s"):
         await connection.call("a", {})

@@ -16,8 +16,7 @@ from support.processes import is_alive
 from support.servers import until
 
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._kept import CallAnswer, KeptAnswers
-from trialbed_tools._live import LiveTools, ToolsUnreachable, TrialCalls
+from trialbed_tools.live import CallAnswer, KeptAnswers, LiveTools, ToolsUnreachable, TrialCalls
 from trialbed_tools.servers import ProgramChannel
 
 

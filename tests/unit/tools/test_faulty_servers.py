@@ -16,7 +16,7 @@ from starlette.routing import Route
 from support.servers import listening
 
 from trialbed.errors import TrialbedError
-from trialbed_tools.mcp_imports import kept_import
+from trialbed_tools.imports import kept_import
 
 
 def listed(*tools: Any, **result: Any) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from support.servers import listening
 
 from trialbed.contracts import ApiRefused
 from trialbed.errors import DataError
-from trialbed_tools._http import request_parts
-from trialbed_tools._live import ToolsUnreachable
-from trialbed_tools._writing import write_tools
 from trialbed_tools.forms import RequestForm
+from trialbed_tools.http import request_parts
+from trialbed_tools.imports import write_tools
+from trialbed_tools.live import ToolsUnreachable
 from trialbed_tools.worlds import open_world
 
 

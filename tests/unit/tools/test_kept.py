@@ -13,9 +13,8 @@ from support.cases import for_each
 from trialbed.contracts import ApiRefused
 from trialbed.errors import DataError, UsageError
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._kept import CallAnswer, KeptAnswers, UnkeptAnswer
-from trialbed_tools._live import LiveTools, ToolsUnreachable, TrialCalls
 from trialbed_tools._rpc import read_message
+from trialbed_tools.live import CallAnswer, KeptAnswers, LiveTools, ToolsUnreachable, TrialCalls, UnkeptAnswer
 
 
 @for_each(

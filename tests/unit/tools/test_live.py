@@ -16,11 +16,10 @@ from trialbed.contracts import ApiRefused, Dataset
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._kept import CallAnswer
-from trialbed_tools._live import LiveBody, ToolsUnreachable, TrialCalls
 from trialbed_tools._rpc import tool_answer
 from trialbed_tools.command import command
 from trialbed_tools.forms import ServerForm
+from trialbed_tools.live import CallAnswer, LiveBody, ToolsUnreachable, TrialCalls
 from trialbed_tools.servers import list_server
 from trialbed_tools.worlds import open_world
 

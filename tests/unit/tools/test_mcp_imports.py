@@ -22,7 +22,7 @@ from support.servers import listening
 from trialbed.errors import DataError, TrialbedError
 from trialbed.tasks import AnsweredApi
 from trialbed_tools.command import import_command
-from trialbed_tools.mcp_imports import import_server, kept_import, server_fields
+from trialbed_tools.imports import import_server, kept_import, server_fields
 from trialbed_tools.worlds import open_world
 
 KEY = "sk-0123456789abcdef"

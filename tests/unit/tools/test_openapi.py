@@ -17,9 +17,7 @@ from unit.tools.documents import check_refused, imported, with_part
 
 from trialbed.errors import DataError, UsageError
 from trialbed.wire.json_schemas import JsonSchema
-from trialbed_tools._imported import FoundTool
-from trialbed_tools._loading import find_tools
-from trialbed_tools._openapi import read_openapi
+from trialbed_tools.documents import FoundTool, find_tools, read_openapi
 from trialbed_tools.located import Located
 
 SHOP: dict[str, Any] = {

@@ -19,11 +19,11 @@ from support.servers import listening
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._http import request_parts
-from trialbed_tools._live import ToolsUnreachable
-from trialbed_tools._loading import find_tools
-from trialbed_tools._writing import write_tools
+from trialbed_tools.documents import find_tools
 from trialbed_tools.forms import RequestForm, ServerForm
+from trialbed_tools.http import request_parts
+from trialbed_tools.imports import write_tools
+from trialbed_tools.live import ToolsUnreachable
 from trialbed_tools.servers import server_connection
 from trialbed_tools.worlds import open_world
 

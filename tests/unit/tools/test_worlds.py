@@ -20,10 +20,10 @@ from trialbed.errors import DataError, UsageError
 from trialbed.records import Api
 from trialbed.wire.json_schemas import JsonSchema
 from trialbed_server.simulators.template import TemplateSimulator
-from trialbed_tools._skeletons import Skeletons
-from trialbed_tools._writing import unique_names, write_tools, yaml_text
 from trialbed_tools.command import command
+from trialbed_tools.imports import unique_names, write_tools, yaml_text
 from trialbed_tools.located import parse_yaml
+from trialbed_tools.schemas import Skeletons
 from trialbed_tools.worlds import open_world
 
 DEFINITIONS = [

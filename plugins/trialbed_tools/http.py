@@ -1,4 +1,4 @@
-"""Calls that are HTTP requests."""
+"""Calls that are HTTP requests, and what their addresses and bodies may be."""
 
 from __future__ import annotations
 
@@ -7,16 +7,83 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit, urlunsplit
 
-from trialbed_tools._addresses import origin
-from trialbed_tools._bodies import PLAIN, PlainBody, UnusableBody
-from trialbed_tools._kept import CallAnswer
-from trialbed_tools._live import LARGEST, ToolsUnreachable
 from trialbed_tools.forms import RequestForm
+from trialbed_tools.live import LARGEST, CallAnswer, ToolsUnreachable
 
 if TYPE_CHECKING:
     import httpx
+
+Origin = tuple[str, str, int | None]
+"""Scheme, host and port; the port is None for the scheme's own."""
+
+
+def without_user(url: str) -> str:
+    """Return an address without its user and password.
+
+    Raises:
+        ValueError: it is none.
+    """
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def origin(url: str) -> Origin:
+    """Return where a request to an address goes, as the client that makes it reads the address.
+
+    Raises:
+        ValueError: it is none.
+    """
+    from trialbed.wire._httpx import httpx
+
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise ValueError(str(error)) from error
+    return parts.scheme, parts.host, parts.port
+
+
+PLAIN = {"accept-encoding": "identity"}
+"""The header that asks for such a body."""
+
+
+class UnusableBody(Exception):
+    """A body is compressed, or too large."""
+
+
+class PlainBody:
+    """A body that grows piece by piece as it comes, before anything undoes its encoding.
+
+    Args:
+        headers: of the answer.
+        largest: bytes that it may have.
+
+    Raises:
+        UnusableBody: it is compressed: a few bytes may stand for more than the memory holds.
+    """
+
+    def __init__(self, headers: Mapping[str, str], largest: int) -> None:
+        encoding = headers.get("content-encoding", "").strip().lower()
+        if encoding not in ("", "identity"):
+            raise UnusableBody(f"the answer is compressed ({encoding!r:.40}), which was not asked for")
+        self._largest = largest
+        self._pieces = bytearray()
+
+    def add(self, piece: bytes) -> None:
+        """Add bytes as they came.
+
+        Raises:
+            UnusableBody: they are too many.
+        """
+        self._pieces += piece
+        if len(self._pieces) > self._largest:
+            raise UnusableBody(f"the answer is larger than {self._largest:,} bytes")
+
+    def content(self) -> bytes:
+        """Return all bytes so far."""
+        return bytes(self._pieces)
+
 
 SECONDS = 60.0
 """For which one request may take."""

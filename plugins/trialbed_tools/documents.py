@@ -1,19 +1,143 @@
-"""Tools of an OpenAPI 3 document: an operation is a tool."""
+"""Tools of documents: OpenAPI 3, whose operations are tools, and definitions as programs give them to models."""
 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
-from trialbed.errors import DataError
-from trialbed_tools._addresses import without_user
-from trialbed_tools._imported import FoundTool, FoundTools, LeftOut
-from trialbed_tools._references import NODE, References, Schemas
-from trialbed_tools._skeletons import Skeletons
+from trialbed.errors import DataError, UsageError
+from trialbed.wire.redaction import shown_url
 from trialbed_tools.forms import HEADER
-from trialbed_tools.located import Key, Located
+from trialbed_tools.http import PLAIN, PlainBody, UnusableBody, without_user
+from trialbed_tools.located import LARGEST, Key, Located, parse_document, read_document
+from trialbed_tools.schemas import NODE, References, Schemas, Skeletons
+
+
+@dataclass(frozen=True)
+class FoundTool:
+    """A tool of a document.
+
+    Attributes:
+        name: as the document has it, or made of it; valid and unique only in the file.
+        parameters: a JSON Schema.
+        example: the skeleton of an answer; None if the document does not say.
+        request: the HTTP request that a call is; None for tools of other kinds.
+        reads: whether its calls change nothing, as its definition says.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    example: Any = None
+    request: Mapping[str, Any] | None = None
+    reads: bool = False
+
+
+class LeftOut(Exception):
+    """An operation cannot be a tool; says why."""
+
+
+@dataclass(frozen=True)
+class FoundTools:
+    """The tools of a document.
+
+    Attributes:
+        title: of the document, in words.
+        url: the address below which the requests go.
+        left_out: the parts of the document that are not in the file, in words.
+    """
+
+    title: str
+    tools: tuple[FoundTool, ...]
+    url: str | None = None
+    left_out: tuple[str, ...] = field(default=())
+
+
+SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "args_schema")
+"""Keys of the schema of arguments: OpenAI's, Anthropic's, MCP's and LangChain's."""
+
+LONGEST_DEFINITION = 10_000
+"""Characters of a description."""
+
+
+def looks_like_definitions(value: Any) -> bool:
+    """Return whether a value is meant as definitions: a list, a list under ``tools``, or one of them."""
+    if isinstance(value, dict):
+        return any(key in value for key in ("tools", "result", "function", *SCHEMA_KEYS, "args"))
+    return isinstance(value, list)
+
+
+def read_definitions(located: Located) -> FoundTools:
+    """Return the tools of definitions in the form of OpenAI's, Anthropic's or MCP's API, or of LangChain.
+
+    Raises:
+        DataError: one of them is malformed, or there is none; names the line and the key.
+    """
+    value: Any = located.value
+    key: Key = ()
+    for name in ("result", "tools"):
+        if isinstance(value, dict) and name in value:
+            value, key = value[name], (*key, name)
+    references = References(located)
+    if isinstance(value, dict):
+        return FoundTools("a definition", (_tool(value, key, references),))
+    if not isinstance(value, list) or not value:
+        raise references.fault(key, "must be a list of definitions, with at least one")
+    tools = tuple(_tool(one, (*key, number), references) for number, one in enumerate(value))
+    return FoundTools("definitions", tools)
+
+
+def _tool(given: Any, key: Key, references: References) -> FoundTool:
+    outer, key = references.mapping(given, key)
+    if "type" in outer and outer["type"] not in ("function", "custom", "object") and "function" not in outer:
+        raise references.fault((*key, "type"), f"{outer['type']!r:.40} is a tool of the vendor's own, not a function")
+    inner, place = outer, key
+    if "function" in outer:
+        inner, place = references.mapping(outer["function"], (*key, "function"))
+    name = inner.get("name", inner.get("title"))
+    if not isinstance(name, str) or not name:
+        raise references.fault(place, "the definition has no name")
+    description = inner.get("description")
+    answer = inner.get("outputSchema")
+    example = outer.get("example")
+    if example is None and answer is not None:
+        # Its references lead into itself.
+        own = References(Located(references.place((*place, "outputSchema")), answer))
+        example = Skeletons().of_schema(Schemas(own, "writeOnly").schema(answer, ()))
+    return FoundTool(
+        name=name,
+        description=description[:LONGEST_DEFINITION] if isinstance(description, str) else "",
+        parameters=_parameters(inner, place, references),
+        example=example,
+        reads=isinstance(inner.get("annotations"), dict) and inner["annotations"].get("readOnlyHint") is True,
+    )
+
+
+def _parameters(inner: Mapping[str, Any], place: Key, references: References) -> dict[str, Any]:
+    """Return the schema of the arguments, as it is: its references may lead into it."""
+    if inner.get("type") == "object" and "properties" in inner:
+        return {
+            "type": "object",
+            **{name: inner[name] for name in ("properties", "required", "$defs") if name in inner},
+        }
+    if isinstance(inner.get("args"), dict) and not any(key in inner for key in SCHEMA_KEYS):
+        return {"type": "object", "properties": inner["args"], "required": list(inner["args"])}
+    for key in SCHEMA_KEYS:
+        if inner.get(key) is None:
+            continue
+        found = inner[key]
+        if not isinstance(found, dict):
+            raise references.fault((*place, key), f"must be a JSON Schema, and is {found!r:.40}")
+        if found.get("type", "object") != "object":
+            raise references.fault((*place, key, "type"), f"arguments are an object, and not {found['type']!r:.40}")
+        return {"type": "object", "properties": {}, **found}
+    return {"type": "object", "properties": {}}
+
 
 MOST = 5_000
 """Operations."""
@@ -326,3 +450,73 @@ def _description(operation: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     texts = [operation.get("summary") or item.get("summary"), operation.get("description") or item.get("description")]
     lines = [text.strip() for text in texts if isinstance(text, str) and text.strip()]
     return "\n".join(dict.fromkeys(lines))[:LONGEST]
+
+
+FETCH_SECONDS = 60.0
+"""For which a document may be on its way."""
+
+KINDS = (
+    "an OpenAPI 3 document (key 'openapi'), or a list of definitions of tools as OpenAI's, Anthropic's or MCP's API, "
+    "or LangChain, has them"
+)
+
+
+def find_tools(source: str) -> FoundTools:
+    """Return the tools of the document in a file or at a URL.
+
+    Raises:
+        UsageError: it is not there, or cannot be got.
+        DataError: it is malformed; names the line and the key.
+    """
+    if is_url(source):
+        try:
+            urlsplit(source)
+        except ValueError as error:
+            raise UsageError(f"{source.rpartition('@')[2]}: is no address") from error
+        return _tools(parse_document(_fetch(source), shown_url(source)), source)
+    if not Path(source).is_file():
+        raise UsageError(f"{source}: there is no such file")
+    return _tools(read_document(Path(source)), source)
+
+
+def is_url(source: str) -> bool:
+    """Return whether a source is a URL, and not a file."""
+    return source.lower().startswith(("http:", "https:"))
+
+
+def _tools(located: Located, source: str) -> FoundTools:
+
+    value = located.value
+    if isinstance(value, dict) and "openapi" in value:
+        return read_openapi(located, source if is_url(source) else "")
+    if isinstance(value, dict) and "swagger" in value:
+        raise DataError(
+            f"{located.place(('swagger',))}: swagger: this is OpenAPI 2; convert it to OpenAPI 3 first, such as with "
+            "npx swagger2openapi"
+        )
+    if looks_like_definitions(value):
+        return read_definitions(located)
+    raise DataError(f"{located.name}: is not {KINDS}")
+
+
+def _fetch(url: str) -> str:
+    from trialbed.wire._httpx import httpx
+
+    deadline = time.monotonic() + FETCH_SECONDS
+    shown = shown_url(url)
+    try:
+        with httpx.stream("GET", url, headers=PLAIN, follow_redirects=True, timeout=FETCH_SECONDS / 2) as answer:
+            if answer.status_code != 200:
+                raise UsageError(f"{shown}: the server answers {answer.status_code} {answer.reason_phrase}".rstrip())
+            body = PlainBody(answer.headers, LARGEST)
+            for part in answer.iter_raw():
+                body.add(part)
+                if time.monotonic() > deadline:
+                    raise UsageError(f"{shown}: takes longer than {FETCH_SECONDS:g} s")
+        return body.content().decode("utf-8-sig")
+    except UnusableBody as error:
+        raise UsageError(f"{shown}: {error}") from error
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise UsageError(f"{shown}: cannot be got: {type(error).__name__}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{shown}: is not UTF-8: {error.reason}") from error
