@@ -15,7 +15,7 @@ from trialbed.contracts import Executor, LostTrial, Node
 from trialbed.errors import DriverBroken, NothingMeasured, SettingsError, TrialbedError, UsageError
 from trialbed.installed import extra_command
 from trialbed.records import FrameworkInfo, Outcome, TrialSpec
-from trialbed_plugins.executors.local import memory_limit
+from trialbed_plugins.executors.local import read_memory
 from trialbed_ray._messages import Answer, Connect, Describe, Described, Execute, Executed, NotDone, PlaceSetup
 from trialbed_ray._places import OpenPlace, PlaceLost, Places
 
@@ -60,7 +60,7 @@ class RayExecutor(Executor):
         for name in ("cpus", "patience"):
             _number(name, options.get(name, "1"))
         try:
-            memory_limit("--executor-option memory", options.get("memory", "1G"))
+            read_memory("--executor-option memory", options.get("memory", "1G"))
         except SettingsError as error:
             raise UsageError(str(error)) from error
 
@@ -185,7 +185,7 @@ class RayExecutor(Executor):
         return Connect(
             address=self.options.get("address", ""),
             cpus=_number("cpus", self.options.get("cpus", "1")),
-            memory=MEMORY if memory is None else memory_limit("--executor-option memory", memory),
+            memory=MEMORY if memory is None else read_memory("--executor-option memory", memory),
             setup=setup,
         )
 

@@ -1,4 +1,4 @@
-"""One worker process, from its start to its end."""
+"""One worker process, from its start to its end, and the clock of its trials."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, cast
 
 import psutil
 
 from trialbed.agent_programs import AgentCommand
-from trialbed.records import Failure, FrameworkInfo, Outcome, Record, TrialSpec, framework_driver
+from trialbed.records import Failure, FailureKind, FrameworkInfo, Outcome, Record, TrialSpec, framework_driver
 from trialbed.texts import number_of
 from trialbed.wire.redaction import redact
 from trialbed.worker import (
     SUPERVISED,
     Begin,
+    ClockSwitch,
     CommandSpec,
     Done,
     Failed,
@@ -33,13 +34,12 @@ from trialbed.worker import (
     Ready,
     Started,
     message_line,
+    read_reply,
     supervised_command,
     worker_command,
     worker_environment,
 )
 from trialbed_plugins.executors import _processes as processes
-from trialbed_plugins.executors._clock import Deadline
-from trialbed_plugins.executors._pipes import Message, Pipes, WorkerFault, pipe
 from trialbed_plugins.executors._processes import ProcessCondition, trials_worth_a_start
 
 START_LIMIT = 120.0
@@ -65,6 +65,283 @@ LAST_TRACE = 0.2
 
 VERSION = 8
 """Characters of the digest of a program that are its version."""
+
+MAX_LINE = 32 * 1024 * 1024
+"""Bytes of one message; longer ones are a fault."""
+
+TAIL = 64 * 1024
+"""Bytes of standard error that are kept."""
+
+LAST_OUTPUT = 0.5
+"""Seconds in which output may still arrive after the process has ended; a stray child may keep the pipes open."""
+
+READS = 8
+"""Turns of the event loop in which the pipes are read."""
+
+HELD_UP = 1.0
+"""Seconds between two checks, more than asked for, after which this process is taken to have been held up."""
+
+Message = Ready | Failed | Started | Done
+
+
+class WorkerFault(Exception):
+    """A worker failed; it must be ended and not used again."""
+
+    def __init__(self, kind: FailureKind, message: str, detail: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.detail = detail
+
+
+class Pipes(asyncio.SubprocessProtocol):
+    """Reads a worker's replies and drains what else it writes.
+
+    Attributes:
+        stopwatch: times the trial, by when its ``clock`` messages arrive.
+        written: set when the process writes to standard error.
+        exited: set when the process has ended and been waited for.
+        disconnected: set when all its pipes are closed too.
+    """
+
+    def __init__(self, nonce: str) -> None:
+        self._nonce = nonce
+        self._line = bytearray()
+        self._searched = 0
+        self._tail = bytearray()
+        self._arrived: asyncio.Queue[Message | WorkerFault] = asyncio.Queue()
+        self._closed: set[int] = set()
+        self._faulty = False
+        self.stopwatch = Stopwatch(time.monotonic)
+        self.written = asyncio.Event()
+        self.exited = asyncio.Event()
+        self.disconnected = asyncio.Event()
+
+    async def message(self) -> Message:
+        """The next reply.
+
+        Raises:
+            WorkerFault: the process ended, or wrote something that is not a reply.
+        """
+        item = await self._arrived.get()
+        if isinstance(item, WorkerFault):
+            raise item
+        return item
+
+    async def arrived(self) -> bool:
+        """Read the pipes now; returns whether there is a reply, so that ``message`` does not wait."""
+        for _ in range(READS):
+            if self._arrived.qsize():
+                return True
+            await asyncio.sleep(0)
+        return False
+
+    def hang_up(self) -> None:
+        """Close the process's input at once, without waiting for it to read the rest."""
+        if 0 not in self._closed:
+            # A pipe that broke is gone one turn of the loop before this is called, and cannot be aborted then.
+            with contextlib.suppress(AttributeError):
+                pipe(self._transport, 0).abort()
+
+    def forget(self) -> None:
+        """Drop the standard error kept so far, and the time."""
+        self._tail.clear()
+        self.stopwatch.reset()
+
+    def tail(self) -> str:
+        """The end of standard error, as text."""
+        return bytes(self._tail).decode(errors="replace").strip()
+
+    @property
+    def usable(self) -> bool:
+        """Return whether there was no fault, and no reply without a command."""
+        return not (self._faulty or self.exited.is_set() or self._arrived.qsize())
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport, for the return code."""
+        self._transport = cast(asyncio.SubprocessTransport, transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Read replies from 1, keep the tail of 2."""
+        if fd == 2:
+            self.written.set()
+            self._tail += data
+            del self._tail[:-TAIL]
+        elif not self._faulty:
+            self._line += data
+            self._read_lines()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Once both outputs are closed, everything has been read."""
+        self._closed.add(fd)
+        if self.exited.is_set():
+            self._gone_when_read()
+        elif fd == 1:
+            asyncio.get_running_loop().call_later(LAST_OUTPUT, self._exit)
+
+    def process_exited(self) -> None:
+        """The process has ended; its last output may still be in the pipes."""
+        self.exited.set()
+        self._gone_when_read()
+        asyncio.get_running_loop().call_later(LAST_OUTPUT, self._exit)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """The process and its pipes are gone."""
+        self.disconnected.set()
+
+    def _gone_when_read(self) -> None:
+        if {1, 2} <= self._closed:
+            self._exit()
+
+    def _exit(self) -> None:
+        self._fail(crash(self._transport.get_returncode()))
+
+    def _read_lines(self) -> None:
+        while (end := self._line.find(b"\n", self._searched)) >= 0:
+            line = bytes(self._line[:end])
+            del self._line[: end + 1]
+            self._searched = 0
+            try:
+                if len(line) > MAX_LINE:
+                    raise ValueError(f"more than {MAX_LINE >> 20} MiB")
+                reply = read_reply(line, self._nonce)
+            except ValueError as error:
+                reason = str(error).splitlines()[0]
+                text = f"the worker wrote {line[:200]!r}, which is not a message ({reason})"
+                self._fail(WorkerFault("protocol", text))
+                continue
+            if not isinstance(reply, ClockSwitch):
+                self._arrived.put_nowait(reply)
+            elif reply.running:
+                self.stopwatch.start()
+            else:
+                self.stopwatch.stop()
+        self._searched = len(self._line)
+        if self._searched > MAX_LINE:
+            self._fail(WorkerFault("protocol", f"the worker wrote a message of more than {MAX_LINE >> 20} MiB"))
+
+    def _fail(self, fault: WorkerFault) -> None:
+        if not self._faulty:
+            self._faulty = True
+            self._line = bytearray()
+            self._searched = 0
+            self._arrived.put_nowait(fault)
+
+
+def pipe(transport: asyncio.SubprocessTransport, fd: int) -> Any:
+    """The transport of one of the process's standard streams."""
+    return transport.get_pipe_transport(fd)
+
+
+def crash(code: int | None) -> WorkerFault:
+    """The fault of a process that ended with this return code by itself (negative: the signal's number)."""
+    if code is None:
+        return WorkerFault("crash", "the worker closed its output but kept running")
+    if code >= 0:
+        return WorkerFault("crash", f"the worker ended by itself with exit code {code}")
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = "; the system may have run out of memory" if name == "SIGKILL" else ""
+    return WorkerFault("crash", f"the worker was killed by {name}{hint}")
+
+
+class Deadline:
+    """A number of seconds, not counting time in which this process did not run.
+
+    A process that is stopped, or that gets no processor, cannot see a worker's work meanwhile, so that time is
+    not the worker's. It shows as a gap between checks that is longer than they ask for.
+
+    Args:
+        seconds: how many.
+        interval: seconds between two calls of ``check``.
+        now: the clock, in seconds.
+
+    Attributes:
+        held: seconds in which this process did not run.
+    """
+
+    def __init__(self, seconds: float, interval: float, now: Callable[[], float]) -> None:
+        self._now = now
+        self._interval = interval
+        self._checked = now()
+        self._end = self._checked + seconds
+        self._excused = 0.0
+        self.held = 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds until the deadline; 0 or less once it has passed."""
+        return self._end - self._now()
+
+    def check(self) -> None:
+        """Move the deadline if this process was held up since the last check."""
+        now = self._now()
+        excess = now - self._checked - self._interval
+        self._checked = now
+        if excess > HELD_UP:
+            self.held += excess
+            self.extend(excess)
+
+    def excuse(self, total: float) -> None:
+        """Move the deadline so that this many seconds since the beginning do not count."""
+        self.extend(max(0.0, total - self._excused))
+        self._excused = max(total, self._excused)
+
+    def extend(self, seconds: float) -> None:
+        """Move the deadline by this many seconds."""
+        self._end += seconds
+
+
+class Stopwatch:
+    """The wall time of one trial, from the arrival of the worker's messages.
+
+    Args:
+        now: the clock, in seconds.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self.reset()
+
+    def reset(self) -> None:
+        """Start the clock of another trial as the worker is asked to begin it."""
+        self._told = self._now()
+        self._began: float | None = None
+        self._ended: float | None = None
+
+    def start(self) -> None:
+        """The agent's work begins; later calls change nothing."""
+        if self._began is None:
+            self._began = self._now()
+
+    def stop(self) -> None:
+        """The agent's work has ended; later calls change nothing."""
+        if self._began is not None and self._ended is None:
+            self._ended = self._now()
+
+    @property
+    def since_end(self) -> float | None:
+        """Seconds since the work ended; None while it goes on."""
+        return None if self._ended is None else self._now() - self._ended
+
+    def seconds(self, held: float = 0.0, claimed: float = 0.0) -> float:
+        """The seconds between start and stop, or until now; 0 if the work never began.
+
+        A message that is read late makes the time that was measured too short if it is the first, and too long if it is
+        the last. The worker's own figure counts as far as this explains it.
+
+        Args:
+            held: seconds in which this process did not run. The last message may have arrived in them.
+            claimed: the worker's own figure. It may be longer than the measured time, since the work can have begun as
+                soon as the worker was asked; shorter only by ``held``.
+        """
+        if self._began is None:
+            return 0.0
+        ended = self._now() if self._ended is None else self._ended
+        return max(ended - self._began - held, min(claimed, ended - self._told), 0.0)
+
 
 TimeWaited = Callable[[str], Awaitable[float]]
 """A trial's token -> the seconds that count for no framework."""
@@ -153,18 +430,25 @@ class Worker:
             WorkerFault: the process crashed, hung or broke the protocol while it loaded the adapter.
         """
         began = time.monotonic()
-        command = worker_command(framework_driver(self.framework), python, self._program())
+        own = self._command
+        program = own and CommandSpec(arguments=own.arguments, version=own.digest()[:VERSION])
+        command = worker_command(framework_driver(self.framework), python, program)
         environment = worker_environment(self.mark, own_packages=python is not None)
         with contextlib.ExitStack() as stack:
             launched = Launch(command, environment)
             if preparing is not None:
                 launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
             await self._launch(launched, folder)
-            info = await self._describe()
+            self._send(Hello(nonce=self._nonce))
+            reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
             held = launched.held()
+        if isinstance(reply, Failed):
+            raise StartFailed(reply)
+        if not isinstance(reply, Ready):
+            raise WorkerFault("protocol", f"the worker answered hello with {reply.type!r}")
         if launched.report is not None and not held:
             raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
-        self.info = info.model_copy(update={"sandbox": held})
+        self.info = reply.info.model_copy(update={"sandbox": held})
         # Where there is a supervisor, the worker is its child.
         traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
         self._process = traced or self.pid
@@ -173,11 +457,6 @@ class Worker:
         self._helpers = frozenset(process.pid for process in processes.living(self._family[1:]))
         self._start_seconds = time.monotonic() - began
         return self
-
-    def _program(self) -> CommandSpec | None:
-        if self._command is None:
-            return None
-        return CommandSpec(arguments=self._command.arguments, version=self._command.digest()[:VERSION])
 
     async def _launch(self, launched: Launch, folder: Path) -> None:
         if shutil.which(launched.command[0]) is None:
@@ -193,15 +472,6 @@ class Worker:
             )
         except OSError as error:
             raise WorkerFault("adapter", f"{launched.command[0]} cannot be started: {error}") from error
-
-    async def _describe(self) -> FrameworkInfo:
-        self._send(Hello(nonce=self._nonce))
-        reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
-        if isinstance(reply, Failed):
-            raise StartFailed(reply)
-        if not isinstance(reply, Ready):
-            raise WorkerFault("protocol", f"the worker answered hello with {reply.type!r}")
-        return reply.info
 
     @property
     def pid(self) -> int:

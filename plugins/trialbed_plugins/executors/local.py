@@ -22,8 +22,7 @@ from trialbed.errors import DriverBroken, DriverError, SettingsError, UsageError
 from trialbed.files import temporary_folder
 from trialbed.records import NOT_MEASURED, Environment, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 from trialbed.wire.redaction import redact
-from trialbed_plugins.executors._pipes import WorkerFault
-from trialbed_plugins.executors._worker import NotBegun, Preparing, StartFailed, Worker
+from trialbed_plugins.executors._worker import NotBegun, Preparing, StartFailed, Worker, WorkerFault
 
 LOG = logging.getLogger("trialbed.executors")
 
@@ -31,7 +30,7 @@ MAX_IDLE = 16
 """Idle workers that are kept in any case; more are, as long as all workers are no more than these and one a trial."""
 
 MEMORY_VARIABLE = "TRIALBED_MEMORY_LIMIT"
-DEFAULT_MEMORY = 4 << 30
+DEFAULT_MEMORY = "4G"
 
 TRIALS_VARIABLE = "TRIALBED_WORKER_TRIALS"
 
@@ -78,8 +77,11 @@ class LocalExecutor(Executor):
         most_idle: int = MAX_IDLE,
     ) -> None:
         super().__init__(environments=environments)
-        self._worker_trials = configured_trials() if worker_trials is None else worker_trials
-        self._memory_limit = configured_memory() if memory_limit is None else memory_limit
+        trials, memory = os.environ.get(TRIALS_VARIABLE), os.environ.get(MEMORY_VARIABLE, DEFAULT_MEMORY)
+        if worker_trials is None and trials is not None:
+            worker_trials = read_trials(TRIALS_VARIABLE, trials)
+        self._worker_trials = worker_trials
+        self._memory_limit = memory_limit or read_memory(MEMORY_VARIABLE, memory)
         self._most_idle = most_idle
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
@@ -89,9 +91,9 @@ class LocalExecutor(Executor):
 
     async def __aenter__(self) -> Self:
         if "memory" in self.options:
-            self._memory_limit = memory_limit("--executor-option memory", self.options["memory"])
+            self._memory_limit = read_memory("--executor-option memory", self.options["memory"])
         if "worker-trials" in self.options:
-            self._worker_trials = trial_number("--executor-option worker-trials", self.options["worker-trials"])
+            self._worker_trials = read_trials("--executor-option worker-trials", self.options["worker-trials"])
         self._temporary = temporary_folder()
         self._folder = await asyncio.to_thread(self._temporary.__enter__)
         return self
@@ -109,7 +111,7 @@ class LocalExecutor(Executor):
         """See that the amounts can be read."""
         super().check_options(options)
         try:
-            for name, read in (("memory", memory_limit), ("worker-trials", trial_number)):
+            for name, read in (("memory", read_memory), ("worker-trials", read_trials)):
                 if name in options:
                     read(f"--executor-option {name}", options[name])
         except SettingsError as error:
@@ -137,12 +139,9 @@ class LocalExecutor(Executor):
             text = f"frameworks: {framework!r} cannot be loaded: {error}\n{error.detail}"
             raise DriverBroken(text.rstrip()) from error
         self._idle.append(worker)
-        return self._with_label(worker.info, framework)
-
-    def _with_label(self, info: FrameworkInfo, framework: str) -> FrameworkInfo:
         environment = self.environments.get(framework)
         lock = {"lock": environment.lock, "lock_digest": environment.lock_digest} if environment else {}
-        return info.model_copy(update={"name": framework, **lock})
+        return worker.info.model_copy(update={"name": framework, **lock})
 
     async def execute(self, spec: TrialSpec) -> Outcome:
         """Run one trial in an idle worker of its framework, or in a new one; the latter always if it must be fresh."""
@@ -162,7 +161,8 @@ class LocalExecutor(Executor):
         reusable, first = False, worker.fresh
         try:
             outcome = _as_told(await worker.run(spec, self.time_waited))
-            reusable = await self._left_nothing(worker, spec) and self._is_trusted(outcome) and self._fit(worker)
+            # A failed trial may have left anything behind.
+            reusable = await self._left_nothing(worker, spec) and outcome.failure is None and self._fit(worker)
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
         finally:
@@ -185,10 +185,6 @@ class LocalExecutor(Executor):
             )
         return not count
 
-    def _is_trusted(self, outcome: Outcome) -> bool:
-        """Return whether a worker can go on after this end of a trial: a failed one may have left anything behind."""
-        return outcome.failure is None
-
     def _fit(self, worker: Worker) -> bool:
         reason = worker.spent(self._worker_trials)
         if reason:
@@ -197,12 +193,11 @@ class LocalExecutor(Executor):
             LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
         return not reason
 
-    def _idle_worker(self, framework: str, *, fresh: bool) -> Worker | None:
-        candidates = (idle for idle in reversed(self._idle) if idle.framework == framework)
-        return next((idle for idle in candidates if idle.fresh or not fresh), None)
-
     async def _take(self, framework: str, *, fresh: bool = False) -> Worker:
-        while worker := self._idle_worker(framework, fresh=fresh):
+        def fits(worker: Worker) -> bool:
+            return worker.framework == framework and (worker.fresh or not fresh)
+
+        while worker := next(filter(fits, reversed(self._idle)), None):
             self._idle.remove(worker)
             if worker.usable:
                 return worker
@@ -221,7 +216,7 @@ class LocalExecutor(Executor):
             try:
                 await self._start(worker, folder)
             except BaseException as error:
-                removed = not _is_there(folder)
+                removed = not await asyncio.to_thread(folder.is_dir)
                 await self._discard(worker)
                 if left and removed and isinstance(error, (StartFailed, WorkerFault)):
                     continue
@@ -273,21 +268,7 @@ class LocalExecutor(Executor):
         await asyncio.to_thread(shutil.rmtree, self._folder / worker.mark, ignore_errors=True)
 
 
-def _is_there(folder: Path) -> bool:
-    return folder.is_dir()
-
-
-def configured_trials() -> int | None:
-    """The number of trials that a worker runs, from the environment; None where it is not set.
-
-    Raises:
-        SettingsError: the variable is not a number of 1 or more.
-    """
-    text = os.environ.get(TRIALS_VARIABLE)
-    return None if text is None else trial_number(TRIALS_VARIABLE, text)
-
-
-def trial_number(place: str, text: str) -> int:
+def read_trials(place: str, text: str) -> int:
     """Read a number of trials that stands in this place.
 
     Raises:
@@ -298,17 +279,7 @@ def trial_number(place: str, text: str) -> int:
     return int(text)
 
 
-def configured_memory() -> int:
-    """The memory limit in bytes from the environment (``512M``, ``4G``), 4 GiB by default.
-
-    Raises:
-        SettingsError: the variable is not an amount of memory.
-    """
-    text = os.environ.get(MEMORY_VARIABLE)
-    return DEFAULT_MEMORY if text is None else memory_limit(MEMORY_VARIABLE, text)
-
-
-def memory_limit(place: str, text: str) -> int:
+def read_memory(place: str, text: str) -> int:
     """Read an amount of memory, in bytes, that stands in this place.
 
     Raises:

@@ -18,8 +18,8 @@ from support.processes import family, wait_until, wait_until_ended
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 from trialbed.records import Environment
 from trialbed.worker import SUPERVISED
-from trialbed_plugins.executors._worker import Launch
 from trialbed_plugins.executors.local import LocalExecutor
+from trialbed_plugins.executors.sandbox import Launch
 
 pytestmark = [pytest.mark.slow(30), pytest.mark.usefixtures("hostile_distribution")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.cases import for_each
 
-from trialbed_plugins.executors._clock import Deadline, Stopwatch
+from trialbed_plugins.executors._worker import Deadline, Stopwatch
 
 
 class Clock:

@@ -13,13 +13,12 @@ from support.cases import for_each
 from trialbed.errors import SettingsError
 from trialbed.records import Failure, Outcome
 from trialbed_plugins.executors import local
-from trialbed_plugins.executors.local import LocalExecutor, _as_told, configured_memory, configured_trials
+from trialbed_plugins.executors.local import LocalExecutor, _as_told, read_memory
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "limit"),
     [
-        (None, 4 << 30),
         ("1048576", 1 << 20),
         ("512M", 512 << 20),
         ("2g", 2 << 30),
@@ -29,35 +28,22 @@ from trialbed_plugins.executors.local import LocalExecutor, _as_told, configured
         ("4GiB", 4 << 30),
     ],
 )
-def test_amounts(monkeypatch, text, limit):
-    if text is None:
-        monkeypatch.delenv("TRIALBED_MEMORY_LIMIT", raising=False)
-    else:
-        monkeypatch.setenv("TRIALBED_MEMORY_LIMIT", text)
-    assert configured_memory() == limit
+def test_amounts_of_memory(text, limit):
+    assert read_memory("--executor-option memory", text) == limit
 
 
-@pytest.mark.parametrize("text", ["", "0", "0G", "-1", "4 apples", "lots"])
-def test_anything_else_is_refused_with_the_name_of_the_variable(monkeypatch, text):
-    monkeypatch.setenv("TRIALBED_MEMORY_LIMIT", text)
-    with pytest.raises(SettingsError, match="TRIALBED_MEMORY_LIMIT"):
-        configured_memory()
-
-
-@pytest.mark.parametrize(("text", "trials"), [(None, None), ("1", 1), (" 20 ", 20)])
-def test_trials_per_worker(monkeypatch, text, trials):
-    if text is None:
-        monkeypatch.delenv("TRIALBED_WORKER_TRIALS", raising=False)
-    else:
-        monkeypatch.setenv("TRIALBED_WORKER_TRIALS", text)
-    assert configured_trials() == trials
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "many"])
-def test_a_worker_runs_at_least_one(monkeypatch, text):
-    monkeypatch.setenv("TRIALBED_WORKER_TRIALS", text)
-    with pytest.raises(SettingsError, match="TRIALBED_WORKER_TRIALS"):
-        configured_trials()
+@pytest.mark.parametrize(
+    ("variable", "texts"),
+    [
+        ("TRIALBED_MEMORY_LIMIT", ("", "0", "0G", "-1", "4 apples", "lots")),
+        ("TRIALBED_WORKER_TRIALS", ("", "0", "-1", "1.5", "many")),
+    ],
+)
+def test_a_wrong_limit_is_refused_with_the_name_of_its_variable(monkeypatch, variable, texts):
+    for text in texts:
+        monkeypatch.setenv(variable, text)
+        with pytest.raises(SettingsError, match=variable):
+            LocalExecutor()
 
 
 class CountedWorker:

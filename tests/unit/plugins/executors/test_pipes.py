@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from support.cases import for_each
 
 from trialbed.worker import Started, message_line
-from trialbed_plugins.executors import _pipes
-from trialbed_plugins.executors._pipes import Pipes, WorkerFault, crash
+from trialbed_plugins.executors import _worker
+from trialbed_plugins.executors._worker import Pipes, WorkerFault, crash
 
 LINE = message_line(Started(nonce="n", trial="trial"))
 
@@ -42,7 +42,7 @@ async def test_noise_is_a_fault_and_nothing_after_it_counts(noise):
 
 
 async def test_a_long_line_is_a_fault_before_it_ends(monkeypatch):
-    monkeypatch.setattr(_pipes, "MAX_LINE", 1 << 20)
+    monkeypatch.setattr(_worker, "MAX_LINE", 1 << 20)
     pipes = Pipes("n")
     for _ in range(1025):
         pipes.pipe_data_received(1, b"x" * 1024)
@@ -54,7 +54,7 @@ async def test_only_the_end_of_standard_error_is_kept():
     pipes = Pipes("n")
     for number in range(20_000):
         pipes.pipe_data_received(2, b"line %d\n" % number)
-    assert len(pipes.tail()) <= _pipes.TAIL
+    assert len(pipes.tail()) <= _worker.TAIL
     assert pipes.tail().endswith("line 19999")
     pipes.forget()
     assert pipes.tail() == ""

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
-from trialbed_plugins.executors import _pipes, _worker
-from trialbed_plugins.executors._clock import Stopwatch
+from trialbed_plugins.executors import _worker
+from trialbed_plugins.executors._worker import Stopwatch
 from trialbed_plugins.executors.local import LocalExecutor
 
 NOWHERE = "http://127.0.0.1:9"
@@ -41,8 +41,7 @@ async def test_a_hold_up_while_a_trial_begins_is_not_the_trials_time(monkeypatch
         jumped = 1000.0
 
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + jumped)
-    for module in (_pipes, _worker):
-        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(_worker, "time", clock)
     monkeypatch.setattr(Stopwatch, "start", held_up_after_it)
     async with LocalExecutor() as executor:
         outcome = await executor.execute(spec())
