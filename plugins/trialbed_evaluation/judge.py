@@ -71,7 +71,7 @@ def cases(as_json: bool) -> None:
     """Print the embedded labelled cases as JSON Lines."""
     from importlib.resources import files
 
-    text = files("trialbed_evaluation.calibration").joinpath("cases.jsonl").read_text(encoding="utf-8")
+    text = files("trialbed_evaluation").joinpath("labelled_cases.jsonl").read_text(encoding="utf-8")
     if as_json:
         print_json([json.loads(line) for line in text.splitlines()])
     else:

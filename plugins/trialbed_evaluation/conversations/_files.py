@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError, NothingMeasured
 from trialbed.files import read_text
 from trialbed.wire import check_depth, finite_float, json_decoder
-from trialbed_evaluation.conversations._calls import kind
-from trialbed_evaluation.conversations._records import (
+from trialbed_evaluation.conversations._messages import (
+    Sample,
     conversation_of,
     identity,
     is_conversation,
     is_record,
+    kind,
     read_record,
     references,
 )
 from trialbed_evaluation.conversations._spans import Span, is_export, is_span, read_export, read_span, samples_of
-from trialbed_evaluation.conversations._types import Sample
 
 FORMATS = {
     "calls": "lines of `{id, predicted, reference}`",
@@ -85,10 +85,10 @@ def read_references(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _right(value: Mapping[str, Any], place: str) -> dict[str, Any]:
-    from trialbed_evaluation.conversations import _stabletoolbench
+    from trialbed_evaluation.conversations import _answers
 
-    if _stabletoolbench.is_query(value):
-        return {"reference": _stabletoolbench.gold_calls(value, place)}
+    if _answers.is_query(value):
+        return {"reference": _answers.gold_calls(value, place)}
     return references(value, place)
 
 
@@ -129,30 +129,28 @@ def _recognise(value: Any, place: str, file: Path) -> Iterator[Sample | Span]:
         return
     if not isinstance(value, Mapping):
         raise DataError(f"{place}: must be an object, not {kind(value)}")
-    yield from _reader(value, place)(value, place, file)
-
-
-Reader = Callable[[Mapping[str, Any], str, Path], Iterator[Sample | Span]]
-
-
-def _reader(value: Mapping[str, Any], place: str) -> Reader:
-    # The last of these read pydantic's records, which a file of calls does not need.
+    # The readers of answers need pydantic's records, which take long to import and a file of calls does not need.
     if is_record(value):
-        return lambda found, at, _: iter((read_record(found, at),))
-    if is_export(value):
-        return lambda found, at, _: read_export(found, at)
-    if is_span(value):
-        return lambda found, at, _: iter((read_span(found, at),))
-    from trialbed_evaluation.conversations import _run_results, _stabletoolbench
+        yield read_record(value, place)
+    elif is_export(value):
+        yield from read_export(value, place)
+    elif is_span(value):
+        yield read_span(value, place)
+    else:
+        yield from _read_answers(value, place, file)
 
-    if _run_results.is_result_document(value):
-        return lambda found, at, _: _run_results.read_result_document(found, at)
-    if _stabletoolbench.is_raw(value):
-        return lambda found, at, path: iter((_stabletoolbench.read_raw(found, at, path),))
-    if _stabletoolbench.is_answer(value):
-        return lambda found, at, path: iter((_stabletoolbench.read_graph(found, at, identity(found, path.stem)),))
-    if _stabletoolbench.is_converted(value):
-        return lambda found, at, _: _stabletoolbench.read_converted(found, at)
+
+def _read_answers(value: Mapping[str, Any], place: str, file: Path) -> Iterator[Sample]:
+    from trialbed_evaluation.conversations import _answers
+
+    if _answers.is_result_document(value):
+        return _answers.read_result_document(value, place)
+    if _answers.is_raw(value):
+        return iter([_answers.read_raw(value, place, file)])
+    if _answers.is_answer(value):
+        return iter([_answers.read_graph(value, place, identity(value, file.stem))])
+    if _answers.is_converted(value):
+        return _answers.read_converted(value, place)
     keys = ", ".join(list(value)[:SHOWN_KEYS]) or "no keys"
     known = "; ".join(f"{name} ({words})" for name, words in FORMATS.items())
     raise DataError(f"{place}: the format is not recognised; the object has {keys}. Known are {known}")

@@ -12,10 +12,17 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.wire import finite_float, parse_json
-from trialbed_evaluation.conversations._calls import items, kind, objects, read_call
-from trialbed_evaluation.conversations._messages import read_messages
-from trialbed_evaluation.conversations._records import read_tools
-from trialbed_evaluation.conversations._types import Message, Sample, ToolCall
+from trialbed_evaluation.conversations._messages import (
+    Message,
+    Sample,
+    ToolCall,
+    items,
+    kind,
+    objects,
+    read_call,
+    read_messages,
+    read_tools,
+)
 
 FORMAT = "opentelemetry"
 ASKS = ("chat", "generate_content", "text_completion")
