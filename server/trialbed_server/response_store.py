@@ -180,6 +180,13 @@ class ResponseStore:
     def __init__(self, location: str) -> None:
         self._shown = _without_password(location)
         self._engine = _engine(location)
+        insert = self._insert(responses)
+        # Made once: it takes longer than to run them. An update that changes nothing returns the row that is there.
+        new: dict[str, Any] = {name: insert.excluded[name] for name in ("body", "settings", "created_at")}
+        self._keeping = [
+            insert.on_conflict_do_update(index_elements=responses.primary_key, set_=changed).returning(responses.c.body)
+            for changed in ({"body": responses.c.body}, new)
+        ]
         try:
             self._prepare()
         except BaseException:
@@ -244,16 +251,8 @@ class ResponseStore:
 
     def keep(self, entry: Entry, *, replace: bool = False) -> str:
         """Keep this entry; return the body that is kept: that of its key and origin, if it is not to be replaced."""
-        values = _values(entry, datetime.now(UTC))
-        changed = {name: values[name] for name in ("body", "settings", "created_at")}
-        statement = self._insert(responses).values(**values)
-        statement = statement.on_conflict_do_update(
-            # An update that changes nothing returns the row that is there.
-            index_elements=responses.primary_key,
-            set_=changed if replace else {"body": responses.c.body},
-        )
         with self._describing_errors(), self._engine.begin() as connection:
-            return str(connection.scalar(statement.returning(responses.c.body)))
+            return str(connection.scalar(self._keeping[replace], _values(entry, datetime.now(UTC))))
 
     def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
         """Entries of this Api: real and imported ones first, then those of this origin; at most ``limit``."""
