@@ -139,19 +139,14 @@ def alias(entry: Entry) -> Entry | None:
     return Entry(key, entry.name, text, entry.body, entry.origin, ALIAS)
 
 
-def key_of(tool_input: Any) -> str:
-    """The key of an input in StableToolBench's files, with its parameters in this order."""
-    return str(tool_input)
-
-
 def _entry(name: StandardName, key: str, answer: Any) -> Entry:
     tool_input = _input(key)
     text = canonical_json(tool_input)
     parsed = json.loads(text)
     if parsed != tool_input:
         raise ValueError("the key is not the text of a JSON value")
-    # Only if the input does not give it: most keys have their parameters in another order than the canonical one.
-    settings = "" if key_of(parsed) == key else json.dumps({"key": key})
+    # Only if the input does not give it, as Python's text: most keys have their parameters in another order.
+    settings = "" if str(parsed) == key else json.dumps({"key": key})
     return Entry(request_key(name, tool_input), name, text, _body(answer), IMPORTED, settings)
 
 
@@ -266,7 +261,8 @@ class _Import:
     def keep(self) -> None:
         """Put the entries into the store, in one transaction."""
         entries = list(self.entries.values())
-        added = self.store.add(entries, list(_aliases(entries)), self.files)
+        aliases = [found for entry in entries if (found := alias(entry)) is not None]
+        added = self.store.add(entries, aliases, self.files)
         self.new += added
         self.known += len(entries) - added
         self.entries, self.files = {}, {}
@@ -278,10 +274,6 @@ class _Import:
         if self.entries.setdefault(found.key, found) is not found:
             self.known += 1
         return True
-
-
-def _aliases(entries: list[Entry]) -> Iterator[Entry]:
-    return (found for entry in entries if (found := alias(entry)) is not None)
 
 
 EVERY = "all"
@@ -376,4 +368,4 @@ def _key(entry: Entry) -> str:
     try:
         return str(json.loads(entry.settings)["key"])
     except (ValueError, KeyError, TypeError):
-        return key_of(json.loads(entry.input))
+        return str(json.loads(entry.input))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field, ValidationError
 from starlette.requests import Request
@@ -16,7 +16,7 @@ from starlette.routing import Route
 from trialbed.contracts import TrialModel
 from trialbed.errors import DriverError, UsageError
 from trialbed.models import installed_model
-from trialbed.records import Json, TrialOpening, TrialRegistration
+from trialbed.records import TrialOpening, TrialRegistration
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
@@ -95,27 +95,38 @@ class Control:
         return Response(self.upstreams.status().model_dump_json(), media_type="application/json")
 
     async def open(self, request: Request) -> Response:
-        """Open a trial."""
+        """Open a trial, and keep its setup under a name if its registration asks for that."""
+        asked: TrialRegistration | TrialOpening
         try:
             body = await read_body(request.scope, request.receive, self.options.max_body)
-            document = _document(body)
-            asked = _read_opening(document)
+            document = parse_json(body, finite_float)
+            like_another = isinstance(document, dict) and "setup" in document
+            asked = (TrialOpening if like_another else TrialRegistration).model_validate(document)
         except ClientGone:
             return Response(status_code=400)
         except BodyTooLarge:
             return JSONResponse({"error": f"the registration is larger than {self.options.max_body} bytes"}, 413)
         except ValidationError as error:
-            return JSONResponse({"detail": _problems(error)}, 422)
+            found = error.errors(include_url=False, include_context=False, include_input=False)[:PROBLEMS]
+            named = [{**one, "loc": ["body", *(str(part)[:100] for part in one["loc"])]} for one in found]
+            return JSONResponse({"detail": named}, 422)
         except ValueError as error:
             return JSONResponse({"detail": [{"type": "json_invalid", "loc": ["body"], "msg": str(error)}]}, 422)
         if not TOKEN.fullmatch(asked.trial):
             return JSONResponse({"detail": [BAD_TOKEN]}, 422)
-        if isinstance(asked, TrialRegistration):
-            return await self._open(asked, document)
-        setup = self._setups.find(asked.setup)
-        if setup is None:
-            return JSONResponse({"error": "no setup of this name is kept; send a whole registration"}, 404)
-        return self._open_trial(setup, asked)
+        try:
+            setup = self._setups.find(asked.setup) if isinstance(asked, TrialOpening) else await self._setup(asked)
+            if setup is None:
+                return JSONResponse({"error": "no setup of this name is kept; send a whole registration"}, 404)
+            self.trials.open(setup.trial(asked, self.clock))
+        except (UsageError, DriverError) as error:
+            return JSONResponse({"error": str(error)[:SHOWN]}, 400)
+        except TrialConflict as error:
+            headers = {"Retry-After": str(math.ceil(error.expires_in))} if error.expires_in is not None else {}
+            return JSONResponse({"error": str(error)}, 409, headers)
+        keep = isinstance(asked, TrialRegistration) and asked.keep
+        kept = {"setup": self._setups.keep(document, setup)} if keep else {}
+        return JSONResponse({"trial": asked.trial, **kept}, 201)
 
     async def show(self, request: Request) -> Response:
         """Say how an open trial stands."""
@@ -148,7 +159,7 @@ class Control:
         """Count an amount that helpers in the run's own process have used against its budget."""
         try:
             body = await read_body(request.scope, request.receive, SHOWN)
-            amount = Amount.model_validate(_document(body)).amount
+            amount = Amount.model_validate(parse_json(body, finite_float)).amount
         except ClientGone:
             return Response(status_code=400)
         except (BodyTooLarge, ValueError):
@@ -160,30 +171,11 @@ class Control:
         """Show the requests that were served without a trial."""
         return JSONResponse(self.untagged.document())
 
-    async def _open(self, registration: TrialRegistration, document: Mapping[str, Json]) -> Response:
-        try:
-            model = self._model(registration)
-            simulator = await self.simulators.load(registration.simulator)
-        except (UsageError, DriverError) as error:
-            return JSONResponse({"error": str(error)[:SHOWN]}, 400)
-        setup = Setup(
-            registration, TargetCatalog([(api, simulator) for api in registration.apis], simulator), simulator, model
-        )
-        return self._open_trial(setup, registration, document)
-
-    def _open_trial(
-        self, setup: Setup, asked: TrialOpening | TrialRegistration, document: Mapping[str, Json] | None = None
-    ) -> Response:
-        """Open a trial, and keep its setup under a name where its document asks for it."""
-        try:
-            self.trials.open(setup.trial(asked, self.clock))
-        except (UsageError, DriverError) as error:
-            return JSONResponse({"error": str(error)[:SHOWN]}, 400)
-        except TrialConflict as error:
-            headers = {"Retry-After": str(math.ceil(error.expires_in))} if error.expires_in is not None else {}
-            return JSONResponse({"error": str(error)}, 409, headers)
-        named = {"setup": self._setups.keep(document, setup)} if document and setup.registration.keep else {}
-        return JSONResponse({"trial": asked.trial, **named}, 201)
+    async def _setup(self, registration: TrialRegistration) -> Setup:
+        model = self._model(registration)
+        simulator = await self.simulators.load(registration.simulator)
+        catalog = TargetCatalog([(api, simulator) for api in registration.apis], simulator)
+        return Setup(registration, catalog, simulator, model)
 
     def _model(self, registration: TrialRegistration) -> Callable[[TrialRegistration], TrialModel | None]:
         """Return a function that makes the models of trials that are opened like this one."""
@@ -205,27 +197,3 @@ class Control:
 
         cache = self.cache
         return lambda trial: CachedModel(cache, trial, found.begin(trial))
-
-
-def _document(body: bytes) -> Any:
-    """The JSON in a request's body.
-
-    Raises:
-        ValueError: it is not JSON, or holds numbers that are not finite.
-    """
-    return parse_json(body, finite_float)
-
-
-def _read_opening(document: Any) -> TrialRegistration | TrialOpening:
-    """Read a request to open a trial.
-
-    Raises:
-        ValidationError: it is not one.
-    """
-    like_another = isinstance(document, dict) and "setup" in document
-    return (TrialOpening if like_another else TrialRegistration).model_validate(document)
-
-
-def _problems(error: ValidationError) -> list[Mapping[str, Any]]:
-    found = error.errors(include_url=False, include_context=False, include_input=False)[:PROBLEMS]
-    return [{**problem, "loc": ["body", *(str(part)[:100] for part in problem["loc"])]} for problem in found]
