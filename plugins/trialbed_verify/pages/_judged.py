@@ -82,9 +82,11 @@ def _comparisons(found: VerifiedVendors, notes: Sequence[str] = ()) -> Iterator[
 
 
 def _verdicts(found: ModelComparison) -> Table:
-    title = f"{found.model} compared with {found.baseline}" if found.baseline else f"{found.model}: not compared"
     return Table(
-        title, COLUMNS, list(map(_verdict, different_first(found.comparisons))), [f"{note}." for note in found.notes]
+        found.title,
+        COLUMNS,
+        list(map(_verdict, different_first(found.comparisons))),
+        [f"{note}." for note in found.notes],
     )
 
 

@@ -9,10 +9,8 @@ from trialbed.errors import DataError, UsageError
 from trialbed_verify.comparison import CompareOptions, Results, VendorComparison, compare, read_one
 from trialbed_verify.comparison._pairing import pair
 from trialbed_verify.panel import Panel
-from trialbed_verify.ranking._candidates import VendorMetrics
-from trialbed_verify.ranking._files import FileOptions, candidates
-from trialbed_verify.ranking._rank import rank
-from trialbed_verify.ranking._records import Ranking
+from trialbed_verify.ranking._ranks import Ranking, VendorMetrics, rank
+from trialbed_verify.ranking._sources import FileOptions, candidates
 from trialbed_verify.vendor_rows import VendorRows
 
 NO_BASELINE = (
@@ -49,6 +47,11 @@ class ModelComparison:
     comparisons: tuple[VendorComparison, ...]
     notes: tuple[str, ...]
     under_load: bool = False
+
+    @property
+    def title(self) -> str:
+        """Return the heading of a table of it."""
+        return f"{self.model} compared with {self.baseline}" if self.baseline else f"{self.model}: not compared"
 
 
 @dataclass(frozen=True)

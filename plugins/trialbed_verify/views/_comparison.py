@@ -1,16 +1,17 @@
-"""A comparison as tables of text and as records."""
+"""Comparisons as tables of text and as records: one of a vendor with its panel, and all of a verification."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from trialbed.texts import number_of
-from trialbed.views import UNKNOWN, Table, counts, estimate, number
-from trialbed_verify.comparison import FIGURES, QUANTILES, Distribution, VendorComparison
+from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate, number
+from trialbed_verify.comparison import FIGURES, QUANTILES, VendorComparison
 from trialbed_verify.documents import as_document
-from trialbed_verify.panel import PanelGate, reason_in_words
-from trialbed_verify.views._panel import panel_records, panel_table
+from trialbed_verify.panel import GateExample, GateResult, Mean, Panel, PanelGate, reason_in_words
+from trialbed_verify.ranking import ModelComparison, VerifiedVendors
+from trialbed_verify.views._ranking import ranking_tables
 
 WORDS = {
     "total_tokens": "tokens",
@@ -146,14 +147,10 @@ def _figures(found: VendorComparison) -> Iterator[tuple[str, ...]]:
         if not any(side.n for side in sides):
             yield label, UNKNOWN, UNKNOWN, UNKNOWN
             continue
-        cells = [estimate(side.mean, digits) + _missing(side) for side in sides]
+        cells = [estimate(side.mean, digits) + f", {side.missing} missing" * bool(side.missing) for side in sides]
         yield f"{label}, mean", *cells, estimate(own.difference, digits)
         spread = ["/".join(number(getattr(side, name).value, digits) for name in QUANTILES) for side in sides]
         yield f"{label}, {'/'.join(QUANTILES)}", *spread, ""
-
-
-def _missing(side: Distribution) -> str:
-    return f", {side.missing} missing" if side.missing else ""
 
 
 def _p_value(value: float) -> str:
@@ -190,3 +187,168 @@ def conclusion(found: VendorComparison) -> str:
     if panel.needed:
         rest, apart = f"about {panel.needed:,} cases would settle it", "; "
     return f"{verdict}: {damage}{apart}{rest}."
+
+
+PANEL_COLUMNS = ("gate", "finding", "baseline", "vendor", "excess", "margin", "distance", "margin", "p (Holm)")
+
+PANEL_DIGITS = 3
+
+FLOOR = 1.5
+"""Deals as unusual as the answers, with the answers themselves, below which there is none but them."""
+
+
+def panel_table(panel: Panel, vendor: str, baseline: str, named: Callable[[PanelGate], str] | None = None) -> Table:
+    """Return the verdict and every gate that applies, with an example of each difference in the notes.
+
+    Gates whose figures are all the same share a row.
+
+    Args:
+        named: names a gate; None for the names that options take.
+    """
+    rows = _merge_alike(
+        TableRow(
+            named(one.gate) if named else one.gate.label,
+            tuple(_cells(one, panel.deals)),
+            alarming=one.finding == "different",
+        )
+        for one in panel.applicable
+    )
+    title = f"{vendor} compared with {baseline}: {panel.finding}"
+    notes = list(_panel_notes(panel, vendor, baseline))
+    brief = [TableRow(row.label, (row.cells[0], *row.cells[3:5]), row.alarming) for row in rows]
+    narrow = Table(title, ["gate", "finding", "excess", "margin"], brief, notes, legend=[LEGEND])
+    return Table(title, list(PANEL_COLUMNS), rows, notes, narrow=narrow, legend=[LEGEND])
+
+
+def _merge_alike(rows: Iterable[TableRow]) -> list[TableRow]:
+    """Return one row for all gates with the same figures, as most have where nothing differs."""
+    labels: dict[tuple[tuple[str, ...], bool], list[str]] = {}
+    for row in rows:
+        labels.setdefault((row.cells, row.alarming), []).append(row.label)
+    return [TableRow(", ".join(names), cells, alarming) for (cells, alarming), names in labels.items()]
+
+
+def panel_records(panel: Panel) -> Iterator[dict[str, Any]]:
+    """Yield one record per gate and figure."""
+    for one in panel.gates:
+        for name, mean in (("excess", one.excess), ("distance", one.distance)):
+            if mean is not None:
+                yield {"side": one.finding, "figure": f"panel_{one.gate.name}_{name}", **mean.as_json()}
+
+
+def _cells(one: GateResult, deals: int) -> Iterator[str]:
+    yield one.finding
+    yield number(one.baseline, PANEL_DIGITS)
+    yield number(one.vendor, PANEL_DIGITS)
+    for mean, margin in ((one.excess, one.gate.margin), (one.distance, one.gate.distance_margin)):
+        yield _interval(mean)
+        yield UNKNOWN if margin is None else f"{margin:g}"
+    yield _panel_p_value(one.p_holm, one.p, deals)
+
+
+def _panel_p_value(value: float, single: float, deals: int) -> str:
+    """Return a p-value; as the most that it can be where no deal was as unusual as the answers."""
+    least = single * (deals + 1) < FLOOR
+    return f"≤ {value:.2g}" if least else f"{value:.3f}"
+
+
+def _interval(mean: Mean | None) -> str:
+    return UNKNOWN if mean is None else f"{mean.value:+.3f} [{mean.low:.3f}, {mean.high:.3f}]"
+
+
+def brief_reasons(panel: Panel) -> Iterator[str]:
+    """Yield in words the reasons of the verdict that its conclusion does not give."""
+    rest = reason_in_words(panel).partition("; ")[2] if panel.needed else ""
+    if rest and not rest.startswith("about "):
+        yield _as_sentence(rest)
+    yield from map(_as_sentence, panel.remarks)
+
+
+def _as_sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _panel_notes(panel: Panel, vendor: str, baseline: str) -> Iterator[str]:
+    yield from map(_as_sentence, (panel.reason, *panel.remarks))
+    for one in panel.gates:
+        if one.finding == "different":
+            yield f"{one.gate.label}: {one.gate.meaning} differ; {one.reason}."
+            yield from _example(one.example, vendor, baseline)
+    ours, theirs = panel.trials
+    whole = UNKNOWN if panel.whole is None else f"{panel.whole:.2g}"
+    yield (
+        f"{panel.cases} cases with {ours:.3g} and {theirs:.3g} trials that count; all gates "
+        f"together: p = {whole} (up to {panel.deals:,} permutations of trials within cases)."
+    )
+
+
+LEGEND = (
+    "baseline: how far its trials are from each other; vendor: how far the vendor's are from them; for faults, the "
+    "share of each. excess: the second less the first; distance: between both distributions. Both are 0 for an "
+    "identical vendor, whatever the model's own spread. [low, high]: one-sided 95 % bounds, which decide. breaking: "
+    "answers that would break a caller, and that the other trials of the baseline never give. At "
+    "most so many of 1,000 answers break a caller: the upper bound of its excess, and beyond it those that are too "
+    "rare to have been seen."
+)
+
+
+def _example(example: GateExample | None, vendor: str, baseline: str) -> Iterator[str]:
+    if example is None:
+        return
+    where = f"line {example.line}" if example.line else "for example"
+    yield f"  {where}, {baseline}: {example.baseline}"
+    yield f"  {where}, {vendor}: {example.vendor}"
+
+
+COLUMNS = ("vendor", "verdict", "F1, as delivered", "F1, where both answered", "cases")
+
+
+def verified_tables(found: VerifiedVendors) -> list[Table]:
+    """Return a table of comparisons for each model, and those of the ranking."""
+    tables = [Table.of(one.title, COLUMNS, map(_row, one.comparisons), _verified_notes(one)) for one in found.models]
+    return tables + (ranking_tables(found.ranking, verdicts=False) if found.ranking else [])
+
+
+def _row(one: VendorComparison) -> tuple[str, ...]:
+    return (
+        one.vendor.vendor,
+        one.panel.finding,
+        estimate(one.similarity.delivered.f1),
+        estimate(one.similarity.answered.f1),
+        str(one.pairing.cases),
+    )
+
+
+def _verified_notes(found: ModelComparison) -> Iterator[str]:
+    if found.under_load:
+        yield from map(_speed, found.comparisons)
+    for reason in dict.fromkeys(one.panel.reason for one in found.comparisons):
+        vendors = [one.vendor.vendor for one in found.comparisons if one.panel.reason == reason]
+        yield f"{', '.join(vendors)}: {reason}."
+    for one in found.comparisons:
+        vendor, pairing = one.vendor.vendor, one.pairing
+        left_out = pairing.only_baseline + pairing.only_vendor
+        if left_out:
+            verb = "is" if left_out == 1 else "are"
+            yield f"{vendor}: {number_of(left_out, 'row')} {verb} left out because only one file has them."
+        yield from (
+            f"{vendor}: settings of {number_of(count, 'request')} differ: {text}."
+            for text, count in pairing.settings.items()
+        )
+    yield from (f"{note}." for note in found.notes)
+
+
+SPEEDS = {"ttft_ms": "the first token after {} ms", "tps": "{} tokens/s", "duration_ms": "whole answers after {} ms"}
+
+
+def _speed(one: VendorComparison) -> str:
+    """Return what load does to a vendor's speed and availability: means, and their differences within cases."""
+    found = []
+    for name, words in SPEEDS.items():
+        usual, loaded, apart = (getattr(one.figures[name], part) for part in ("baseline", "vendor", "difference"))
+        if loaded.mean.value is not None and usual.mean.value is not None:
+            changed = f"{compact(loaded.mean.value)} instead of {compact(usual.mean.value)}"
+            found.append(f"{words.format(changed)} (by {estimate(apart, 1)})")
+    rates = one.success_rate
+    found.append(f"a success rate of {estimate(rates.vendor, 3)} instead of {estimate(rates.baseline, 3)}")
+    return f"{one.vendor.vendor}: {', '.join(found)}."

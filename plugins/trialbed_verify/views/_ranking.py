@@ -64,10 +64,13 @@ def rank_sentence(model: str, found: Standings) -> str:
             said.append(f"{leads} share the first rank, as their scores are equal{ahead}")
         else:
             said.append(f"{leads} leads, but is not shown to be ahead of {tied}" if tied else f"{leads} ranks first")
+    return f"{model}: {'; '.join([*said, *_unranked(found, of_all=False)])}."
+
+
+def _unranked(found: Standings, *, of_all: bool) -> Iterator[str]:
     for rows, words in ((found.behind, "placed last"), (found.not_ranked, "not ranked")):
-        why = [(_name(row, of_all=False), "; ".join(row.reasons)) for row in rows]
-        said += [f"{names} {verb} {words}: {reason}" for names, verb, reason in _by_text(why)]
-    return f"{model}: {'; '.join(said)}."
+        why = [(_name(row, of_all=of_all), "; ".join(row.reasons)) for row in rows]
+        yield from (f"{names} {verb} {words}: {reason}" for names, verb, reason in _by_text(why))
 
 
 def ranking_records(ranking: Ranking) -> list[dict[str, Any]]:
@@ -139,9 +142,7 @@ def _notes(found: Standings, metrics: Sequence[str], *, of_all: bool, reasons: b
     yield from _ties(found.ranked, of_all=of_all)
     yield from _shared_ranks(found.ranked, metrics, of_all=of_all)
     if reasons:
-        for rows, words in ((found.behind, "placed last"), (found.not_ranked, "not ranked")):
-            why = [(_name(row, of_all=of_all), "; ".join(row.reasons)) for row in rows]
-            yield from (f"{names} {verb} {words}: {reason}." for names, verb, reason in _by_text(why))
+        yield from (f"{text}." for text in _unranked(found, of_all=of_all))
     if verdicts:
         panels = [
             (_name(row, of_all=of_all), row.vendor.panel.reason)

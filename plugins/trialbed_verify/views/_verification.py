@@ -1,18 +1,23 @@
-"""Summaries as tables of text and as records."""
+"""Summaries and suites as tables of text and as records, and tests of JUnit for continuous integration."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trialbed.statistics import Estimate
 from trialbed.texts import number_of
-from trialbed.views import UNKNOWN, Table, TableRow, compact, counts, estimate
+from trialbed.views import UNKNOWN, Table, TableRow, TestCase, compact, counts, estimate
 from trialbed_verify.documents import as_document
-from trialbed_verify.verification.results import UNNAMED, EndpointSummary, ObservedSpread, RowExample, TokenCost
-from trialbed_verify.views._suites import VendorSuites, suite_tables
+from trialbed_verify.findings import GATES, KINDS, PROTOCOL_ERRORS
+from trialbed_verify.suites import Excess, SuiteSummary
+from trialbed_verify.verification.results import UNNAMED, EndpointSummary, ObservedSpread, RowExample
+
+if TYPE_CHECKING:
+    from trialbed_verify.comparison import VendorComparison
+    from trialbed_verify.verification.results import EndpointSummary
 
 RATES = {
     "success_rate": "success rate",
@@ -39,7 +44,8 @@ ALARMING = ("failed", "not sent")
 
 def verification_tables(summaries: Sequence[EndpointSummary]) -> list[Table]:
     """For each model: figures with vendors as columns, their background, and where they come from."""
-    return [table for own in _by_model(summaries) for table in _tables(own)]
+    models = dict.fromkeys(summary.model for summary in summaries)
+    return [table for model in models for table in _tables([one for one in summaries if one.model == model])]
 
 
 def _tables(summaries: Sequence[EndpointSummary]) -> Iterator[Table]:
@@ -51,11 +57,6 @@ def _tables(summaries: Sequence[EndpointSummary]) -> Iterator[Table]:
 def verification_records(summaries: Sequence[EndpointSummary]) -> list[dict[str, Any]]:
     """One record per model and vendor."""
     return [_record(summary) for summary in summaries]
-
-
-def _by_model(summaries: Sequence[EndpointSummary]) -> Iterator[list[EndpointSummary]]:
-    for model in dict.fromkeys(summary.model for summary in summaries):
-        yield [summary for summary in summaries if summary.model == model]
 
 
 def _figures(summaries: Sequence[EndpointSummary]) -> Table:
@@ -88,7 +89,7 @@ def _rows(summaries: Sequence[EndpointSummary]) -> Iterator[tuple[str, ...]]:
     for key, label in FIGURES.items():
         yield label, *(_spread(summary.figures.spreads[key]) for summary in summaries)
     if any(summary.cost for summary in summaries):
-        yield "cost", *(_cost(summary.cost) for summary in summaries)
+        yield "cost", *(compact(summary.cost.total) if summary.cost else UNKNOWN for summary in summaries)
 
 
 def _most_common(problems: Mapping[str, int]) -> str:
@@ -96,10 +97,6 @@ def _most_common(problems: Mapping[str, int]) -> str:
     usual = dict(list(problems.items())[:USUAL])
     others = sum(problems.values()) - sum(usual.values())
     return f"{counts(usual)}, {others} others" if others else counts(usual)
-
-
-def _cost(cost: TokenCost | None) -> str:
-    return UNKNOWN if cost is None else compact(cost.total)
 
 
 def _spread(found: ObservedSpread | None) -> str:
@@ -239,3 +236,106 @@ def _columns_of(name: str, found: Estimate | None) -> dict[str, Any]:
 
 
 _ESTIMATE = {"": "value", "_low": "low", "_high": "high", "_n": "n"}
+
+
+ALPHA = 0.05
+
+MOST_ROWS = 40
+"""Values of one property that are shown; the summary has them all."""
+
+
+class VendorSuites(NamedTuple):
+    """The suites of a vendor, for a column of tables."""
+
+    vendor: str
+    is_baseline: bool
+    suites: Mapping[str, SuiteSummary]
+
+
+def suite_tables(vendors: Sequence[VendorSuites]) -> Iterator[Table]:
+    """A table for each suite that one of these vendors has."""
+    for name in dict.fromkeys(name for vendor in vendors for name in vendor.suites):
+        yield _suite_table(name, vendors)
+
+
+def _suite_table(name: str, vendors: Sequence[VendorSuites]) -> Table:
+    found = [vendor.suites.get(name) for vendor in vendors]
+    columns = ["", *(f"{vendor.vendor}{'*' * vendor.is_baseline}" for vendor in vendors)]
+    rows = [("right", *(_score(one.score if one else None) for one in found))]
+    for title in dict.fromkeys(title for one in found if one for title in one.by):
+        values = dict.fromkeys(value for one in found if one for value in one.by.get(title, ()))
+        if len(values) <= MOST_ROWS:
+            for value in values:
+                cells = (_score(one.by.get(title, {}).get(value)) if one else UNKNOWN for one in found)
+                rows.append((f"{title}: {value}", *cells))
+    rows += _parameters(found)
+    return Table.of(f"Suite {name}", columns, rows, _suite_notes(vendors, found))
+
+
+def _lines(found: SuiteSummary, name: str) -> str:
+    """The lines of the first answers that miss an expectation, each once."""
+    return ", ".join(dict.fromkeys(str(example.line) for example in found.examples.get(name, ())))
+
+
+def _score(score: Estimate | None) -> str:
+    return estimate(score, 2, with_n=True)
+
+
+def _parameters(found: Sequence[SuiteSummary | None]) -> Iterator[tuple[str, ...]]:
+    for parameter in dict.fromkeys(parameter for one in found if one for parameter in one.parameters):
+        known = (one and one.parameters.get(parameter) for one in found)
+        yield f"{parameter} is", *(about.finding if about else UNKNOWN for about in known)
+
+
+def _suite_notes(vendors: Sequence[VendorSuites], found: Sequence[SuiteSummary | None]) -> Iterator[str]:
+    yield "The share of cases that are right, with its 95 % Wilson interval; the trials of a case count as one."
+    for vendor, one in zip(vendors, found, strict=True):
+        if one and one.misses:
+            missed = (f"{name} {count} times (lines {_lines(one, name)})" for name, count in one.misses.items())
+            yield f"{vendor.vendor} misses {', '.join(missed)}."
+        if one and one.beyond_fresh:
+            yield f"{vendor.vendor}: {_beyond(one.beyond_fresh)}"
+
+
+def _beyond(found: Excess) -> str:
+    apart = found.difference
+    figure = f"{estimate(apart, 3)} of the {apart.n} cases, p {found.p:.2g}"
+    if apart.interval is not None and apart.interval.low > 0 and found.p <= ALPHA:
+        return f"right more often than with other names and values, by {figure}: as if it knew the suite by heart."
+    return f"right as often with other names and values, as far as is shown; the difference is {figure}."
+
+
+def verification_tests(summary: EndpointSummary) -> Iterator[TestCase]:
+    """Yield a test of the answers that came, one of the calls against their schemas, and one per gate of findings."""
+    name, found = f"{summary.model} at {summary.vendor}", summary.figures
+    failed, wrong = summary.counts.failure_count, summary.counts.schema_validation_error_count
+    problems = ", ".join(f"{count} {kind}" for kind, count in found.problems.items())
+    yield _test(name, "requests are answered", "unanswered", f"{failed} were not: {problems}" if failed else "")
+    yield _test(name, "calls fit their schemas", "schema", f"{wrong} responses do not" if wrong else "")
+    for gate in GATES:
+        if gate == "schema":
+            continue
+        counts = [
+            f"{count} {kind}"
+            for kind, count in found.notes.items()
+            if kind in KINDS and KINDS[kind].gate == gate and KINDS[kind].severity == "violation"
+        ]
+        if gate == "protocol":
+            counts += [f"{count} {kind}" for kind, count in found.problems.items() if kind in PROTOCOL_ERRORS]
+        yield _test(name, f"no violations: {gate}", "violation", ", ".join(counts))
+
+
+def comparison_tests(found: VendorComparison) -> Iterator[TestCase]:
+    """Yield a test per gate of the panel that applies, which fails where the vendor differs, and one of the verdict."""
+    name = f"{found.vendor.vendor} against {found.baseline.vendor}"
+    for one in found.panel.applicable:
+        message = f"{one.gate.meaning}: {one.reason}" if one.finding == "different" else ""
+        yield _test(name, one.gate.label, "different", message)
+    is_different = found.panel.finding == "different"
+    yield _test(name, "verdict", "different", found.panel.reason if is_different else "")
+
+
+def _test(classname: str, name: str, kind: str, message: str) -> TestCase:
+    if not message:
+        return TestCase(classname, name)
+    return TestCase(classname, name, outcome="failure", kind=kind, message=message)

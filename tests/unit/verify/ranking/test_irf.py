@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trialbed_verify.ranking import METRICS, average_ranks, irf
-from trialbed_verify.ranking._irf import places, ranks_by_metric
+from trialbed_verify.ranking._ranks import places, ranks_by_metric
 
 VALUES = st.dictionaries(st.integers(), st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1, max_size=12)
 

@@ -1,23 +1,30 @@
-"""Reads results and makes candidates of them."""
+"""Makes candidates of results, of tables of figures, and of folders of ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import truediv
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from trialbed.errors import UsageError
+from trialbed.errors import DataError, UsageError
+from trialbed.files import replace_file
 from trialbed.statistics import RESAMPLES, CaseBootstrap, Estimate
+from trialbed.wire import parse_json
 from trialbed_verify.comparison._compare import judge_pairs
 from trialbed_verify.comparison._consistency import self_agreement
 from trialbed_verify.comparison._decisions import Agreement, Column, Decisions, agreement, decisions, excess_f1
 from trialbed_verify.comparison._figures import response_verdicts, sums_and_counts, values_of
 from trialbed_verify.comparison._pairing import Pairing, pair
-from trialbed_verify.comparison._results import Case, Results, Trials, read_results
+from trialbed_verify.comparison._results import Case, Results, read_results
 from trialbed_verify.panel import Panel
-from trialbed_verify.ranking._candidates import VendorMetrics
+from trialbed_verify.ranking._ranks import METRICS, Ranking, VendorMetrics
 from trialbed_verify.vendor_rows import VendorRows
 
 FIGURES = {"tps": "tps", "ttft_ms": "ttft_ms", "avg_token": "total_tokens"}
@@ -143,28 +150,21 @@ def _candidate(pairing: Pairing, model: str, common: list[Case], options: FileOp
     }
     counts = {metric: int(whole.sum()) for metric, (_, whole) in columns.items()} | {"f1": found.cases}
     metrics = {metric: bootstrap.estimate(truediv, *pair, n=counts[metric]) for metric, pair in columns.items()}
+    outcomes = [row.outcome for rows in theirs for row in rows.values()]
+    lacking, file = len(pairing.only_baseline), pairing.vendor.source.file_name
+    known = options.panels.get(pairing.vendor.vendor)
     return VendorMetrics(
         model=model,
         vendor=pairing.vendor.vendor,
         metrics=metrics,
         is_baseline=is_baseline,
-        protocol_errors=_protocol_errors(theirs),
+        protocol_errors=outcomes.count("protocol_error") / len(outcomes),
         excess=None if is_baseline else _excess(reference, found, bootstrap),
         columns=columns,
-        incomplete="" if options.force else _incomplete(pairing),
+        incomplete=f"{file} lacks {lacking} of the baseline's rows" if lacking and not options.force else "",
         notes=_notes(own, is_baseline=is_baseline) + pairing.vendor.notes,
-        panel=None if is_baseline else _panel(pairing, common, options),
+        panel=None if is_baseline else known or judge_pairs([pairing.cases[case] for case in common], {}),
     )
-
-
-def _panel(pairing: Pairing, common: list[Case], options: FileOptions) -> Panel:
-    known = options.panels.get(pairing.vendor.vendor)
-    return known or judge_pairs([pairing.cases[case] for case in common], {})
-
-
-def _incomplete(pairing: Pairing) -> str:
-    lacking = len(pairing.only_baseline)
-    return f"{pairing.vendor.source.file_name} lacks {lacking} of the baseline's rows" if lacking else ""
 
 
 def _f1(found: Agreement) -> tuple[Column, Column]:
@@ -187,12 +187,162 @@ def _excess(reference: Decisions, found: Agreement, bootstrap: CaseBootstrap) ->
     return bootstrap.estimate(excess_f1, *found.table, level=0.9)
 
 
-def _protocol_errors(trials: list[Trials]) -> float:
-    ended = [row.outcome for rows in trials for row in rows.values()]
-    return ended.count("protocol_error") / len(ended)
-
-
 def _notes(own: Decisions, *, is_baseline: bool) -> tuple[str, ...]:
     if not is_baseline or not np.any(own.answers):
         return ()
     return (SELF_F1 if self_agreement(own).known.any() else ONE_TRIAL,)
+
+
+COLUMNS = ("model", "vendor", *METRICS)
+
+
+def read_table(path: Path, needed: Collection[str] = METRICS) -> list[VendorMetrics]:
+    """Read a CSV file with the columns model, vendor and the six metrics; other columns are ignored.
+
+    A column of a metric that is not needed may be missing. An empty cell is a missing figure. So is a 0 among times,
+    rates of tokens and tokens, which cannot be 0.
+
+    Raises:
+        DataError: the file cannot be read, lacks a column, or has an invalid cell.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, skipinitialspace=True)
+            _check_columns(path, reader.fieldnames or (), needed)
+            candidates = [_table_candidate(path, reader.line_num, row) for row in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    if not candidates:
+        raise DataError(f"{path}: contains no rows")
+    _check_names(path, candidates)
+    return candidates
+
+
+def _check_columns(path: Path, found: Iterable[str], needed: Collection[str]) -> None:
+    names = {name.strip() for name in found}
+    wanted = [name for name in COLUMNS if name in needed or name not in METRICS]
+    absent = [name for name in wanted if name not in names]
+    if absent:
+        raise DataError(
+            f"{path}, line 1: missing columns: {', '.join(absent)}; a table needs the columns {','.join(wanted)}"
+        )
+
+
+def _table_candidate(path: Path, line: int, row: dict[str | None, Any]) -> VendorMetrics:
+    if any(row.get(None, ())):
+        # With a comma in a number, say, figures would end up in the wrong columns.
+        raise DataError(f"{path}, line {line}: more cells than the table has columns")
+    cells = {name.strip(): (text or "").strip() for name, text in row.items() if isinstance(name, str)}
+    for name in ("model", "vendor"):
+        if not cells[name]:
+            raise DataError(f"{path}, line {line}: {name} is empty")
+    metrics = {metric: Estimate(_cell(path, line, metric, cells.get(metric, ""))) for metric in METRICS}
+    return VendorMetrics(cells["model"], cells["vendor"], metrics)
+
+
+def _cell(path: Path, line: int, metric: str, text: str) -> float | None:
+    if not text:
+        return None
+    about = METRICS[metric]
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0 or (about.greatest is not None and value > about.greatest):
+        wanted = "a number of at least 0" if about.greatest is None else f"a number from 0 to {about.greatest:g}"
+        raise DataError(f"{path}, line {line}: {metric} is {text!r}, but must be {wanted}")
+    return None if value == 0 and not about.zero_is_possible else value
+
+
+def _check_names(path: Path, candidates: list[VendorMetrics]) -> None:
+    seen = set()
+    for one in candidates:
+        if one.name in seen:
+            raise DataError(f"{path}: {one.model} at {one.vendor} is listed twice")
+        seen.add(one.name)
+
+
+FILES: Mapping[str, str] = {
+    "success_rate": "success_rate",
+    "f1": "f1_score",
+    "tps": "avg_throughput",
+    "schema_accuracy": "schema_accuracy",
+    "ttft_ms": "avg_ttft_ms",
+    "avg_token": "avg_tokens",
+}
+"""Metric -> the name of its file, without ``.json``."""
+
+SCORES, OVERALL = "irf_score", "irf_score_global"
+
+Values = dict[str, dict[str, float]]
+
+
+def is_rank_folder(path: Path) -> bool:
+    """Return whether a folder has such files."""
+    return (path / f"{FILES['f1']}.json").is_file()
+
+
+def write_rank_files(ranking: Ranking, folder: Path) -> None:
+    """Write the files; figures that are not known, or not ranked, are left out of them, where the original has 0.
+
+    Raises:
+        UsageError: they cannot be written.
+    """
+    rows = [row for found in ranking.models.values() for row in found.rows]
+    files = {name: [(row.name, row.vendor.metrics[metric].value) for row in rows] for metric, name in FILES.items()}
+    files[SCORES] = [(row.name, row.irf) for row in rows]
+    files[OVERALL] = [(row.name, row.irf) for row in ranking.overall.rows]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, values in files.items():
+            text = json.dumps(_by_model(values), ensure_ascii=False, allow_nan=False, indent=2)
+            replace_file(folder / f"{name}.json", f"{text}\n".encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise UsageError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def read_rank_files(folder: Path) -> list[VendorMetrics]:
+    """Read the figures of vendors; a 0 that cannot be one is a figure that is missing.
+
+    Raises:
+        DataError: a file cannot be read, or has another form.
+    """
+    files = {metric: _read(folder / f"{name}.json") for metric, name in FILES.items()}
+    names = dict.fromkeys((model, vendor) for values in files.values() for model in values for vendor in values[model])
+    return [
+        VendorMetrics(
+            model,
+            vendor,
+            {metric: Estimate(_figure(metric, files[metric].get(model, {}).get(vendor))) for metric in METRICS},
+        )
+        for model, vendor in names
+    ]
+
+
+def _by_model(values: Iterable[tuple[tuple[str, str], float | None]]) -> Values:
+    found: Values = {}
+    for (model, vendor), value in values:
+        if value is not None:
+            found.setdefault(model, {})[vendor] = value
+    return found
+
+
+def _read(path: Path) -> Values:
+    try:
+        found: Any = parse_json(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    vendors = list(found.values()) if isinstance(found, dict) else [None]
+    if not all(isinstance(own, dict) and all(_is_number(value) for value in own.values()) for own in vendors):
+        raise DataError(f"{path}: not an object of models, each with a number for each vendor")
+    return found  # type: ignore[no-any-return]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+
+
+def _figure(metric: str, value: float | None) -> float | None:
+    return None if value == 0 and not METRICS[metric].zero_is_possible else value
