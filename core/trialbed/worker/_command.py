@@ -22,7 +22,7 @@ from trialbed.records import Answer
 from trialbed.tools import Tool
 from trialbed.wire import lenient_json
 from trialbed.wire.addresses import mcp_url
-from trialbed.worker._messages import CommandSpec
+from trialbed.worker._protocol import CommandSpec
 
 MAX_OUTPUT = 8 * 2**20
 """Bytes of standard output; a program that writes more has failed."""

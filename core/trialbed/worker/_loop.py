@@ -1,31 +1,50 @@
-"""The main loop of a worker: load the adapter, then run trials until there are no more."""
+"""The worker's process: it loads the adapter of a framework, and runs trials until there are no more."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import faulthandler
 import gc
+import inspect
+import os
 import platform
+import random
 import sys
+import time
 import traceback
-from contextlib import suppress
-from functools import partial
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from operator import is_
+from queue import SimpleQueue
+from threading import Thread
+from types import ModuleType
+from typing import Any, BinaryIO, ClassVar, NoReturn
 
+from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import AGENT_CONTRACT, BaseAgent
-from trialbed.drivers import DriverInfo, driver_info, load_driver
-from trialbed.errors import DriverBroken, DriverError, DriverNotFound
+from trialbed.drivers import driver_info, load_driver
+from trialbed.errors import AnswerError, DriverBroken, DriverError, DriverNotFound, ModelFailed
 from trialbed.installed import installed_packages
-from trialbed.records import Deviation, FrameworkInfo, Outcome
-from trialbed.tools import TOOL_TIMEOUT, BlockingClient
+from trialbed.records import Answer, Deviation, Failure, FailureKind, FrameworkInfo, Outcome, Record, TrialSpec
+from trialbed.tools import TOOL_TIMEOUT, BlockingClient, Tool, connected_tools
 from trialbed.tracebacks import own_line
 from trialbed.wire._httpx import httpx, tls_for
-from trialbed.worker._channel import Channel
-from trialbed.worker._messages import Begin, ClockSwitch, Done, Failed, Hello, Ready, Started
-from trialbed.worker._proxies import ask_directly
-from trialbed.worker._state import ProcessState
+from trialbed.wire.redaction import redact
+from trialbed.worker._protocol import (
+    Begin,
+    ClockSwitch,
+    CommandSpec,
+    Done,
+    Failed,
+    Hello,
+    Ready,
+    Started,
+    ask_directly,
+    message_line,
+    read_command,
+)
 from trialbed.worker._supervisor import SUPERVISED
-from trialbed.worker._trial import WorkerTrial, failure_of
 
 LAST_RESORT = 3600.0
 """Seconds past its limit after which a trial ends its worker, if the engine is gone and the code never yields.
@@ -35,6 +54,32 @@ A worker that has a supervisor is ended by it at once.
 
 SETTLE = 1.0
 """Seconds in which leaked tasks must end after they are cancelled."""
+
+MAX_MESSAGE = 2_000
+MAX_DETAIL = 16_000
+
+WATCHED = (
+    "asyncio",
+    "builtins",
+    "concurrent",
+    "http",
+    "httpcore",
+    "httpx",
+    "io",
+    "json",
+    "os",
+    "pydantic",
+    "random",
+    "selectors",
+    "signal",
+    "socket",
+    "ssl",
+    "subprocess",
+    "threading",
+    "time",
+    "trialbed",
+)
+"""Packages that every trial relies on; code may change its own and other packages."""
 
 
 def serve(framework: str, command: str | None = None) -> int:
@@ -73,7 +118,13 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
     Raises:
         DriverError: it cannot be used.
     """
-    entry = _entry(framework)
+    try:
+        entry = driver_info("frameworks", framework)
+    except DriverNotFound:
+        # Its message also says how to install the adapter. Imported here, since it would slow every worker down.
+        from trialbed.environments import adapter_info
+
+        entry = adapter_info(framework)
     loaded: type[BaseAgent] = load_driver("frameworks", entry.name, AGENT_CONTRACT)
     wrong = next((item for item in loaded.deviations if not isinstance(item, Deviation)), None)
     if wrong is not None:
@@ -81,14 +132,31 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
             f"frameworks: {framework!r} of {entry.distribution} {entry.version}: {loaded.__name__}.deviations holds a "
             f"{type(wrong).__name__}; declare trialbed.Deviation(check=…, text=…)"
         )
-    return loaded, _info(entry, loaded)
+    try:
+        version = loaded.framework_version()
+    except Exception as error:
+        raise DriverBroken(
+            f"frameworks: {entry.name!r} of {entry.distribution} {entry.version}: "
+            f"{loaded.__name__}.framework_version() fails: {type(error).__name__}: {error}"
+            f"{own_line(entry.target.partition(':')[0], error)}"
+        ) from error
+    return loaded, FrameworkInfo(
+        name=entry.name,
+        version=version,
+        adapter=entry.distribution,
+        adapter_version=entry.version,
+        python=platform.python_version(),
+        deviations=tuple(loaded.deviations),
+        packages=installed_packages(),
+        dialect=loaded.dialect,
+        finish_tool=loaded.finish_tool,
+    )
 
 
 def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkInfo]:
     """The agent that runs a program, and its description."""
     from trialbed import __version__
     from trialbed.worker._command import CommandAgent
-    from trialbed.worker._messages import CommandSpec
 
     class NamedAgent(CommandAgent):
         command: ClassVar[CommandSpec]
@@ -102,40 +170,6 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
         python=platform.python_version(),
     )
     return NamedAgent, info
-
-
-def _entry(framework: str) -> DriverInfo:
-    with suppress(DriverNotFound):
-        return driver_info("frameworks", framework)
-    # Its message also says how to install the adapter. Imported here, since it would slow every worker down.
-    from trialbed.environments import adapter_info
-
-    return adapter_info(framework)
-
-
-def _info(entry: DriverInfo, agent_class: type[BaseAgent]) -> FrameworkInfo:
-    return FrameworkInfo(
-        name=entry.name,
-        version=_version(entry, agent_class),
-        adapter=entry.distribution,
-        adapter_version=entry.version,
-        python=platform.python_version(),
-        deviations=tuple(agent_class.deviations),
-        packages=installed_packages(),
-        dialect=agent_class.dialect,
-        finish_tool=agent_class.finish_tool,
-    )
-
-
-def _version(entry: DriverInfo, agent_class: type[BaseAgent]) -> str:
-    try:
-        return agent_class.framework_version()
-    except Exception as error:
-        raise DriverBroken(
-            f"frameworks: {entry.name!r} of {entry.distribution} {entry.version}: "
-            f"{agent_class.__name__}.framework_version() fails: {type(error).__name__}: {error}"
-            f"{own_line(entry.target.partition(':')[0], error)}"
-        ) from error
 
 
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> int:
@@ -153,38 +187,25 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
             faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
         ask_directly(spec.server_url)
         client = client or httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(spec.server_url))
-        trial = WorkerTrial(spec, channel.owner_only, partial(_tell_time, channel, nonce, spec.trial))
-        outcome = _run_trial(runner, trial, agent_class, client, blocking)
+
+        def switch_clock(running: bool, token: str = spec.trial) -> None:
+            channel.send(ClockSwitch(nonce=nonce, trial=token, running=running))
+
+        trial = WorkerTrial(spec, channel.owner_only, switch_clock)
+        try:
+            # `runner.run` would have all trials share one context, and take a tenth of a millisecond for Ctrl-C.
+            outcome = runner.get_loop().run_until_complete(trial.run(agent_class, client, blocking))
+        except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt of an agent are its failure
+            outcome = trial.failed(error)
         spent = "" if _cancel_leaked_tasks(runner) else "the trial left tasks that cannot be cancelled"
-        spent = spent or state.change() or _closing(trial)
+        spent = spent or state.change()
+        if trial.close_error is not None and not spent:
+            # The agent may still hold things.
+            spent = f"close() raised {failure_of(trial.close_error).message}; the trial stays as it is"
         faulthandler.cancel_dump_traceback_later()
         channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome, spent=spent))
         if spent:
             return 0
-
-
-def _closing(trial: WorkerTrial) -> str:
-    """Say how the trial's agent could not be closed, as it may still hold things; empty if it was."""
-    error = trial.close_error
-    return "" if error is None else f"close() raised {failure_of(error).message}; the trial stays as it is"
-
-
-def _tell_time(channel: Channel, nonce: str, trial: str, running: bool) -> None:
-    channel.send(ClockSwitch(nonce=nonce, trial=trial, running=running))
-
-
-def _run_trial(
-    runner: asyncio.Runner,
-    trial: WorkerTrial,
-    agent_class: type[BaseAgent],
-    client: httpx.AsyncClient,
-    blocking: BlockingClient,
-) -> Outcome:
-    try:
-        # `runner.run` would have all trials share one context, and take a tenth of a millisecond to prepare for Ctrl-C.
-        return runner.get_loop().run_until_complete(trial.run(agent_class, client, blocking))
-    except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt of an agent are its own failure
-        return trial.failed(error)
 
 
 def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:
@@ -195,14 +216,338 @@ def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:
         loop.call_soon(loop.stop)
         loop.run_forever()
         tasks = asyncio.all_tasks(loop)
-        return not tasks or runner.run(_cancel(tasks))
+        for task in tasks:
+            task.cancel()
+        return not tasks or not runner.run(asyncio.wait(tasks, timeout=SETTLE))[1]
     except BaseException:  # noqa: BLE001 - a leaked task may raise SystemExit; then the worker is not used again
         traceback.print_exc()
         return False
 
 
-async def _cancel(tasks: set[asyncio.Task[object]]) -> bool:
-    for task in tasks:
-        task.cancel()
-    _, pending = await asyncio.wait(tasks, timeout=SETTLE)
-    return not pending
+class WorkerTrial:
+    """Runs one trial specification.
+
+    Args:
+        owner_only: ends the process if it is a fork; called wherever an agent hands control back.
+        clock: called when the agent's work begins (True) and ends (False).
+
+    Attributes:
+        close_error: the exception of the agent's ``close`` after its answer, which stays.
+    """
+
+    def __init__(
+        self, spec: TrialSpec, owner_only: Callable[[], None], clock: Callable[[bool], None] | None = None
+    ) -> None:
+        self._spec = spec
+        self._owner_only = owner_only
+        self._clock = clock or (lambda _: None)
+        self.close_error: BaseException | None = None
+        self._started_at = datetime.now(UTC)
+        self._begun = self._ended = time.perf_counter()
+        self._cpu_begun = self._cpu_ended = _processor_time()
+
+    async def run(
+        self, agent_class: type[BaseAgent], client: httpx.AsyncClient, blocking: BlockingClient | None = None
+    ) -> Outcome:
+        """Run the agent; its exceptions are raised."""
+        seed_random_state(self._spec.endpoint.seed)
+        agent = agent_class(self._spec.endpoint, self._spec.limits, system_prompt=self._spec.system_prompt)
+        tools = connected_tools(self._spec.tools, self._spec.server_url, client, blocking)
+        try:
+            value = await self._answer(agent, tools)
+        except BaseException as error:
+            await _close_after(agent, error)
+            raise
+        try:
+            await _settle(agent.close())
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code: it takes no answer away
+            self.close_error = error
+        return self._outcome(answer=_writable(read_answer(value, answer_names(self._spec.tools))))
+
+    def failed(self, error: BaseException) -> Outcome:
+        """The outcome of a trial whose agent raised this."""
+        self._owner_only()
+        if self._ended == self._begun:
+            self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
+        return self._outcome(error=error)
+
+    async def _answer(self, agent: BaseAgent, tools: list[Tool]) -> Any:
+        self._clock(True)
+        self._started_at = datetime.now(UTC)
+        self._begun, self._cpu_begun = time.perf_counter(), _processor_time()
+        try:
+            agent.bind_tools(tools, server_url=self._spec.server_url)
+            if inspect.iscoroutinefunction(agent.answer):
+                return await agent.answer(self._spec.query)
+            return await _settle(await asyncio.to_thread(self._blocking_answer, agent))
+        finally:
+            self._ended, self._cpu_ended = time.perf_counter(), _processor_time()
+            self._owner_only()
+            self._clock(False)
+
+    def _blocking_answer(self, agent: BaseAgent) -> Any:
+        value = agent.answer(self._spec.query)
+        self._owner_only()
+        return value
+
+    def _outcome(self, answer: Answer | None = None, error: BaseException | None = None) -> Outcome:
+        return Outcome(
+            started_at=self._started_at,
+            wall_time=self._ended - self._begun,
+            answer=answer,
+            failure=failure_of(error) if error else None,
+            cpu_time=self._cpu_ended - self._cpu_begun,
+        )
+
+
+def _processor_time() -> float:
+    """Processor seconds of this process so far, in all threads, and of the children that it has waited for."""
+    spent = os.times()
+    # The time of children is given in hundredths of a second.
+    return time.process_time() + spent.children_user + spent.children_system
+
+
+def failure_of(error: BaseException) -> Failure:
+    """The failure for an exception of an agent: its type and text, and the end of its traceback."""
+    kinds: dict[type[BaseException], FailureKind] = {
+        ModelFailed: "model",
+        AnswerError: "answer",
+        MemoryError: "memory",
+        BaseException: "agent",
+    }
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an exception whose text cannot be read still has a type
+        text = ""
+    if not isinstance(error, (ModelFailed, AnswerError)):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return Failure(
+        kind=next(kind for own, kind in kinds.items() if isinstance(error, own)),
+        message=redact(_clean_text(text))[:MAX_MESSAGE],
+        detail=redact(_clean_text("".join(traceback.format_exception(error))))[-MAX_DETAIL:],
+    )
+
+
+def seed_random_state(seed: int) -> None:
+    """Seed the global random states, which frameworks may use and trials must not share."""
+    random.seed(seed)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % 2**32)
+
+
+def _writable(answer: Answer) -> Answer:
+    """The answer as it can be sent.
+
+    Raises:
+        AnswerError: it cannot be written as JSON.
+    """
+    with contextlib.suppress(ValueError, RecursionError):
+        answer.model_dump_json()
+        return answer
+    try:
+        cleaned = Answer.model_validate(_clean_texts(answer.model_dump()))
+        cleaned.model_dump_json()
+    except (ValueError, RecursionError) as error:
+        raise AnswerError(f"answer: cannot be written as JSON: {error}") from error
+    return cleaned
+
+
+def _clean_text(text: str) -> str:
+    """The text with ``?`` for each lone surrogate, which JSON text cannot carry; models cut emoji in half."""
+    return text.encode(errors="replace").decode()
+
+
+def _clean_texts(value: Any) -> Any:
+    """The JSON value with every text in it cleaned, keys too."""
+    if isinstance(value, str):
+        return _clean_text(value)
+    if isinstance(value, dict):
+        return {_clean_texts(key): _clean_texts(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean_texts(item) for item in value]
+    return value
+
+
+async def _close_after(agent: BaseAgent, error: BaseException) -> None:
+    """Close an agent that failed; a further error becomes a note on the first."""
+    try:
+        await _settle(agent.close())
+    except Exception as second:  # noqa: BLE001 - the first error is the one to report
+        error.add_note(f"close() then raised {type(second).__name__}: {second}")
+
+
+async def _settle(value: Any) -> Any:
+    return await value if inspect.isawaitable(value) else value
+
+
+class Channel:
+    """Receives commands and sends replies, on descriptors that the framework does not know.
+
+    Standard input becomes empty and standard output becomes standard error, so that a framework that reads or
+    prints cannot disturb the protocol. A forked child has no channel.
+
+    The worker ends with its input, even during a trial: its supervisor sees to that, or a thread where there is none.
+    """
+
+    def __init__(self, commands: int, replies: int) -> None:
+        self._descriptors = (commands, replies)
+        self._replies = replies
+        self._owner = os.getpid()
+        os.register_at_fork(after_in_child=self._abandon)
+        stream = open(commands, "rb", closefd=False)  # noqa: SIM115 - open as long as the process
+        if SUPERVISED:
+            self._next_line: Callable[[], bytes] = stream.readline
+        else:
+            received: SimpleQueue[bytes] = SimpleQueue()
+            self._next_line = received.get
+            Thread(target=_listen, args=(stream, received), name="trialbed-commands", daemon=True).start()
+
+    @classmethod
+    def take_over(cls) -> Channel:
+        """Move the protocol from the standard streams to private descriptors."""
+        commands, replies = os.dup(0), os.dup(1)
+        empty = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(empty, 0)
+        os.close(empty)
+        os.dup2(2, 1)
+        return cls(commands, replies)
+
+    def receive(self) -> Hello | Begin:
+        """The next command; blocks until there is one, and ends the process if there will be none.
+
+        Raises:
+            ValueError: the line is not a command.
+        """
+        line = self._next_line()
+        if not line:
+            _end()
+        return read_command(line)
+
+    def send(self, message: Record) -> None:
+        """Write one message, whole."""
+        self.owner_only()
+        rest = memoryview(message_line(message))
+        while rest:
+            rest = rest[os.write(self._replies, rest) :]
+
+    def owner_only(self) -> None:
+        """End the process at once if it is a fork of the worker."""
+        if os.getpid() != self._owner:
+            os._exit(0)
+
+    def _abandon(self) -> None:
+        for descriptor in self._descriptors:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+
+
+def _listen(stream: BinaryIO, received: SimpleQueue[bytes]) -> None:
+    for line in stream:
+        received.put(line)
+    _end()
+
+
+def _end() -> NoReturn:
+    """End at once with all children, even during a trial: the executor is gone or has no more trials."""
+    if SUPERVISED:
+        os._exit(0)
+    try:
+        import psutil
+
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                child.kill()
+    finally:
+        os._exit(0)
+
+
+class ProcessState:
+    """The state after the adapter was loaded: changes of its framework until then hold for every trial."""
+
+    def __init__(self) -> None:
+        self._loaded, self._modules = sys.modules, frozenset(sys.modules)
+        self._watched = [
+            _Functions(module)
+            for name, module in list(sys.modules.items())
+            if name.partition(".")[0] in WATCHED and isinstance(module, ModuleType)
+        ]
+        # To compare every function after every trial would take as long as a tenth of a short one.
+        self._counters = DictVersions([self._loaded, *(vars(functions.module) for functions in self._watched)])
+        self._unchanged = self._counters.read()
+
+    def change(self) -> str:
+        """Name the first part that was removed or replaced since and that another trial would miss; empty if none."""
+        versions = self._counters.read()
+        if versions is not None and versions == self._unchanged and sys.modules is self._loaded:
+            return ""
+        missing = self._modules.difference(sys.modules)
+        if missing:
+            return f"{len(missing)} imported module(s) were removed, such as {min(missing)}"
+        for functions in self._watched:
+            if name := functions.first_replaced():
+                return f"{functions.module.__name__}.{name} was replaced"
+        self._unchanged = versions
+        return ""
+
+
+class _Functions:
+    """The functions of a module, and its classes."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.module = module
+        functions = {name: value for name, value in list(vars(module).items()) if callable(value)}
+        self._names, self._functions = list(functions), list(functions.values())
+
+    def first_replaced(self) -> str:
+        """Name the first that is another one now; empty if there is none."""
+        get = vars(self.module).get
+        # Without a loop in Python.
+        if all(map(is_, map(get, self._names), self._functions)):
+            return ""
+        pairs = zip(self._names, self._functions, strict=True)
+        return next((name for name, function in pairs if get(name) is not function), "")
+
+
+class DictVersions:
+    """Reads the version that CPython gives a dictionary with each change (PEP 509).
+
+    It is a field of the object that Python code cannot see. CPython up to 3.13 has it; where it does not behave as it
+    should, there are no versions, and every dictionary has to be taken for one that changed.
+
+    Args:
+        dicts: those to watch; they must outlive this object.
+    """
+
+    def __init__(self, dicts: Sequence[dict[str, Any]]) -> None:
+        self._fields = [_field(each) for each in dicts] if _are_kept() else None
+
+    def read(self) -> list[int] | None:
+        """The versions of all dictionaries now, in their order; None where there are none."""
+        return None if self._fields is None else [field.value for field in self._fields]
+
+
+def _field(dictionary: dict[str, Any]) -> Any:
+    """The version: 64 bits behind what every object has, and the number of items."""
+    import ctypes
+
+    return ctypes.c_uint64.from_address(id(dictionary) + object.__basicsize__ + ctypes.sizeof(ctypes.c_ssize_t))
+
+
+def _are_kept() -> bool:
+    """Return whether the field is there and changes with the dictionary, and only then."""
+    if sys.implementation.name != "cpython":
+        return False
+    tried: dict[str, Any] = {"name": None, "other": None}
+    try:
+        field = _field(tried)
+    except (ImportError, MemoryError, OSError):  # ctypes needs a library, and memory that can be executed
+        return False
+    versions = [field.value]
+    for _ in range(2):
+        tried["name"] = object()
+        versions.append(field.value)
+    del tried["other"]
+    versions.append(field.value)
+    tried.get("name")
+    return len(set(versions)) == len(versions) and bool(field.value == versions[-1])

@@ -147,6 +147,12 @@ async def test_the_random_state_comes_from_the_trial_alone(make_spec):
     assert first == again != other
 
 
+async def test_a_trial_does_not_see_the_context_of_the_one_before(make_spec):
+    async with LocalExecutor() as executor:
+        outcomes = [await executor.execute(make_spec("context")) for _ in range(2)]
+    assert [outcome.answer.final_answer for outcome in outcomes] == ["nobody"] * 2
+
+
 async def test_a_document_is_read_as_an_answer(make_spec):
     async with LocalExecutor() as executor:
         outcome = await executor.execute(make_spec("document"))

@@ -21,10 +21,13 @@ import sys
 import threading
 import time
 import urllib.request
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Deviation, ModelFailed
+
+USER: ContextVar[str] = ContextVar("user", default="nobody")
 
 NAP = 600
 """Seconds that outlast every limit of a trial."""
@@ -381,6 +384,11 @@ class Hostile(Crashes, Hangs, Exceptions, Answers, Processes, Output, Memory, Le
 
     async def folder(self):
         return done(os.getcwd())
+
+    async def context(self):
+        found = USER.get()
+        USER.set("somebody")
+        return done(found)
 
     async def surrogate(self):
         return {"answer": {"final_answer": "half a pair: \ud800", "answer_details": []}}

@@ -18,7 +18,7 @@ from trialbed.tools import Tool
 from trialbed.worker import _command
 from trialbed.worker._command import CommandAgent, CommandFailed, read_output
 from trialbed.worker._loop import command_agent
-from trialbed.worker._messages import CommandSpec
+from trialbed.worker._protocol import CommandSpec
 
 ROOT = "http://127.0.0.1:1/t/token"
 API = ApiRef(category="Weather", tool_name="Now", api_name="Current")

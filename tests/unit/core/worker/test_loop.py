@@ -6,17 +6,14 @@ import asyncio
 import gc
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
-from contextvars import ContextVar
 from typing import Any
 
-import httpx
 import pytest
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import FrameworkInfo
-from trialbed.tools import BlockingClient
 from trialbed.worker import _loop
-from trialbed.worker._messages import Hello
+from trialbed.worker._protocol import Hello
 
 
 @pytest.fixture
@@ -74,20 +71,6 @@ def test_a_worker_is_not_used_again_if_a_task_does_not_end(
 def test_a_worker_is_not_used_again_if_a_task_ends_the_loop(runner: asyncio.Runner) -> None:
     leak(runner, exits)
     assert not _loop._cancel_leaked_tasks(runner)
-
-
-def test_a_trial_does_not_see_the_context_of_the_one_before(runner: asyncio.Runner) -> None:
-    user: ContextVar[str] = ContextVar("user", default="nobody")
-    seen = []
-
-    class SettingTrial:
-        async def run(self, *_: object) -> None:
-            seen.append(user.get())
-            user.set("somebody")
-
-    for _ in range(2):
-        _loop._run_trial(runner, SettingTrial(), BaseAgent, httpx.AsyncClient(), BlockingClient())
-    assert seen == ["nobody", "nobody"]
 
 
 class Wire:

@@ -17,7 +17,7 @@ from trialbed.errors import AnswerError
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
 from trialbed.tools import BlockingClient
 from trialbed.worker import WorkerTrial
-from trialbed.worker._trial import failure_of, seed_random_state
+from trialbed.worker._loop import failure_of, seed_random_state
 
 API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
 CLOSING = 0.2
@@ -97,7 +97,7 @@ async def test_processor_time_counts_from_the_binding_of_the_tools_to_the_answer
             nonlocal spent
             spent += 1000
 
-    monkeypatch.setattr("trialbed.worker._trial._processor_time", lambda: spent)
+    monkeypatch.setattr("trialbed.worker._loop._processor_time", lambda: spent)
     assert (await run(Busy)).cpu_time == 110
     failed = await run(Busy, SPEC.model_copy(update={"query": None}))
     assert (failed.failure.kind, failed.cpu_time) == ("agent", 110)

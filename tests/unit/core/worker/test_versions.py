@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from trialbed.worker import _state
-from trialbed.worker._state import DictVersions
+from trialbed.worker import _loop
+from trialbed.worker._loop import DictVersions
 
 KEPT = sys.implementation.name == "cpython" and sys.version_info < (3, 13)
 
@@ -39,5 +39,5 @@ def test_reading_changes_nothing():
 
 
 def test_another_interpreter_has_none(monkeypatch):
-    monkeypatch.setattr(_state.sys.implementation, "name", "other")
+    monkeypatch.setattr(_loop.sys.implementation, "name", "other")
     assert DictVersions([{}]).read() is None
