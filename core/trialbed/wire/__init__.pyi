@@ -1,4 +1,3 @@
-from ._bodies import is_html as is_html
 from ._client import ChatClient as ChatClient
 from ._events import Event as Event
 from ._events import EventReader as EventReader
@@ -27,6 +26,7 @@ from ._readings import Outcome as Outcome
 from ._readings import Problem as Problem
 from ._readings import Reading as Reading
 from ._readings import failed as failed
+from ._readings import is_html as is_html
 from ._recorded import read_response as read_response
 from ._recorded import read_served as read_served
 from ._recorded import recorded_answer as recorded_answer

@@ -13,8 +13,8 @@ from tenacity.wait import wait_base, wait_exponential, wait_random
 from trialbed.wire._httpx import httpx, tls_for
 from trialbed.wire._readings import Reading, failed
 from trialbed.wire._retries import TRANSIENT, retry_after
+from trialbed.wire.addresses import key_headers
 from trialbed.wire.dialects import CHAT, Dialect, EventStream, dialect
-from trialbed.wire.keys import key_headers
 from trialbed.wire.redaction import redact
 
 ATTEMPTS = 4

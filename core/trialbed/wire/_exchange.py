@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 Document = dict[str, Any]
 
@@ -193,7 +193,12 @@ class ModelRequest(ABC):
     Args:
         document: the request's body as its dialect has it, unknown fields too.
         problem: why the body is not a JSON object; empty if it is one.
+
+    Attributes:
+        READ: the dialect's fields that are not settings.
     """
+
+    READ: ClassVar[frozenset[str]]
 
     def __init__(self, document: Mapping[str, Any], problem: str = "") -> None:
         self.document = document
@@ -261,9 +266,9 @@ class ModelRequest(ABC):
         """Return whether the model may call them."""
 
     @property
-    @abstractmethod
     def settings(self) -> Mapping[str, Any]:
         """The rest: sampling settings, limits and fields of vendors, by the dialect's own names."""
+        return {key: value for key, value in self.document.items() if key not in self.READ}
 
     @property
     def generation(self) -> GenerationConfig:
@@ -276,9 +281,9 @@ class ModelRequest(ABC):
         """The part of the document that the model reads: the conversation and the tools."""
 
     @property
-    @abstractmethod
     def wants_usage(self) -> bool:
         """Return whether a stream shall end with the usage."""
+        return True
 
     @abstractmethod
     def _problem(self) -> str:

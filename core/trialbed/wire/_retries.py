@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -65,26 +66,13 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         headers: of the response; upper and lower case must not matter in their names.
         now: the time from which a date counts; that of this machine by default.
     """
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
     value = headers.get("retry-after")
-    seconds = _number(value)
-    return seconds if seconds is not None or value is None else _until(value, now or datetime.now(UTC))
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value or "")
-    except ValueError:
-        return None
-    return max(0.0, number) if isfinite(number) else None
-
-
-def _until(date: str, now: datetime) -> float | None:
-    try:
-        moment = parsedate_to_datetime(date)
+    for seconds, unit in ((headers.get("retry-after-ms"), 0.001), (value, 1.0)):
+        with suppress(ValueError):
+            if isfinite(number := float(seconds or "")):
+                return max(0.0, number) * unit
+    with suppress(ValueError, TypeError, OverflowError):
+        moment = parsedate_to_datetime(value or "")
         # A date that says -0000 has no zone; HTTP dates are UTC.
-        return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds())
-    except (ValueError, TypeError, OverflowError):
-        return None
+        return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - (now or datetime.now(UTC))).total_seconds())
+    return None

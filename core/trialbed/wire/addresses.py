@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from ipaddress import ip_address
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
     """Return whether a host is this machine: ``localhost``, a name below it (RFC 6761), or a loopback address."""
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+    address = _address(host.strip("[]"))
+    return address.is_loopback if address else host == "localhost" or host.endswith(".localhost")
 
 
 class HostNames:
@@ -37,15 +36,13 @@ class HostNames:
             name = (urlsplit(f"//{host}").hostname or "").lower()
         except ValueError:
             return False
-        return not host or name in self._names or is_loopback(name) or (self._addresses and _is_address(name))
+        return not host or name in self._names or is_loopback(name) or (self._addresses and _address(name) is not None)
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
+def _address(name: str) -> IPv4Address | IPv6Address | None:
+    with suppress(ValueError):
+        return ip_address(name)
+    return None
 
 
 def mcp_url(server_url: str) -> str:
@@ -74,3 +71,27 @@ def short_address(model: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]  # without its user and password
     return f"{name}@{host}{parts.path.removesuffix('/v1')}"
+
+
+KEYED = frozenset(("anthropic-version", "x-api-key"))
+"""Headers of requests in whose dialect the key has a header of its own, beside that of a bearer token."""
+
+ANTHROPIC = "anthropic.com"
+"""The host, and those below it, where a key as bearer token is taken for one of another kind and refused."""
+
+
+def key_headers(url: str, key: str | None, sent: Iterable[str]) -> dict[str, str]:
+    """Return the headers with the key for a request.
+
+    Args:
+        url: of the endpoint.
+        key: None for none.
+        sent: names of the request's headers.
+    """
+    if not key:
+        return {}
+    bearer, own = {"Authorization": f"Bearer {key}"}, {"X-Api-Key": key}
+    if KEYED.isdisjoint(name.lower() for name in sent):
+        return bearer
+    host = urlsplit(url).hostname or ""
+    return own if host == ANTHROPIC or host.endswith(f".{ANTHROPIC}") else bearer | own

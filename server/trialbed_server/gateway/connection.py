@@ -13,10 +13,10 @@ from typing import Self
 from multidict import CIMultiDict
 
 from trialbed.wire import ModelRequest
+from trialbed.wire.addresses import key_headers
 from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.dialects import PATHS, Dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
-from trialbed.wire.keys import key_headers
 from trialbed.wire.redaction import Field, Redaction, event_value, leaves, redaction_of, stars, without_pieces
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server.gateway.exchange import Header

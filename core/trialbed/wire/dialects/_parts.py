@@ -2,11 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeGuard
 
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ToolChoice
-from trialbed.wire.dialects._values import mapping_of, text_of
+
+PIECE = 8
+"""Characters of text or arguments in one event of a stream, where nothing else is said."""
+
+MOST_TOKENS = 10**9
+"""Tokens that an answer can have; larger counts are ignored."""
+
+
+def text_of(value: Any) -> str:
+    """Return a text; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def arguments_text(value: Any, missing: str = "") -> str:
+    """Return the arguments of a call as text; some vendors send them as an object."""
+    if isinstance(value, str):
+        return value
+    return missing if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return a list; empty for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def mapping_of(value: Any) -> Mapping[str, Any]:
+    """Return an object; empty for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects_of(value: Any) -> list[Any]:
+    """Return the objects in a list."""
+    return [one for one in list_of(value) if isinstance(one, dict)]
+
+
+def number(value: Any) -> float | None:
+    """Return a number; None for anything else."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def whole_number(value: Any) -> int | None:
+    """Return a whole number; None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def is_count(value: Any) -> TypeGuard[int]:
+    """Return whether a value can count tokens."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
+
+
+def counts_of(counts: Mapping[str, Any]) -> dict[str, int]:
+    """Return those of the counts that can count tokens."""
+    return {name: count for name, count in counts.items() if is_count(count)}
+
+
+def asked_beyond(settings: Mapping[str, Any], known: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the settings that are not known and ask for something."""
+    return tuple(name for name, value in settings.items() if name not in known and value not in (None, False, {}, []))
+
+
+def pieces(text: str, size: int | None) -> Iterator[str]:
+    """Yield a text in pieces of this size; None leaves it whole."""
+    if size is None:
+        if text:
+            yield text
+        return
+    yield from (text[start : start + size] for start in range(0, len(text), size))
+
 
 FIRST = frozenset(("system", "developer"))
 """Roles of the messages that instruct."""
@@ -92,3 +160,38 @@ def allowed_choice(allowed: Mapping[str, Any], tools: Iterable[Any]) -> ToolChoi
     names = tuple(dict.fromkeys(filter(None, map(text_of, tools))))
     mode = "required" if allowed.get("mode") == "required" else "auto"
     return ToolChoice(mode, names[0] if mode == "required" and len(names) == 1 else "", names)
+
+
+SHOWN = 100
+"""Characters of an id that an error shows."""
+
+
+def stray_result(messages: Sequence[ModelMessage], *, next_to_its_call: bool) -> str | None:
+    """Return the id of the first result that is of no call before it; None if each has its call.
+
+    Args:
+        next_to_its_call: whether the call must be in the last message of the model.
+    """
+    known: set[str] = set()
+    for message in messages:
+        if message.role == "tool" and message.call_id not in known:
+            return message.call_id[:SHOWN]
+        if message.role == "assistant":
+            known = {call.id for call in message.calls} | (set() if next_to_its_call else known)
+    return None
+
+
+def open_call(messages: Sequence[ModelMessage], *, at_once: bool) -> str | None:
+    """Return the id of the first call that has no result; None if each has one.
+
+    Args:
+        at_once: whether the results must follow before anything else.
+    """
+    asked: dict[str, None] = {}
+    for message in messages:
+        if message.role == "tool":
+            asked.pop(message.call_id, None)
+        elif asked and at_once:
+            break
+        asked |= dict.fromkeys(call.id for call in message.calls)
+    return next((made[:SHOWN] for made in asked), None)

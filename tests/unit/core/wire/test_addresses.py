@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from support.cases import for_each
 
-from trialbed.wire.addresses import is_loopback, short_address, split_address
+from trialbed.wire.addresses import is_loopback, key_headers, short_address, split_address
 
 
 @for_each("host", ["localhost", "api.localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"])
@@ -29,3 +32,21 @@ def test_these_are_not(host: str) -> None:
 def test_a_model_may_name_its_endpoint(model: str, split: tuple[str, str | None], short: str) -> None:
     assert split_address(model) == split
     assert short_address(model) == short
+
+
+BEARER, OWN = {"Authorization": "Bearer k"}, {"X-Api-Key": "k"}
+
+
+@pytest.mark.parametrize(
+    ("url", "sent", "expected"),
+    [
+        ("https://api.openai.test/v1", ["content-type"], BEARER),
+        ("https://api.anthropic.com/v1", ["content-type"], BEARER),
+        ("https://api.anthropic.com/v1", ["Anthropic-Version"], OWN),
+        ("https://anthropic.com.evil.test/v1", ["anthropic-version"], BEARER | OWN),
+        ("http://127.0.0.1:8000/v1", ["x-api-key"], BEARER | OWN),
+    ],
+)
+def test_a_key_has_the_header_of_the_requests_dialect(url: str, sent: list[str], expected: Any) -> None:
+    assert key_headers(url, "k", sent) == expected
+    assert key_headers(url, None, sent) == {}

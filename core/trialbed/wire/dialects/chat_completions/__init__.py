@@ -1,21 +1,14 @@
 """Chat completions: ``POST …/chat/completions``, as OpenAI specified them and as vendors send them."""
 
-from trialbed.wire._bodies import read_error
+from trialbed.wire._readings import read_error
 from trialbed.wire.dialects.chat_completions._answers import (
     answered_calls,
     first_choice,
     first_message,
     read_answer,
     read_body,
+    write_error,
 )
-from trialbed.wire.dialects.chat_completions._completions import (
-    open_writer,
-    write_answer,
-    write_chunks,
-    write_document,
-    write_message,
-)
-from trialbed.wire.dialects.chat_completions._errors import write_error
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, FLAWS
 from trialbed.wire.dialects.chat_completions._requests import (
     HEADERS,
@@ -29,9 +22,16 @@ from trialbed.wire.dialects.chat_completions._requests import (
     reply_formats,
     wants_usage,
     write_request,
+    write_settings,
 )
-from trialbed.wire.dialects.chat_completions._settings import write_settings
 from trialbed.wire.dialects.chat_completions._streams import ChatStreamReader, open_stream, read_stream
+from trialbed.wire.dialects.chat_completions._writing import (
+    open_writer,
+    write_answer,
+    write_chunks,
+    write_document,
+    write_message,
+)
 
 __all__ = [
     "DONE_EVENT",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
@@ -17,8 +16,17 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
-from trialbed.wire.dialects._parts import allowed_choice, result_content, write_part
-from trialbed.wire.dialects._values import asked_beyond, list_of, mapping_of, text_of, whole_number
+from trialbed.wire.dialects._parts import (
+    allowed_choice,
+    arguments_text,
+    asked_beyond,
+    list_of,
+    mapping_of,
+    result_content,
+    text_of,
+    whole_number,
+    write_part,
+)
 
 NAME = "chat_completions"
 PATH = "chat/completions"
@@ -37,9 +45,6 @@ SHARED = (
 FORMATS = (None, "text", "json_object", "json_schema")
 """Types of a wanted form of the answer that other dialects have, too."""
 
-READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
-"""Fields of a request that are not settings."""
-
 
 LIMITS = ("max_completion_tokens", "max_tokens")
 
@@ -51,6 +56,8 @@ OWN = frozenset(("image_url", "input_audio", "file", "refusal"))
 
 class ChatRequest(ModelRequest):
     """A request for a chat completion, or for the completion of a raw prompt."""
+
+    READ = frozenset(("model", "messages", "tools", "tool_choice", "stream", "stream_options"))
 
     @property
     def is_continued(self) -> bool:
@@ -86,11 +93,6 @@ class ChatRequest(ModelRequest):
             # Some vendors write ``any`` as others do ``required``.
             return ToolChoice("required" if choice == "any" else choice)
         return ToolChoice()
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The rest."""
-        return {key: value for key, value in self.document.items() if key not in READ}
 
     @property
     def generation(self) -> GenerationConfig:
@@ -269,8 +271,42 @@ def _strict_reply(wanted: Any) -> bool:
 
 def _call(call: Document) -> Call:
     function = mapping_of(call.get("function"))
-    arguments = function.get("arguments")
-    if not isinstance(arguments, str):
-        # Some vendors send the arguments as an object.
-        arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+    arguments = arguments_text(function.get("arguments"))
     return Call(text_of(function.get("name")), arguments, text_of(call.get("id")), call)
+
+
+def write_settings(request: ModelRequest) -> Document:
+    """Return the further fields of a request of any dialect; a stream is asked for its usage."""
+    wanted, tools = request.generation, bool(request.tools)
+    own: Document = {
+        "temperature": wanted.temperature,
+        "top_p": wanted.top_p,
+        "max_tokens": wanted.max_tokens,
+        "stop": list(wanted.stop) or None,
+        "parallel_tool_calls": False if tools and not wanted.parallel_calls else None,
+        "reasoning_effort": wanted.effort or None,
+        "verbosity": wanted.verbosity or None,
+        "response_format": _reply_format(wanted),
+        "tool_choice": _choice(request.tool_choice) if tools else None,
+        "stream": request.stream or None,
+        "stream_options": {"include_usage": True} if request.stream else None,
+    }
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def _reply_format(wanted: GenerationConfig) -> Document | None:
+    if wanted.reply_schema is None:
+        return None
+    if not wanted.reply_schema:
+        return {"type": "json_object"}
+    described = {"name": "reply", "strict": wanted.strict_reply, "schema": dict(wanted.reply_schema)}
+    return {"type": "json_schema", "json_schema": described}
+
+
+def _choice(choice: ToolChoice) -> Any:
+    if choice.name:
+        return {"type": "function", "function": {"name": choice.name}}
+    if choice.allowed:
+        tools = [{"type": "function", "function": {"name": name}} for name in choice.allowed]
+        return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": tools}}
+    return None if choice.mode == "auto" else choice.mode

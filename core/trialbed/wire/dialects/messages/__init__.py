@@ -1,8 +1,7 @@
 """Messages: ``POST …/messages``, as Anthropic specified them and as its SDKs read them."""
 
-from trialbed.wire._bodies import read_error
-from trialbed.wire.dialects.messages._answers import read_answer, read_body
-from trialbed.wire.dialects.messages._errors import write_error
+from trialbed.wire._readings import read_error
+from trialbed.wire.dialects.messages._answers import read_answer, read_body, write_error
 from trialbed.wire.dialects.messages._flaws import FLAWS
 from trialbed.wire.dialects.messages._requests import (
     HEADERS,
@@ -12,8 +11,8 @@ from trialbed.wire.dialects.messages._requests import (
     read_request,
     reply_formats,
     write_request,
+    write_settings,
 )
-from trialbed.wire.dialects.messages._settings import write_settings
 from trialbed.wire.dialects.messages._streams import open_stream
 from trialbed.wire.dialects.messages._writing import open_writer, write_answer, write_document, write_message
 

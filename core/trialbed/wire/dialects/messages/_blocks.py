@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelMessage
 from trialbed.wire._json import lenient_json
-from trialbed.wire.dialects._parts import FIRST, write_part
-from trialbed.wire.dialects._values import list_of, mapping_of, objects_of, text_of
+from trialbed.wire.dialects._parts import FIRST, arguments_text, list_of, mapping_of, objects_of, text_of, write_part
 
 OWN = frozenset(("text", "image", "document", "search_result"))
 """Types of the blocks of a user's message, or of a result, that are passed on as they are."""
@@ -173,7 +171,5 @@ def _holds_results(message: Mapping[str, Any]) -> bool:
 
 
 def _read_call(block: Mapping[str, Any], exact: str | None) -> Call:
-    arguments = block.get("input") if exact is None else exact
-    if not isinstance(arguments, str):
-        arguments = "{}" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+    arguments = arguments_text(block.get("input"), "{}") if exact is None else exact
     return Call(text_of(block.get("name")), arguments, text_of(block.get("id")), block)

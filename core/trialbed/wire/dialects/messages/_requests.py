@@ -9,14 +9,17 @@ from types import MappingProxyType
 from typing import Any
 
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ModelRequest, OfferedTool, ToolChoice
-from trialbed.wire.dialects._pairs import SHOWN, open_call, stray_result
-from trialbed.wire.dialects._values import (
+from trialbed.wire.dialects._parts import (
+    SHOWN,
+    NotWritable,
     asked_beyond,
     list_of,
     mapping_of,
     number,
     objects_of,
-    schema_of,
+    open_call,
+    refuse_settings,
+    stray_result,
     text_of,
     whole_number,
 )
@@ -25,9 +28,6 @@ from trialbed.wire.dialects.messages._blocks import read_message, write_messages
 NAME = "messages"
 PATH = "messages"
 HEADERS: Mapping[str, str] = MappingProxyType({"anthropic-version": "2023-06-01"})
-
-READ = frozenset(("model", "messages", "system", "tools", "tool_choice", "stream"))
-"""Fields of a request that are not settings."""
 
 SHARED = ("max_tokens", "stop_sequences", "temperature", "top_p", "metadata", "service_tier", "cache_control")
 """Settings that other dialects have, too, or that do not change an answer."""
@@ -43,6 +43,8 @@ NO_THREADS = "threads are not served here; send the whole conversation"
 
 class MessagesRequest(ModelRequest):
     """A request for a message."""
+
+    READ = frozenset(("model", "messages", "system", "tools", "tool_choice", "stream"))
 
     @cached_property
     def messages(self) -> tuple[ModelMessage, ...]:
@@ -68,11 +70,6 @@ class MessagesRequest(ModelRequest):
         return ToolChoice(MODES.get(kind, "auto") if isinstance(kind, str) else "auto", name)
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """The rest."""
-        return {key: value for key, value in self.document.items() if key not in READ}
-
-    @property
     def generation(self) -> GenerationConfig:
         """Those of the settings that have the same meaning in every dialect."""
         document = self.document
@@ -94,11 +91,6 @@ class MessagesRequest(ModelRequest):
         """The system prompt, the messages and the tools."""
         found = self.document
         return {"system": found.get("system"), "messages": found.get("messages", []), "tools": found.get("tools", [])}
-
-    @property
-    def wants_usage(self) -> bool:
-        """Always: a stream has it in its first and its last event."""
-        return True
 
     @property
     def foreign(self) -> tuple[str, ...]:
@@ -248,4 +240,47 @@ def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:
     form = wanted.get("format") if isinstance(wanted, Mapping) else None
     if not isinstance(form, Mapping) or form.get("type") != "json_schema":
         return None
-    return schema_of(form.get("schema"))
+    return mapping_of(form.get("schema"))
+
+
+KINDS = {mode: kind for kind, mode in MODES.items() if kind != "tool"}
+"""Canonical mode of a choice -> its type."""
+
+
+def write_settings(request: ModelRequest) -> Document:
+    """Return the further fields of a request of any dialect.
+
+    Raises:
+        NotWritable: the dialect has no counterpart of one.
+    """
+    wanted = request.generation
+    refuse_settings(wanted, "Messages", "top_logprobs", "choices", "verbosity")
+    own: Document = {
+        "temperature": wanted.temperature,
+        "top_p": wanted.top_p,
+        "max_tokens": wanted.max_tokens,
+        "stop_sequences": list(wanted.stop) or None,
+        "output_config": _output(wanted),
+        "tool_choice": _choice(request.tool_choice, parallel=wanted.parallel_calls) if request.tools else None,
+        "stream": request.stream or None,
+    }
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def _output(wanted: GenerationConfig) -> Document | None:
+    found: Document = {"effort": wanted.effort} if wanted.effort else {}
+    if wanted.reply_schema is not None:
+        if not wanted.reply_schema:
+            raise NotWritable("Messages have no counterpart of an answer that is JSON of any kind")
+        found["format"] = {"type": "json_schema", "schema": dict(wanted.reply_schema)}
+    return found or None
+
+
+def _choice(choice: ToolChoice, *, parallel: bool) -> Document | None:
+    if choice.allowed and not choice.name:
+        raise NotWritable("Messages have no counterpart of 'allowed_tools'")
+    named = {"type": "tool", "name": choice.name}
+    found: Document = named if choice.name else {"type": KINDS.get(choice.mode, "auto")}
+    if not parallel and found["type"] != "none":
+        found["disable_parallel_tool_use"] = True
+    return None if found == {"type": "auto"} else found

@@ -1,6 +1,6 @@
 """Responses: ``POST …/responses``, as OpenAI specified them and as its SDKs read them."""
 
-from trialbed.wire._bodies import read_error
+from trialbed.wire._readings import read_error
 from trialbed.wire.dialects.chat_completions import write_error
 from trialbed.wire.dialects.responses._answers import read_answer, read_body
 from trialbed.wire.dialects.responses._flaws import FLAWS
@@ -13,8 +13,8 @@ from trialbed.wire.dialects.responses._requests import (
     read_request,
     reply_formats,
     write_request,
+    write_settings,
 )
-from trialbed.wire.dialects.responses._settings import write_settings
 from trialbed.wire.dialects.responses._streams import open_stream
 from trialbed.wire.dialects.responses._writing import open_writer, write_answer, write_document, write_message
 

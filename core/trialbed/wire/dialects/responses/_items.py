@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelMessage
-from trialbed.wire.dialects._parts import FIRST, result_content, write_part
-from trialbed.wire.dialects._values import list_of, mapping_of, objects_of, text_of
+from trialbed.wire.dialects._parts import (
+    FIRST,
+    arguments_text,
+    list_of,
+    mapping_of,
+    objects_of,
+    result_content,
+    text_of,
+    write_part,
+)
 
 OWN = frozenset(("input_text", "input_image", "input_file", "output_text", "refusal"))
 """Types of the parts of a message that are passed on as they are."""
@@ -145,9 +152,7 @@ def _read_item(item: Any) -> ModelMessage:
 
 
 def _read_call(item: Mapping[str, Any]) -> Call:
-    arguments = item.get("arguments")
-    if not isinstance(arguments, str):
-        arguments = "" if arguments is None else json.dumps(arguments, ensure_ascii=False)
+    arguments = arguments_text(item.get("arguments"))
     return Call(text_of(item.get("name")), arguments, text_of(item.get("call_id")), item)
 
 

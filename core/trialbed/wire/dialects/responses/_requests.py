@@ -8,15 +8,16 @@ from types import MappingProxyType
 from typing import Any
 
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ModelRequest, OfferedTool, ToolChoice
-from trialbed.wire.dialects._pairs import open_call, stray_result
-from trialbed.wire.dialects._parts import allowed_choice
-from trialbed.wire.dialects._values import (
+from trialbed.wire.dialects._parts import (
+    allowed_choice,
     asked_beyond,
     list_of,
     mapping_of,
     number,
     objects_of,
-    schema_of,
+    open_call,
+    refuse_settings,
+    stray_result,
     text_of,
     whole_number,
 )
@@ -25,9 +26,6 @@ from trialbed.wire.dialects.responses._items import read_items, write_conversati
 NAME = "responses"
 PATH = "responses"
 HEADERS: Mapping[str, str] = MappingProxyType({})
-
-READ = frozenset(("model", "input", "instructions", "tools", "tool_choice", "stream", "stream_options"))
-"""Fields of a request that are not settings."""
 
 EARLIER = "previous_response_id"
 """The field that names the response after which the conversation goes on."""
@@ -48,6 +46,8 @@ class ResponsesRequest(ModelRequest):
     Attributes:
         earlier: the items of the conversation before, where the request only names the response that it follows.
     """
+
+    READ = frozenset(("model", "input", "instructions", "tools", "tool_choice", "stream", "stream_options"))
 
     earlier: Sequence[Any] = ()
 
@@ -83,11 +83,6 @@ class ResponsesRequest(ModelRequest):
         return allowed_choice(choice, [tool.get("name") for tool in objects_of(choice.get("tools"))])
 
     @property
-    def settings(self) -> Mapping[str, Any]:
-        """The rest."""
-        return {key: value for key, value in self.document.items() if key not in READ}
-
-    @property
     def generation(self) -> GenerationConfig:
         """Those of the settings that have the same meaning in every dialect."""
         document = self.document
@@ -109,11 +104,6 @@ class ResponsesRequest(ModelRequest):
         found = self.document
         items = [*self.earlier, *self.items]
         return {"instructions": found.get("instructions"), "input": items, "tools": found.get("tools", [])}
-
-    @property
-    def wants_usage(self) -> bool:
-        """Always: it is in the last event of a stream."""
-        return True
 
     @property
     def follows(self) -> str:
@@ -224,4 +214,44 @@ def _reply_schema(form: Any) -> Mapping[str, Any] | None:
     kind = mapping_of(form).get("type")
     if kind not in ("json_object", "json_schema"):
         return None
-    return schema_of(mapping_of(form).get("schema"))
+    return mapping_of(mapping_of(form).get("schema"))
+
+
+def write_settings(request: ModelRequest) -> Document:
+    """Return the further fields of a request of any dialect; the endpoint is not to keep its answer.
+
+    Raises:
+        NotWritable: the dialect has no counterpart of one.
+    """
+    wanted, tools = request.generation, bool(request.tools)
+    refuse_settings(wanted, "Responses", "stop", "top_logprobs", "choices")
+    own: Document = {
+        "temperature": wanted.temperature,
+        "top_p": wanted.top_p,
+        "max_output_tokens": wanted.max_tokens,
+        "parallel_tool_calls": False if tools and not wanted.parallel_calls else None,
+        "reasoning": {"effort": wanted.effort} if wanted.effort else None,
+        "text": _text(wanted),
+        "tool_choice": _choice(request.tool_choice) if tools else None,
+        "store": False,
+        "stream": request.stream or None,
+    }
+    return {name: value for name, value in own.items() if value is not None}
+
+
+def _text(wanted: GenerationConfig) -> Document | None:
+    found: Document = {"verbosity": wanted.verbosity} if wanted.verbosity else {}
+    if wanted.reply_schema is not None:
+        described = {"name": "reply", "strict": wanted.strict_reply, "schema": dict(wanted.reply_schema)}
+        schema = {"type": "json_schema", **described}
+        found["format"] = schema if wanted.reply_schema else {"type": "json_object"}
+    return found or None
+
+
+def _choice(choice: ToolChoice) -> Any:
+    if choice.name:
+        return {"type": "function", "name": choice.name}
+    if choice.allowed:
+        tools = [{"type": "function", "name": name} for name in choice.allowed]
+        return {"type": "allowed_tools", "mode": choice.mode, "tools": tools}
+    return None if choice.mode == "auto" else choice.mode

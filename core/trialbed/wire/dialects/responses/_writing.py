@@ -2,12 +2,212 @@
 
 from __future__ import annotations
 
-from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
-from trialbed.wire.dialects._values import PIECE
-from trialbed.wire.dialects.responses._documents import is_cut, item_identity, write_whole
-from trialbed.wire.dialects.responses._events import ResponsesWriter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from trialbed.wire._exchange import COMPLETE, Document, ModelAnswer, ModelRequest, TextKind
+from trialbed.wire.dialects._parts import PIECE, mapping_of, pieces
+from trialbed.wire.dialects._written import AnswerWriter
 from trialbed.wire.dialects.responses._flaws import OWN_FLAWS
 from trialbed.wire.dialects.responses._items import write_items
+
+ECHOED: Mapping[str, Any] = MappingProxyType(
+    {
+        "instructions": None,
+        "max_output_tokens": None,
+        "metadata": {},
+        "parallel_tool_calls": True,
+        "previous_response_id": None,
+        "reasoning": {"effort": None, "summary": None},
+        "store": True,
+        "temperature": 1.0,
+        "text": {"format": {"type": "text"}},
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": 1.0,
+        "truncation": "disabled",
+        "user": None,
+    }
+)
+"""Settings of a request that its response repeats, and their defaults."""
+
+OWN_REASONS = {"length": "max_output_tokens"}
+"""Canonical finish reason -> the dialect's own."""
+
+
+def write_whole(answer: ModelAnswer, request: ModelRequest, items: Sequence[Document]) -> Document:
+    """Return a response with these items, which repeats the settings of its request."""
+    own = {name: value for name, value in answer.fields.items() if value is not None}
+    ends = {**_end(answer), "usage": write_usage(answer)}
+    return {**write_head(answer, request), **own, "output": list(items), **ends}
+
+
+def write_head(answer: ModelAnswer, request: ModelRequest) -> Document:
+    """Return the fields with which a response begins."""
+    given = request.document
+    echoed = {name: default if given.get(name) is None else given[name] for name, default in ECHOED.items()}
+    echoed["reasoning"] = {**mapping_of(ECHOED["reasoning"]), **mapping_of(echoed["reasoning"])}
+    head = {"id": f"resp_{answer.id}", "object": "response", "created_at": answer.created, "model": answer.model}
+    return {**head, **echoed}
+
+
+def write_usage(answer: ModelAnswer) -> Document | None:
+    """Return the tokens of an answer; None where it reports none."""
+    counts = answer.usage
+    if counts is None:
+        return None
+    return {
+        "input_tokens": counts.get("prompt_tokens"),
+        "input_tokens_details": {"cached_tokens": counts.get("cached_tokens") or 0, "cache_write_tokens": 0},
+        "output_tokens": counts.get("completion_tokens"),
+        "output_tokens_details": {"reasoning_tokens": counts.get("reasoning_tokens") or 0},
+        "total_tokens": counts.get("total_tokens"),
+    }
+
+
+def is_cut(answer: ModelAnswer) -> bool:
+    """Return whether an answer has ended before it was complete."""
+    return answer.finish_reason is not None and answer.finish_reason not in COMPLETE
+
+
+def item_identity(answer: ModelAnswer) -> str:
+    """Return the beginning of the ids of an answer's items, after the kind of the item."""
+    return f"{answer.id}_" if answer.id else ""
+
+
+def _end(answer: ModelAnswer) -> Document:
+    status = None if answer.finish_reason is None else "incomplete" if is_cut(answer) else "completed"
+    reason = answer.finish_reason or ""
+    details = {"reason": OWN_REASONS.get(reason, reason)} if status == "incomplete" else None
+    return {"status": status, "incomplete_details": details, "error": None}
+
+
+EVENTS: dict[TextKind, str] = {"reasoning": "reasoning_summary_text", "text": "output_text", "refusal": "refusal"}
+"""Kind of a text -> the events of its pieces."""
+
+
+class ResponsesWriter(AnswerWriter):
+    """Writes one response, item by item."""
+
+    def __init__(self, head: ModelAnswer, request: ModelRequest) -> None:
+        super().__init__(head)
+        self._request = request
+        self._number = 0
+        self._items: list[Document] = []
+        self._item: Document | None = None
+        self._open: TextKind | None = None
+        self._at: Document = {}
+        self._texts: list[str] = []
+
+    def _begin(self, kind: str) -> Iterator[Document]:
+        del kind
+        begun = {**write_head(self._head, self._request), "output": [], "status": "in_progress"}
+        begun |= {"incomplete_details": None, "error": None, "usage": None}
+        yield self._event("created", response=begun)
+        yield self._event("in_progress", response=begun)
+
+    def _part(self, kind: TextKind, texts: Iterable[str]) -> Iterator[Document]:
+        if kind != self._open:
+            yield from self._open_part(kind)
+        name = f"{EVENTS[kind]}.delta"
+        for text in texts:
+            self._texts.append(text)
+            yield self._event(name, **self._at, delta=text)
+
+    def _open_part(self, kind: TextKind) -> Iterator[Document]:
+        item = self._item
+        goal = "reasoning" if kind == "reasoning" else "message"
+        if item is not None and (item["type"] != goal or goal == "reasoning"):
+            yield from self._close(cut=False)
+        elif self._open is not None:
+            yield from self._close_part()
+        if self._item is None:
+            self._item = self._new(goal)
+            yield self._event("output_item.added", output_index=len(self._items), item={**self._item, _PARTS[goal]: []})
+        self._open, self._texts = kind, []
+        parts = self._item[_PARTS[goal]]
+        place = "summary_index" if goal == "reasoning" else "content_index"
+        there = {"item_id": self._item["id"], "output_index": len(self._items), place: len(parts)}
+        yield self._event(f"{_part_events(kind)}.added", **there, part=_written_part(kind, ""))
+        self._at = {**there, "logprobs": []} if kind == "text" else there
+
+    def _close_part(self) -> Iterator[Document]:
+        kind, text = self._open, "".join(self._texts)
+        if kind is None or self._item is None:
+            return
+        self._open = None
+        field = "refusal" if kind == "refusal" else "text"
+        yield self._event(f"{EVENTS[kind]}.done", **self._at, **{field: text})
+        part = _written_part(kind, text)
+        self._item[_PARTS[self._item["type"]]].append(part)
+        there = {name: value for name, value in self._at.items() if name != "logprobs"}
+        yield self._event(f"{_part_events(kind)}.done", **there, part=part)
+
+    def _close(self, *, cut: bool) -> Iterator[Document]:
+        yield from self._close_part()
+        if self._item is not None:
+            item, self._item = self._item, None
+            yield self._done(item, cut=cut)
+
+    def _call(self, answer: ModelAnswer, place: int, piece: int | None, *, cut: bool) -> Iterator[Document]:
+        call, identity = answer.calls[place], item_identity(answer)
+        named = {"id": f"fc_{identity}{place}", "call_id": call.id or f"call_{identity}{place}", "name": call.name}
+        item = {"type": "function_call", **named, "arguments": call.arguments, "status": "in_progress"}
+        at = {"item_id": item["id"], "output_index": len(self._items)}
+        yield self._event("output_item.added", output_index=len(self._items), item={**item, "arguments": ""})
+        for part in pieces(call.arguments, piece):
+            yield self._event("function_call_arguments.delta", **at, delta=part)
+        yield self._event("function_call_arguments.done", **at, arguments=call.arguments)
+        yield self._done(item, cut=cut)
+
+    def _last(self, answer: ModelAnswer) -> Iterator[Document]:
+        name = "incomplete" if is_cut(answer) else "completed"
+        yield self._event(name, response=write_whole(answer, self._request, self._items))
+
+    def _failure(self, message: str, kind: str, code: str | None) -> Iterator[Document]:
+        error = {"code": code or kind, "message": message}
+        yield {"type": "error", **error, "param": None, "sequence_number": self._number}
+        self._number += 1
+        head = write_head(self._head, self._request)
+        yield self._event("failed", response={**head, "output": self._items, "status": "failed", "error": error})
+
+    def _new(self, kind: str) -> Document:
+        """Return an item that says nothing yet."""
+        letters = "rs" if kind == "reasoning" else "msg"
+        earlier = sum(item["type"] == kind for item in self._items)
+        identity = f"{letters}_{item_identity(self._head)}{earlier or ''}"
+        if kind == "reasoning":
+            return {"type": kind, "id": identity, "summary": []}
+        return {"type": kind, "id": identity, "role": "assistant", "content": [], "status": "in_progress"}
+
+    def _done(self, item: Document, *, cut: bool) -> Document:
+        if "status" in item:
+            item["status"] = "incomplete" if cut else "completed"
+        place = len(self._items)
+        self._items.append(item)
+        return self._event("output_item.done", output_index=place, item=item)
+
+    def _event(self, kind: str, **fields: Any) -> Document:
+        number = self._number
+        self._number += 1
+        return {"type": f"response.{kind}", **fields, "sequence_number": number}
+
+
+_PARTS = {"reasoning": "summary", "message": "content"}
+"""Type of an item -> the field with its parts."""
+
+
+def _part_events(kind: TextKind) -> str:
+    return "reasoning_summary_part" if kind == "reasoning" else "content_part"
+
+
+def _written_part(kind: TextKind, text: str) -> Document:
+    if kind == "refusal":
+        return {"type": "refusal", "refusal": text}
+    if kind == "reasoning":
+        return {"type": "summary_text", "text": text}
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
 def write_message(answer: ModelAnswer) -> Document:
