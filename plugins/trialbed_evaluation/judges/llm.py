@@ -46,7 +46,6 @@ _STEERING = re.compile(
       | \b(?:verdict|score|rating))\b \s*(?:(?:is|must\ be|should\ be|to|=)\s*)?(?::\s*)?["'*`]*(?:{_STATUS})\b
     | \byou\ are\ (?:now\ )?(?:a|an|the)\ [^.\n]{{0,30}}\b{_JUDGE}\b
     | \b(?:dear|attention|note\ to|(?:instructions?|message)\ (?:for|to))\ (?:the\ )?[^.\n]{{0,20}}\b{_JUDGE}s?\b
-    | \b(?:prefer|choose|select|pick)\ (?:the\ )?(?:first|second)\ (?:answer|assistant|one)\b
     """,
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )

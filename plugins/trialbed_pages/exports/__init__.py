@@ -1,5 +1,1 @@
-"""Exports of runs to the formats of other tools.
-
-``_lines`` writes a JSON object for each trial, ``_spans`` OpenTelemetry's spans, and ``_stabletoolbench`` a folder for
-that benchmark's evaluators; ``command`` is ``bench export``.
-"""
+"""Exports of runs to the formats of other tools; ``command`` is ``bench export``."""

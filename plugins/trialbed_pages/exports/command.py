@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from trialbed.cli.stored import store_option
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
+    from trialbed.records import Query
     from trialbed.store import StoredRun
 
 FORMATS = ("jsonl", "otel", "results", "stabletoolbench")
@@ -87,7 +88,7 @@ def command(run: str, form: str, output: Path | None, store: str | None, data_di
 def _write_folder(run: StoredRun, folder: Path, data_dir: Path | None) -> None:
     from trialbed.catalogs import run_queries
     from trialbed.settings import data_dir as default_folder
-    from trialbed_pages.exports._stabletoolbench import export_stabletoolbench
+    from trialbed_pages.exports.stabletoolbench import export_stabletoolbench
 
     written = set()
     for one in export_stabletoolbench(run, run_queries(run.config, data_dir or default_folder()), folder):
@@ -103,12 +104,41 @@ def _write_folder(run: StoredRun, folder: Path, data_dir: Path | None) -> None:
 def _values(run: StoredRun, form: str, data_dir: Path | None) -> Iterator[dict[str, Any]]:
     from trialbed.catalogs import known_queries
     from trialbed.settings import data_dir as default_folder
-    from trialbed_pages.exports._lines import trial_lines
-    from trialbed_pages.exports._spans import trial_spans
+    from trialbed_pages.exports.spans import trial_spans
 
     if form == "otel":
         return trial_spans(run)
     return trial_lines(run, known_queries(run.config, data_dir or default_folder()))
+
+
+def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield an object for each trial that counts, with the main settings of the run and all that the store holds.
+
+    Args:
+        queries: those of the run by id, for the task; None where the dataset is out of reach.
+    """
+    config = run.config
+    about = {
+        "run_id": run.run_id,
+        "dataset": config.dataset,
+        "test_set": config.test_set,
+        "model": config.model,
+        "judge": config.judge,
+    }
+    annotations = run.annotations
+    for result in run.each_counted():
+        query = (queries or {}).get(result.key.query_id)
+        annotation = annotations.get((result.key.framework, result.key.query_id, result.key.repeat))
+        yield {
+            **about,
+            "model": config.of(result.key.framework).model,
+            **result.key.model_dump(),
+            "status": result.status,
+            "query_text": query.text if query else None,
+            "annotation": annotation.model_dump(include={"rating", "note", "correction"}) if annotation else None,
+            "scores": {score.name: score.value for score in result.scores},
+            "trial": result.model_dump(mode="json"),
+        }
 
 
 def _say_incomplete(run: StoredRun) -> None:

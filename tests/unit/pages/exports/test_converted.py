@@ -24,7 +24,7 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
-from trialbed_pages.exports._converted import converted_answer
+from trialbed_pages.exports.stabletoolbench import converted_answer
 
 API = ApiRef(category="Data", tool_name="Keyword Analysis", api_name="PopularSitesForQuery")
 TOOL = ToolSpec(

@@ -30,8 +30,8 @@ from trialbed.records import (
     Usage,
 )
 from trialbed.store import Store, StoredRun, open_store
-from trialbed_pages.exports._lines import trial_lines
-from trialbed_pages.exports._spans import trial_spans
+from trialbed_pages.exports.command import trial_lines
+from trialbed_pages.exports.spans import trial_spans
 
 RUN = "20260101T120000-aaaaaa"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ from support.trials import run_config
 from trialbed.errors import DataError
 from trialbed.records import Run
 from trialbed.store import Store, open_store
-from trialbed_pages.exports._stabletoolbench import export_stabletoolbench
+from trialbed_pages.exports.stabletoolbench import export_stabletoolbench
 
 
 def test_an_export_has_no_files_without_trials(tmp_path: Path) -> None:
