@@ -58,7 +58,6 @@ from trialbed_server.virtual.resolver import (
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
-    from trialbed_plugins.recordings import ModelCache
 
 logger = logging.getLogger(__name__)
 
@@ -165,7 +164,11 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     callbacks = Callbacks(allowed=options.control_token is not None, max_answer=options.max_answer)
     virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, callbacks, redaction, options)
     gateway = Gateway(trials, untagged, upstreams, clock, metrics, spending, options)
-    model_cache = _model_cache(options)
+    model_cache = None
+    if options.model_cache is not None:
+        from trialbed_plugins.recordings import ModelCache  # most servers have none
+
+        model_cache = ModelCache(options.model_cache)
     control = Control(trials, untagged, simulators, clock, upstreams, spending, model_cache, options)
 
     @asynccontextmanager
@@ -220,14 +223,6 @@ async def _sweep(trials: TrialRegistry) -> None:
     while True:
         await asyncio.sleep(SWEEP)
         trials.expire()
-
-
-def _model_cache(options: ServerOptions) -> ModelCache | None:
-    if options.model_cache is None:
-        return None
-    from trialbed_plugins.recordings import ModelCache  # most servers have none
-
-    return ModelCache(options.model_cache)
 
 
 def _resolver(

@@ -7,7 +7,6 @@ import contextlib
 import gc
 import json
 import logging
-import math
 import os
 import signal
 import socket
@@ -30,6 +29,9 @@ HTTP clients drop idle connections themselves, after seconds (httpx: 5). A serve
 so, now and then, just when a client sends: the framework would be blamed for a request that Trialbed lost.
 """
 
+GRACE = 2
+"""Seconds that requests in flight have when the server ends."""
+
 
 def serve(options: ServerOptions) -> None:
     """Serve until SIGTERM, SIGINT or the end of a watched standard input.
@@ -50,7 +52,7 @@ def serve(options: ServerOptions) -> None:
             access_log=False,
             lifespan="on",
             timeout_keep_alive=KEEP_ALIVE,
-            timeout_graceful_shutdown=math.ceil(options.grace),
+            timeout_graceful_shutdown=GRACE,
             server_header=False,
         )
         _Server(config, app, listener, watch_stdin=options.watch_stdin).run(sockets=[listener])

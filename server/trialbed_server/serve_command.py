@@ -53,11 +53,9 @@ SECTIONS = {
     "A server for others": (
         "allow_hosts",
         "allow_origins",
-        "trial_expiry",
         "rate_limit",
         "max_body",
         "max_answer",
-        "grace",
         "plugins",
     ),
 }
@@ -131,12 +129,6 @@ SECTIONS = {
     help="Origin of web pages that may send requests, such as https://example.org; repeatable.",
 )
 @option(
-    "--trial-expiry",
-    type=FiniteRange(min=0, min_open=True),
-    default=600.0,
-    help="Seconds without a request after which a trial is closed whose opener is gone.",
-)
-@option(
     "--rate-limit",
     type=click.IntRange(min=1),
     metavar="N",
@@ -144,13 +136,6 @@ SECTIONS = {
 )
 @option("--max-body", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest request.")
 @option("--max-answer", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest answer.")
-@option(
-    "--grace",
-    type=FiniteRange(min=0),
-    default=2.0,
-    metavar="SECONDS",
-    help="Time for requests in flight when the server is told to end.",
-)
 @plugin_option
 @plain_option(
     "--pages", is_flag=True, help="Show the runs of the store at /pages too, the expected calls and answers included."
