@@ -7,11 +7,10 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -129,20 +128,16 @@ def _cases(lines: Iterable[str], name: str) -> Iterator[LabelledCase]:
 
 def _task(line: str, place: str) -> LabelledTask:
     try:
-        return LabelledTask.model_validate(_object(line, place))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise DataError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-
-
-def _object(line: str, place: str) -> Mapping[str, Any]:
-    try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise DataError(f"{place}: must be an object with id, query, answer and label")
-    return value
+    try:
+        return LabelledTask.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise DataError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
 def _of_task(task: LabelledTask, place: str) -> Iterator[LabelledCase]:

@@ -218,15 +218,12 @@ def _chain(nodes: list[Any], place: str) -> list[Message]:
         if form == "Action":
             name = said
         elif form == "Action Input" and name:
-            messages += _action(name, said, _text(node.get("observation"), f"{place}[{index}].observation"))
+            observation = _text(node.get("observation"), f"{place}[{index}].observation")
+            messages.append(Message("assistant", "", (read_call({"name": name, "arguments": said}),)))
+            messages += [] if name == FINISH else [Message("tool", observation)]
         elif form == "Thought" and said.strip():
             messages.append(Message("assistant", said))
     return messages
-
-
-def _action(name: str, arguments: str, observation: str) -> list[Message]:
-    call: ToolCall = read_call({"name": name, "arguments": arguments})
-    return [Message("assistant", "", (call,)), *([] if name == FINISH else [Message("tool", observation)])]
 
 
 def _plain(final: Any) -> Any:
@@ -272,7 +269,9 @@ def read_result_document(value: Mapping[str, Any], place: str) -> Iterator[Sampl
 
 def _entry_sample(entry: Mapping[str, Any], place: str) -> Sample:
     details = entry.get("answer_details")
-    answer = {"answer_details": details if details is not None else [], "final_answer": _final(entry)}
+    system = entry.get("system_answer")
+    final = entry.get("final_answer", system.get("final_answer") if isinstance(system, Mapping) else "")
+    answer = {"answer_details": details if details is not None else [], "final_answer": final}
     messages = answer_messages(answer, place, entry.get("query_text") or "")
     calls = calls_in(messages)
     if not calls:
@@ -289,11 +288,6 @@ def _entry_sample(entry: Mapping[str, Any], place: str) -> Sample:
         reference_goal=(goal.get("final_answer") or None) if isinstance(goal, Mapping) else None,
         other={key: entry[key] for key in ("repeat", "status", "error") if key in entry},
     )
-
-
-def _final(entry: Mapping[str, Any]) -> Any:
-    answer = entry.get("system_answer")
-    return entry.get("final_answer", answer.get("final_answer") if isinstance(answer, Mapping) else "")
 
 
 def _titles(entry: Mapping[str, Any], key: str, place: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from tenacity.wait import wait_base
 
-from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict, Vote
+from trialbed.contracts import STATUS_VALUES, Judge, Verdict, Vote
 from trialbed.errors import JudgeError, ModelFailed, UsageError
 from trialbed.model_access import ModelAccess, Unreadable, read_object
 from trialbed.records import Answer, ApiCall, Json, ModelEndpoint, Query, WireLog
@@ -226,24 +226,18 @@ def read_vote(reply: str) -> Vote:
     value, around = read_object(reply, STATUS)
     if _WORDS.search(around):
         raise Unreadable("the words around the JSON object name a status too")
-    return Vote(status=_status(value[STATUS]), reason=_reason(value.get("reason")))
-
-
-def _status(value: Any) -> AnswerStatus:
-    status = _STATUSES.get(value.strip().casefold()) if isinstance(value, str) else None
+    given, reason = value[STATUS], value.get("reason")
+    status = _STATUSES.get(given.strip().casefold()) if isinstance(given, str) else None
     if status is None:
-        raise Unreadable(f"{STATUS} is {value!r}, not one of {', '.join(STATUS_VALUES)}")
-    return status
-
-
-def _reason(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+        raise Unreadable(f"{STATUS} is {given!r}, not one of {', '.join(STATUS_VALUES)}")
+    return Vote(status=status, reason=reason if isinstance(reason, str) else "")
 
 
 def count_votes(votes: Sequence[Vote]) -> Verdict:
     """The verdict of one or more votes: the most frequent status, Unsure where two tie; the mean of the values."""
     statuses = tuple(vote.status for vote in votes)
-    status = _majority(statuses)
+    (first, most), *others = Counter(statuses).most_common()
+    status = "Unsure" if any(count == most for _, count in others) else first
     reasons = [vote.reason for vote in votes if vote.status == status]
     return Verdict(
         status=status,
@@ -252,12 +246,6 @@ def count_votes(votes: Sequence[Vote]) -> Verdict:
         votes=statuses,
         ballots=tuple(votes),
     )
-
-
-def _majority(statuses: Sequence[AnswerStatus]) -> AnswerStatus:
-    (first, most), *others = Counter(statuses).most_common()
-    tied = any(count == most for _, count in others)
-    return "Unsure" if tied else first
 
 
 def without_answer(answer: Answer) -> str | None:

@@ -12,7 +12,7 @@ from trialbed.records import Answer, ApiCall, ApiRef, Failure, Query, Score, Sco
 from trialbed.scoring import ScoreContext
 from trialbed.tool_calls import AskedCall, asked_calls
 from trialbed_evaluation.conversations import Message, Sample, ToolCall, read_call
-from trialbed_evaluation.metrics._batch import METRICS, SampleScores, ScoringOptions, lacking, score_samples
+from trialbed_evaluation.metrics._batch import METRICS, ScoringOptions, lacking, score_samples
 
 FORMAT = "trial"
 
@@ -92,17 +92,14 @@ class TrialMetrics:
             sample = replace(sample, reference_topics=self.reference_topics)
         metrics = [metric for metric in self.metrics if not lacking(metric, sample, self.options)]
         (found,) = await score_samples([sample], metrics, self.options)
-        scores = [*_scores(found), *(_failure_score(name, why) for name, why in found.unscored.items())]
-        return [score.model_copy(update={"name": f"{self.prefix}{score.name}"}) for score in scores]
-
-
-def _scores(found: SampleScores) -> Iterable[Score]:
-    details = found.as_json()["details"]
-    return (Score(name=name, value=value, detail=details.get(name, {})) for name, value in found.values.items())
-
-
-def _failure_score(name: str, why: str) -> Score:
-    return Score(name=name, value=None, failure=Failure(kind="judge", message=f"{name}: {why}"))
+        details = found.as_json()["details"]
+        return [
+            Score(name=f"{self.prefix}{name}", value=value, detail=details.get(name, {}))
+            for name, value in found.values.items()
+        ] + [
+            Score(name=f"{self.prefix}{name}", value=None, failure=Failure(kind="judge", message=f"{name}: {why}"))
+            for name, why in found.unscored.items()
+        ]
 
 
 def _call(call: AskedCall, names: Mapping[ApiRef, str]) -> ToolCall:

@@ -36,10 +36,6 @@ def _metrics() -> Iterable[str]:
     return METRICS
 
 
-def _metric_thresholds() -> Iterable[str]:
-    return [f"{name}=" for name in {*_metrics(), *completion.scores()}]
-
-
 def options() -> list[click.Option]:
     """Return the options for files."""
     return [
@@ -85,7 +81,7 @@ def options() -> list[click.Option]:
             multiple=True,
             metavar="METRIC=X",
             help="Exit with 1 if the mean is lower; may be repeated.",
-            shell_complete=completes(_metric_thresholds),
+            shell_complete=completes(lambda: [f"{name}=" for name in {*_metrics(), *completion.scores()}]),
         ),
     ]
 
@@ -250,23 +246,20 @@ def _table(name: str, scores: Sequence[SampleScores], summaries: Sequence[Metric
         for found in summaries
         for reason, count in found.reasons.items()
     ]
-    by_name = sum(1 for found in scores if _has_names_only(found.sample))
+    references = [list(_reference_calls(found.sample)) for found in scores]
+    by_name = sum(1 for calls in references if calls and all(call.args is None for call in calls))
     if by_name:
         notes.append(f"{by_name} compared by the names of tools only, because the reference has no arguments")
     title = f"{name}, {len(scores)} {'sample' if len(scores) == 1 else 'samples'}"
     return Table.of(title, ("metric", "mean", "95 % interval", "scored", "not scored"), rows, notes)
 
 
-def _has_names_only(sample: Sample) -> bool:
-    calls = list(_reference_calls(sample))
-    return bool(calls) and all(call.args is None for call in calls)
-
-
 def _explain(scores: Sequence[SampleScores]) -> Iterator[str]:
     """Yield the reasons of the samples that are not right, those with the lowest values first."""
     from trialbed.views import printable
 
-    wrong = sorted((found for found in scores if any(value < 1 for value in found.values.values())), key=_lowest)
+    lowest = [(min(found.values.values(), default=1.0), found) for found in scores]
+    wrong = [found for value, found in sorted(lowest, key=lambda pair: pair[0]) if value < 1]
     for found in wrong[:EXPLAINED]:
         yield ""
         yield printable(f"{found.sample.id} ({found.sample.place})")
@@ -282,10 +275,6 @@ def _reason(name: str, result: Any) -> str:
     if hasattr(result, "diagnosis"):
         return str(result.reason)
     return f"{name} {result.value:.4g}\n  " + "\n  ".join(str(result.reason).splitlines())
-
-
-def _lowest(found: SampleScores) -> float:
-    return min(found.values.values())
 
 
 def least_means(given: Mapping[str, Any]) -> dict[str, float]:
