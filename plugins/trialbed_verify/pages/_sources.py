@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from trialbed.views import Disclosure, Disclosures, Excerpt
@@ -15,7 +14,7 @@ from trialbed_verify.comparison import VendorComparison
 from trialbed_verify.findings import findings, kind_in_words
 from trialbed_verify.panel import GateExample
 from trialbed_verify.rows import Body, sent_request
-from trialbed_verify.suites import SuiteSummary, SuiteTally
+from trialbed_verify.suites import SuiteTally
 from trialbed_verify.vendor_rows import VendorRows
 
 LONGEST = 20_000
@@ -48,7 +47,6 @@ class Source:
     """
 
     origin: VendorRows
-    vendor: str = ""
     first_at: str | None = None
     last_at: str | None = None
     found: dict[str, FirstExample] = field(default_factory=dict)
@@ -57,19 +55,8 @@ class Source:
     failed: Counter[str] = field(default_factory=Counter)
     tally: SuiteTally = field(default_factory=SuiteTally)
 
-    @property
-    def name(self) -> str:
-        """The vendor, or the name of its file."""
-        return self.vendor or self.origin.file_name
-
-    @cached_property
-    def suites(self) -> Mapping[str, SuiteSummary]:
-        """The scores of suites."""
-        return self.tally.summaries()
-
     def add(self, row: Body, _: VendorRows, place: Any) -> None:
         """Add a row."""
-        self.vendor = self.vendor or str(row.get("vendor") or "")
         self.tally.add(row)
         if isinstance(at := row.get("last_run_at"), str):
             self.first_at = min(self.first_at or at, at)
@@ -105,12 +92,16 @@ def differences(found: VendorComparison) -> Disclosures | None:
     return Disclosures(f"Examples of what differs at {vendor}", entries, [NOTE]) if entries else None
 
 
-def examples_of_faults(sources: Sequence[Source]) -> Disclosures | None:
-    """Show for each kind of failure and of finding the first example of each file; None if there is none."""
-    entries = [_finding(source, kind, source.failures, source.failed) for source in sources for kind in source.failures]
+def examples_of_faults(vendors: Sequence[tuple[str, Source]]) -> Disclosures | None:
+    """Show for each kind of failure and of finding the first example of each vendor; None if there is none."""
+    entries = [
+        _finding(vendor, source, kind, source.failures, source.failed)
+        for vendor, source in vendors
+        for kind in source.failures
+    ]
     entries += [
-        _finding(source, kind, source.found, source.counts)
-        for source in sources
+        _finding(vendor, source, kind, source.found, source.counts)
+        for vendor, source in vendors
         for kind in source.found
         if source.failed.get(kind) != source.counts[kind]
     ]
@@ -128,7 +119,9 @@ def _difference(subject: str, example: GateExample, found: VendorComparison) -> 
     return Disclosure(f"{subject}, {where}: {example.baseline} | {example.vendor}", excerpts)
 
 
-def _finding(source: Source, kind: str, found: Mapping[str, FirstExample], counts: Mapping[str, int]) -> Disclosure:
+def _finding(
+    vendor: str, source: Source, kind: str, found: Mapping[str, FirstExample], counts: Mapping[str, int]
+) -> Disclosure:
     one = found[kind]
     row = source.origin.row_at(one.place)
     where = f", line {one.line} of the test set" if one.line else ""
@@ -140,7 +133,7 @@ def _finding(source: Source, kind: str, found: Mapping[str, FirstExample], count
     answers = "1 answer" if counts[kind] == 1 else f"{counts[kind]:,} answers"
     meaning = kind_in_words(kind)
     said = "" if one.message == meaning else f": {one.message}"
-    return Disclosure(f"{source.name}: {meaning}, {answers}{where}{said}", excerpts)
+    return Disclosure(f"{vendor}: {meaning}, {answers}{where}{said}", excerpts)
 
 
 def _lines(value: Any) -> str:

@@ -77,8 +77,7 @@ def vendor_parts(vendors: Sequence[VendorFile]) -> list[Part]:
             [one for one in vendors if (one.results.model or "a model") == model],
         )
     ]
-    sources = [one.source for one in vendors]
-    examples = examples_of_faults(sources)
+    examples = examples_of_faults([(one.results.vendor, one.source) for one in vendors])
     lead = Table("", notes=[_sentence(one) for one in sorted(vendors, key=lambda one: not _is_faulty(one))])
     return [lead, *parts, *([examples] if examples else []), _files(vendors)]
 
@@ -126,7 +125,8 @@ def _model(model: str, vendors: Sequence[VendorFile]) -> Iterator[Part]:
     if curves:
         yield DistributionPlot(_titled(model, "time to the first token"), "TTFT, ms", curves)
     yield from _faults(model, vendors)
-    yield from suite_tables([_suites(one) for one in vendors])
+    suites = [(one.results.vendor, one.results.is_of_baseline, one.source.tally.summaries()) for one in vendors]
+    yield from suite_tables([VendorSuites(*own) for own in suites])
 
 
 def _titled(model: str, words: str) -> str:
@@ -201,7 +201,3 @@ def _spread(rows: Sequence[ResultRow], name: str) -> str:
 
 def _reasons(rows: Sequence[ResultRow]) -> Iterator[str]:
     return (reason for row in rows for call in row.calls or () for reason in call.reasons)
-
-
-def _suites(one: VendorFile) -> VendorSuites:
-    return VendorSuites(one.results.vendor, one.results.is_of_baseline, one.source.suites)
