@@ -1,49 +1,212 @@
-"""The build of an environment: from requirements to exact versions, and from these to a folder in the store."""
+"""Find the environment for each request, or build it with uv: from requirements to exact versions to a folder."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import Distribution, distributions, version
 from pathlib import Path
 
 from packaging.utils import NormalizedName, canonicalize_name
 from packaging.version import Version
 
+from trialbed.child_processes import end_process
 from trialbed.drivers import GROUPS
+from trialbed.environments._distributions import (
+    OWN,
+    local_path,
+    local_url,
+    package_folders,
+    python_id,
+    without_credentials,
+)
 from trialbed.environments._frameworks import (
     FIRST_PARTY,
-    OWN,
     FrameworkSpec,
+    check_name,
     declared_distributions,
+    install_command,
     runs_here,
 )
-from trialbed.environments._installed import (
+from trialbed.environments._store import (
     HASH,
     LOCK,
     METADATA,
     VENV,
+    BuildRequest,
     EnvironmentMetadata,
+    EnvironmentStore,
     InstalledEnvironment,
     folder_name,
+    hold_file,
     lock_digest,
     lock_text,
-    package_folders,
+    locked_version,
     requirements,
     venv_python,
 )
-from trialbed.environments._requirements import local_path, local_url, python_id, without_credentials
-from trialbed.environments._store import BuildRequest, EnvironmentStore, hold_file
-from trialbed.environments._uv import SPACE_AND_NETWORK, Uv, UvFailed, is_machine_failure
 from trialbed.errors import EnvironmentFailed
-from trialbed.records import framework_name
+from trialbed.records import Environment, framework_name
+from trialbed.settings import REDACTED, make_folder
+from trialbed.texts import number_of
+from trialbed.wire.redaction import redact
+
+UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_SYSTEM_PYTHON", "UV_PYTHON", "UV_PROJECT")
+"""Variables that would make uv work on another environment than the one it is given."""
+
+SPACE_AND_NETWORK = (
+    "uv needs space in the folders of --env-dir and UV_CACHE_DIR, and a network unless its cache has every package."
+)
+"""Advice for failures that the machine causes."""
+
+MAX_LENGTH = 1500
+"""Characters of a reason that are shown."""
+
+_MARK = re.compile(r"^[\s\u00d7╰├│─▶]*(?P<word>error:|cause:|Caused by:|hint:)?\s*")
+_NEW = re.compile(r"^\s*([\u00d7╰├]|error:|cause:|Caused by:|hint:)")
+_PROGRESS = re.compile(r"^\s*(warning:|Resolved |Prepared |Installed |Building |Built |Using |Downloading )")
+_NETWORK = re.compile(
+    r"error sending request|dns error|tcp connect error|client error \(Connect\)|Could not connect"
+    r"|operation timed out|Request failed after|Network is unreachable|Connection refused",
+    re.IGNORECASE,
+)
+_MACHINE = re.compile(
+    r"network was disabled|No space left on device|quota exceeded|Read-only file system|Permission denied",
+    re.IGNORECASE,
+)
+
+
+class UvFailed(Exception):
+    """uv ended with an error; holds its output."""
+
+    def __init__(self, stderr: str) -> None:
+        super().__init__(failure_reason(stderr))
+        self.stderr = stderr
+
+
+def find_uv() -> str | None:
+    """The path of uv: the package's beside this interpreter, else the one on ``PATH``."""
+    try:
+        from uv import find_uv_bin
+
+        return str(find_uv_bin())
+    except (ImportError, FileNotFoundError):
+        return shutil.which("uv")
+
+
+class Uv:
+    """uv, run in a folder where no project's settings apply.
+
+    Without a network it is run again with its cache alone, and from then on at once.
+
+    Args:
+        on_offline: called when there turns out to be no network.
+
+    Raises:
+        EnvironmentFailed: uv is not installed.
+    """
+
+    def __init__(self, folder: Path, on_offline: Callable[[], None]) -> None:
+        binary = find_uv()
+        if binary is None:
+            raise EnvironmentFailed("uv, which builds environments, was not found; install it with `pip install uv`")
+        self._binary = binary
+        self._folder = folder
+        self._on_offline = on_offline
+        self._offline = False
+
+    async def __call__(self, *arguments: str, stdin: str = "") -> str:
+        """Run uv with these arguments; returns its output.
+
+        Args:
+            stdin: its standard input.
+
+        Raises:
+            UvFailed: it ended with an error.
+        """
+        if self._offline:
+            return await self._run("--offline", *arguments, stdin=stdin)
+        try:
+            return await self._run(*arguments, stdin=stdin)
+        except UvFailed as failure:
+            if not is_network_failure(failure.stderr):
+                raise
+            self._on_offline()
+            self._offline = True
+            try:
+                return await self._run("--offline", *arguments, stdin=stdin)
+            except UvFailed as again:
+                raise UvFailed(f"{failure.stderr}\nWithout a network: {again}") from again
+
+    async def _run(self, *arguments: str, stdin: str) -> str:
+        process = await asyncio.create_subprocess_exec(
+            self._binary,
+            "--color=never",
+            "--no-progress",
+            *arguments,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={name: value for name, value in os.environ.items() if name not in UNWANTED},
+            cwd=self._folder,
+            # Ctrl-C is this process's to handle: uv is ended when the build is cancelled.
+            start_new_session=True,
+        )
+        try:
+            out, err = await process.communicate(stdin.encode())
+        except asyncio.CancelledError:
+            # With the processes that it started, such as builds of source distributions.
+            with contextlib.suppress(ProcessLookupError):
+                if sys.platform != "win32":
+                    os.killpg(process.pid, signal.SIGKILL)
+            await end_process(process)
+            raise
+        if process.returncode != 0:
+            raise UvFailed(err.decode(errors="replace"))
+        return out.decode()
+
+
+def is_network_failure(stderr: str) -> bool:
+    """Return whether uv failed for lack of a network."""
+    return _NETWORK.search(stderr) is not None
+
+
+def is_machine_failure(stderr: str) -> bool:
+    """Return whether uv failed because of the network or the disk, and not because of the requirements."""
+    return is_network_failure(stderr) or _MACHINE.search(stderr) is not None
+
+
+def failure_reason(stderr: str) -> str:
+    """The output of uv as one paragraph, without decoration, progress and secrets."""
+    sentences: list[str] = []
+    for line in without_credentials(redact(stderr), f"{REDACTED}@").splitlines():
+        text = line[len(mark[0]) if (mark := _MARK.match(line)) else 0 :].strip()
+        if not text or _PROGRESS.match(line):
+            continue
+        if _NEW.match(line) or not sentences:
+            sentences.append(f"(hint: {text})" if mark and mark["word"] == "hint:" else text)
+        else:
+            sentences[-1] += f" {text}"
+    reason = ""
+    for sentence in sentences:
+        reason += sentence if not reason else f" {sentence}" if sentence.startswith("(") else f": {sentence}"
+    reason = re.sub(r":+ ?:", ":", reason)
+    if len(reason) > MAX_LENGTH:
+        reason = f"{reason[: MAX_LENGTH // 2]} […] {reason[-MAX_LENGTH // 2 :]}"
+    return reason or "uv gave no reason"
+
 
 Packages = Mapping[NormalizedName, Distribution]
 
@@ -167,32 +330,22 @@ async def build(
 
 async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[str, ...]) -> None:
     python = str(venv_python(folder))
-    install = ("pip", "install", "--quiet", "--no-deps", *_compiling(), "--python", python)
+    # Compiled now, as pip does it, so that no trial pays for the first import of a module.
+    compiling = () if "UV_COMPILE_BYTECODE" in os.environ else ("--compile-bytecode",)
+    install = ("pip", "install", "--quiet", "--no-deps", *compiling, "--python", python)
+    hashed, others = (tuple(line for line in lines if (HASH in line) is wanted) for wanted in (True, False))
     try:
         await uv("venv", "--quiet", "--relocatable", "--no-project", "--python", sys.executable, str(folder / VENV))
-        for options, part in _parts(lines):
+        # With hashes, uv refuses every requirement that has none, such as a folder.
+        for options, part in ((("--require-hashes",), hashed), ((), others)):
+            if not part:
+                continue
             await uv(*install, *options, *_refresh_options(part), "--requirement", "-", stdin="\n".join(part))
         await uv("pip", "check", "--quiet", "--python", python)
     except UvFailed as failure:
         raise EnvironmentFailed(
             f"{framework.text}: its environment cannot be built. uv says: {failure}\n{SPACE_AND_NETWORK}"
         ) from failure
-
-
-def _compiling() -> tuple[str, ...]:
-    """Compile now, as pip does it, so that no trial pays for the first import of a module; unless uv is told itself."""
-    return () if "UV_COMPILE_BYTECODE" in os.environ else ("--compile-bytecode",)
-
-
-def _parts(lines: Iterable[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield the requirements with hashes, of which uv refuses every other file, and those without, such as folders."""
-    lines = tuple(lines)
-    hashed = tuple(line for line in lines if HASH in line)
-    others = tuple(line for line in lines if HASH not in line)
-    if hashed:
-        yield ("--require-hashes",), hashed
-    if others:
-        yield (), others
 
 
 def _refresh_options(lines: Iterable[str]) -> list[str]:
@@ -275,3 +428,167 @@ def _sizes(folder: Path) -> Iterator[int]:
             yield from _sizes(Path(inner.path))
         else:
             yield inner.stat(follow_symlinks=False).st_size
+
+
+AT_A_TIME = 4
+"""Environments that are built at the same time."""
+
+
+class BuildSteps:
+    """Is called at each step, with the framework as asked for; shows nothing unless a method is overridden."""
+
+    def resolving(self, framework: str) -> None:
+        """The versions of its packages are being chosen."""
+
+    def waiting(self, framework: str) -> None:
+        """Another process is building its environment."""
+
+    def offline(self, framework: str) -> None:
+        """There is no network; only uv's cache is used."""
+
+    def building(self, framework: str, summary: str) -> None:
+        """Packages are being installed; the summary says which framework and how many."""
+
+    def ready(self, framework: str, installed: InstalledEnvironment, seconds: float | None) -> None:
+        """The environment can be used; it was built in this many seconds, or was installed already (None)."""
+
+    def failed(self, framework: str) -> None:
+        """It could not be built."""
+
+
+async def provide(
+    store: EnvironmentStore, requests: Iterable[BuildRequest], progress: BuildSteps
+) -> dict[str, InstalledEnvironment]:
+    """The environment of each request, by the framework's text; missing ones are built, several at a time.
+
+    Raises:
+        EnvironmentFailed: one cannot be built. The others are built all the same.
+    """
+    slots = asyncio.Semaphore(AT_A_TIME)
+
+    async def one(request: BuildRequest) -> InstalledEnvironment:
+        async with slots:
+            return await _provide_one(store, request, progress)
+
+    wanted = list(requests)
+    ended = await asyncio.gather(*map(one, wanted), return_exceptions=True)
+    failures = [failure for failure in ended if isinstance(failure, BaseException)]
+    for failure in failures:
+        if not isinstance(failure, EnvironmentFailed) or len(failures) == 1:
+            raise failure
+    if failures:
+        raise EnvironmentFailed("\n".join(map(str, failures)))
+    return {
+        request.framework.text: installed
+        for request, installed in zip(wanted, ended, strict=True)
+        if isinstance(installed, InstalledEnvironment)
+    }
+
+
+async def _provide_one(store: EnvironmentStore, request: BuildRequest, progress: BuildSteps) -> InstalledEnvironment:
+    framework = request.framework.text
+    began = time.monotonic()
+    is_new = False
+    try:
+        # Without the mutex at first: environments can be found in a folder that cannot be written.
+        installed = _find_usable(store, request)
+        if installed is None:
+            # One process at a time resolves a request; the next one finds its environment.
+            async with hold_file(store.mutex_path(request.key), partial(progress.waiting, framework)):
+                installed = _find_usable(store, request)
+                if installed is None:
+                    installed, is_new = await _new(store, store.with_last_choices(request), progress)
+    except OSError as error:
+        progress.failed(framework)
+        advice = "free some space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise EnvironmentFailed(
+            f"{framework}: its environment cannot be built: {error.filename or store.folder}: {error.strerror}; "
+            f"{advice}name another folder with --env-dir"
+        ) from error
+    except BaseException:
+        progress.failed(framework)
+        raise
+    progress.ready(framework, installed, time.monotonic() - began if is_new else None)
+    return installed
+
+
+def _find_usable(store: EnvironmentStore, request: BuildRequest) -> InstalledEnvironment | None:
+    return None if request.refresh or request.lock else store.find(request)
+
+
+async def _new(
+    store: EnvironmentStore, request: BuildRequest, progress: BuildSteps
+) -> tuple[InstalledEnvironment, bool]:
+    """The environment that the request resolves to, and whether it had to be built."""
+    framework = request.framework.text
+    uv = Uv(store.folder, partial(progress.offline, framework))
+    progress.resolving(framework)
+    request = await with_distributions(uv, request)
+    lines = await resolve(uv, request)
+    is_new = False
+
+    def on_start() -> None:
+        nonlocal is_new
+        is_new = True
+        package = request.framework.packages[0]
+        release = locked_version(lock_text(lines), package)
+        summary = f"{f'{package} {release}, ' if release else ''}{number_of(len(lines), 'package')}"
+        progress.building(framework, summary)
+
+    on_wait = partial(progress.waiting, framework)
+    installed = await build(store, uv, request.framework, lines, on_start=on_start, on_wait=on_wait)
+    await asyncio.to_thread(store.save_resolution, request, installed)
+    return installed, is_new
+
+
+async def locked_environment(label: str, lock: str, store: EnvironmentStore) -> Environment:
+    """Find the environment of a lock in a store of this machine, or build it there.
+
+    The lock of the environment differs from this one if it was made for another interpreter or platform.
+
+    Args:
+        label: of the framework, in a run.
+
+    Raises:
+        EnvironmentFailed: it cannot be built here; says why.
+    """
+    spec, lines = FrameworkSpec.parse(label), requirements(lock)
+    installed = InstalledEnvironment.read(store.folder / folder_name(spec.name, lock_digest(lock)))
+    if installed is None:
+        for line in lines:
+            path = local_path(local_url(line) or "")
+            if path is not None and not path.exists():
+                raise EnvironmentFailed(
+                    f"{spec.text}: its lock names {path}, which is not on this machine; install Trialbed and the "
+                    "adapter from an index or a URL, so that other machines can build the same environment"
+                )
+        make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
+        uv = Uv(store.folder, lambda: None)
+        installed = await build(store, uv, spec, lines, on_start=lambda: None, on_wait=lambda: None)
+    return installed.environment
+
+
+async def needed_environments(labels: Sequence[str], store: EnvironmentStore, *, build: bool) -> dict[str, Environment]:
+    """Return the environments of the frameworks that cannot run in this interpreter.
+
+    Raises:
+        EnvironmentFailed: one has none yet and is not to be built, or cannot be built; says what to do.
+    """
+    specs = {label: FrameworkSpec.parse(label) for label in labels if not runs_here(label)}
+    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
+    found = {request.framework.text: store.find(request) for request in requests}
+    installed = {framework: environment for framework, environment in found.items() if environment is not None}
+    missing = [request for request in requests if request.framework.text not in installed]
+    for request in missing:
+        spec = request.framework
+        check_name(spec)
+        if not build:
+            raise EnvironmentFailed(
+                f"{spec.text} is not installed here: build an environment for it with `bench env add {spec.text}` "
+                f"(evaluate does so with build=True), or install it next to Trialbed: "
+                f"`{install_command(spec.name, *spec.pins)}`"
+            )
+    if missing:
+        make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
+        installed |= await provide(store, missing, BuildSteps())
+    return {label: installed[spec.text].environment for label, spec in specs.items()}

@@ -1,13 +1,18 @@
-"""Frameworks as users name them, and the distributions that these names stand for."""
+"""Frameworks as users name them, their profiles, and the distributions that these names stand for.
+
+An adapter with profiles has one entry point per profile, ``NAME:PROFILE``; any other has one, ``NAME``. Nothing of an
+adapter is imported.
+"""
 
 from __future__ import annotations
 
 import difflib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import Distribution, PackageNotFoundError, version
+from importlib.metadata import Distribution, PackageNotFoundError, distributions, version
+from itertools import chain
 from pathlib import Path
 from typing import Self
 
@@ -16,31 +21,34 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from packaging.version import InvalidVersion, Version
 
 from trialbed.drivers import GROUPS, DriverInfo, driver_info, list_drivers
-from trialbed.environments._requirements import (
+from trialbed.environments._distributions import (
+    OWN,
     DirectUrl,
     direct_url,
     folder_line,
     installed_distribution,
     is_editable,
     local_path,
+    package_folders,
     requirement_of,
     vcs_line,
     without_credentials,
 )
 from trialbed.errors import UsageError
 from trialbed.records import (
+    CONTROLLED,
     NATIVE,
     PIN,
     PROFILE,
+    Environment,
     framework_driver,
     framework_name,
     framework_package,
     framework_profile,
     framework_release,
+    with_profile,
 )
-
-OWN = "trialbed"
-"""The distribution whose frameworks have no releases of their own."""
+from trialbed.suggestions import closest, did_you_mean
 
 DISTRIBUTIONS = "trialbed.distributions"
 """The entry-point group in which an adapter declares its framework's own distributions.
@@ -95,7 +103,11 @@ class FrameworkSpec:
             UsageError: the text has another form, or the framework has no releases.
         """
         name, profile, release = framework_name(text), framework_profile(text), framework_release(text)
-        if not _NAME.fullmatch(name) or not _NAME.fullmatch(profile or name) or _lacks_profile(text):
+        if (
+            not _NAME.fullmatch(name)
+            or not _NAME.fullmatch(profile or name)
+            or framework_driver(text).endswith(PROFILE)
+        ):
             raise UsageError(
                 f"{text!r} does not name a framework: write NAME, NAME:PROFILE or NAME==VERSION, "
                 "such as langgraph==1.2.11"
@@ -103,7 +115,12 @@ class FrameworkSpec:
         if release is None and text.endswith(PIN):
             raise UsageError(f"{text!r}: the version after '==' is missing; write one, such as langgraph==1.2.11")
         if release is not None:
-            release = _release(text, release)
+            try:
+                release = str(Version(release))
+            except InvalidVersion:
+                raise UsageError(
+                    f"{text!r}: {release!r} is not a version; write one such as 1.2.11, not a range"
+                ) from None
             if any(driver.name == name and driver.distribution == OWN for driver in list_drivers("frameworks")):
                 raise UsageError(f"{text!r}: {name} is a part of trialbed and has no releases of its own; write {name}")
         return cls(framework_package(text), name, release)
@@ -111,7 +128,11 @@ class FrameworkSpec:
     @property
     def packages(self) -> tuple[str, ...]:
         """The framework's own distributions: as an adapter declares them, else the one of the framework's name."""
-        return self.declared or _declared_here(self.name) or PACKAGES.get(self.name, (self.name,))
+        if self.declared:
+            return self.declared
+        adapter = _installed_adapters().get(self.name)
+        here = adapter and declared_distributions(installed_distribution(adapter.distribution), self.name)
+        return here or PACKAGES.get(self.name, (self.name,))
 
     @property
     def pins(self) -> tuple[str, ...]:
@@ -148,9 +169,12 @@ def runs_here(text: str) -> bool:
     if framework_package(text) in _installed_adapters() and not text.endswith("=="):
         return True
     spec = FrameworkSpec.parse(text)
-    return (
-        spec.name in _installed_adapters() and spec.release is not None and _is_installed(spec.release, spec.packages)
-    )
+    if spec.name not in _installed_adapters() or spec.release is None:
+        return False
+    try:
+        return all(Version(version(package)) == Version(spec.release) for package in spec.packages)
+    except PackageNotFoundError:
+        return False
 
 
 def adapter_info(name: str) -> DriverInfo:
@@ -228,29 +252,6 @@ def _installed_adapters() -> dict[str, DriverInfo]:
     return {framework_name(driver.name): driver for driver in reversed(list_drivers("frameworks"))}
 
 
-def _declared_here(name: str) -> tuple[str, ...]:
-    adapter = _installed_adapters().get(name)
-    return () if adapter is None else declared_distributions(installed_distribution(adapter.distribution), name)
-
-
-def _lacks_profile(text: str) -> bool:
-    return framework_driver(text).endswith(PROFILE)
-
-
-def _is_installed(release: str, packages: tuple[str, ...]) -> bool:
-    try:
-        return all(Version(version(package)) == Version(release) for package in packages)
-    except PackageNotFoundError:
-        return False
-
-
-def _release(text: str, release: str) -> str:
-    try:
-        return str(Version(release))
-    except InvalidVersion:
-        raise UsageError(f"{text!r}: {release!r} is not a version; write one such as 1.2.11, not a range") from None
-
-
 def _beside(direct: DirectUrl, name: str) -> str | None:
     """The adapter that is beside Trialbed in the place that Trialbed came from."""
     path = local_path(direct.get("url", ""))
@@ -278,3 +279,98 @@ def _newest_wheel(folder: Path, name: str) -> Path | None:
         if wheel[0] == canonicalize_name(name):
             found.append((wheel[1], path))
     return max(found)[1] if found else None
+
+
+PUBLISHED = {
+    "agno": (CONTROLLED, "messages", NATIVE, "responses"),
+    "autogen": (CONTROLLED, "messages", NATIVE),
+    "crewai": (CONTROLLED, "messages", NATIVE, "responses"),
+    "langgraph": (CONTROLLED, "messages", NATIVE, "responses"),
+    "openai-agents": ("chat-completions", CONTROLLED, NATIVE),
+    "pydantic-ai": (CONTROLLED, NATIVE),
+}
+"""The profiles of adapters that are published with Trialbed and have more than ``controlled`` and ``native``."""
+
+
+def profiles_of(name: str, environment: Environment | None = None) -> tuple[str, ...]:
+    """The profiles of a framework, by name; empty if its adapter has none.
+
+    Args:
+        environment: the framework's own; None for this interpreter.
+    """
+    found = {framework_profile(entry) for entry in _entry_names(environment) if framework_name(entry) == name}
+    return tuple(sorted(profile for profile in found if profile is not None))
+
+
+def known_profiles(name: str) -> tuple[str, ...]:
+    """The profiles of a framework, as installed here or, if none is, as published with Trialbed."""
+    here = profiles_of(name)
+    absent = name in FIRST_PARTY and not any(framework_name(entry) == name for entry in _entry_names(None))
+    return PUBLISHED.get(name, (CONTROLLED, NATIVE)) if absent else here
+
+
+def expand_profiles(
+    frameworks: Sequence[str], wanted: Sequence[str], environments: Mapping[str, Environment]
+) -> dict[str, str]:
+    """The labels of a run: each framework as asked for with its profile, or once for each profile that is wanted.
+
+    A framework that names a profile keeps it, and one without profiles keeps its name.
+
+    Args:
+        frameworks: ``NAME[:PROFILE][==VERSION]`` each.
+        wanted: profiles of the frameworks that name none; empty for ``native``.
+        environments: framework as asked for -> its own environment; this interpreter for the others.
+
+    Returns:
+        label in the run -> framework as asked for.
+
+    Raises:
+        UsageError: an adapter does not have the profile that is asked for.
+        DriverNotFound: it is not installed.
+    """
+    labels: dict[str, str] = {}
+    for asked in frameworks:
+        name, profile, environment = framework_name(asked), framework_profile(asked), environments.get(asked)
+        if environment is None:
+            adapter_info(name)
+        there = profiles_of(name, environment)
+        if profile is None and not there:
+            labels.setdefault(asked, asked)
+            continue
+        for one in [profile] if profile is not None else [*wanted] or [NATIVE if NATIVE in there else there[0]]:
+            if not there:
+                raise UsageError(f"{asked}: {name} has no profiles; write it without {':' + one!r}")
+            if one not in there:
+                raise UsageError(
+                    f"{asked}: unknown profile {one!r}{did_you_mean(closest(one, there))} "
+                    f"The profiles of {name} are {', '.join(there)}"
+                )
+            labels.setdefault(with_profile(asked, one), asked)
+    return labels
+
+
+def check_wanted(labels: Iterable[str], wanted: Sequence[str]) -> None:
+    """Refuse a profile that no framework of the run has, and no other that is known here.
+
+    Frameworks without profiles keep their names whatever profiles are wanted, so that nothing else refuses it.
+
+    Args:
+        labels: of the run's frameworks.
+
+    Raises:
+        UsageError: there is no such profile; suggests one.
+    """
+    entries = (*labels, *_entry_names(None))
+    known = {profile for entry in entries if (profile := framework_profile(entry)) is not None}
+    known |= {CONTROLLED, NATIVE, *chain.from_iterable(PUBLISHED.values())}
+    for profile in wanted:
+        if profile not in known:
+            close, names = did_you_mean(closest(profile, known)), ", ".join(sorted(known))
+            raise UsageError(f"--profile: unknown profile {profile!r}{close} The profiles are {names}")
+
+
+def _entry_names(environment: Environment | None) -> set[str]:
+    if environment is None:
+        return {driver.name for driver in list_drivers("frameworks")}
+    installed = distributions(path=[str(place) for place in package_folders(environment.python)])
+    return {entry.name for item in installed for entry in item.entry_points if entry.group == GROUPS["frameworks"]}

@@ -431,7 +431,7 @@ class Worker:
         """
         began = time.monotonic()
         own = self._command
-        program = own and CommandSpec(arguments=own.arguments, version=own.digest()[:VERSION])
+        program = CommandSpec(arguments=own.arguments, version=own.digest()[:VERSION]) if own else None
         command = worker_command(framework_driver(self.framework), python, program)
         environment = worker_environment(self.mark, own_packages=python is not None)
         with contextlib.ExitStack() as stack:

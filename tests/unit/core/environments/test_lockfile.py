@@ -9,7 +9,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.environments import lock_digest, lock_text, read_lock
-from trialbed.environments._installed import locked_version, requirements
+from trialbed.environments._store import locked_version, requirements
 from trialbed.errors import DataError
 from trialbed.records import Environment
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.environments import BuildRequest, BuildSteps, EnvironmentStore, FrameworkSpec, _uv, provide
+from trialbed.environments import BuildRequest, BuildSteps, EnvironmentStore, FrameworkSpec, _build, provide
 from trialbed.errors import EnvironmentFailed
 
 SCRIPT = """#!{python}
@@ -25,7 +25,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EnvironmentStore:
     script = tmp_path / "uv"
     script.write_text(SCRIPT.format(python=sys.executable))
     script.chmod(0o755)
-    monkeypatch.setattr(_uv, "find_uv", lambda: str(script))
+    monkeypatch.setattr(_build, "find_uv", lambda: str(script))
     (tmp_path / "environments").mkdir()
     return EnvironmentStore(tmp_path / "environments")
 

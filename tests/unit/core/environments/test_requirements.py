@@ -8,7 +8,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.environments import read_requirement
-from trialbed.environments._requirements import local_states, local_url
+from trialbed.environments._distributions import local_states, local_url
 from trialbed.errors import UsageError
 
 

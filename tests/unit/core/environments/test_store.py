@@ -15,9 +15,9 @@ from trialbed.environments import (
     FrameworkSpec,
     InstalledEnvironment,
 )
+from trialbed.environments._distributions import local_states
 from trialbed.environments._frameworks import own_requirement
-from trialbed.environments._installed import folder_name, venv_python
-from trialbed.environments._requirements import local_states
+from trialbed.environments._store import folder_name, venv_python
 
 parse = FrameworkSpec.parse
 

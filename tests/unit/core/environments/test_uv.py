@@ -12,8 +12,8 @@ import psutil
 import pytest
 from support.cases import for_each
 
-from trialbed.environments import Uv, _uv, find_uv
-from trialbed.environments._uv import MAX_LENGTH, UvFailed, failure_reason, is_machine_failure, is_network_failure
+from trialbed.environments import Uv, _build, find_uv
+from trialbed.environments._build import MAX_LENGTH, UvFailed, failure_reason, is_machine_failure, is_network_failure
 from trialbed.errors import EnvironmentFailed
 
 FakeUv = Callable[[str], Uv]
@@ -29,7 +29,7 @@ def fake_uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeUv:
             f"#!{sys.executable}\nimport os, sys, time\nargs = sys.argv[1:]\noffline = '--offline' in args\n{code}\n"
         )
         script.chmod(0o755)
-        monkeypatch.setattr(_uv, "find_uv", lambda: str(script))
+        monkeypatch.setattr(_build, "find_uv", lambda: str(script))
         return Uv(tmp_path, lambda: (tmp_path / "told").write_text("offline"))
 
     return make
@@ -94,7 +94,7 @@ def test_the_packages_own_uv_is_found() -> None:
 
 
 def test_no_uv_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(_uv, "find_uv", lambda: None)
+    monkeypatch.setattr(_build, "find_uv", lambda: None)
     with pytest.raises(EnvironmentFailed, match="pip install uv"):
         Uv(tmp_path, lambda: None)
 

@@ -1,0 +1,340 @@
+"""Installed distributions: the requirements that install them again, and the digest of an adapter's code.
+
+Requirements are lines of a requirements file. Installers record where a distribution came from beside it
+(``direct_url.json``); a distribution without that file came from an index. Nothing of an adapter is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import platform
+import re
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from trialbed.drivers import GROUPS
+from trialbed.errors import UsageError
+from trialbed.installed import offers
+from trialbed.records import Environment, framework_driver
+
+DirectUrl = dict[str, Any]
+
+OWN = "trialbed"
+"""The distribution whose frameworks have no releases of their own."""
+
+DECLARATIONS = ("pyproject.toml", "setup.cfg", "setup.py")
+"""Files that decide on the dependencies and entry points of an editable checkout; its code takes effect by itself."""
+
+NOT_HASHED = ("build", "dist", "__pycache__")
+
+_LOCAL = re.compile(r"(?P<editable>-e\s+)?(?:\S+\s+@\s+)?(?P<url>file:[^\s#]+)")
+_TOKEN = re.compile(r"(https?://)[^/\s@]+@", re.IGNORECASE)
+_PASSWORD = re.compile(r"([a-z][a-z0-9+.-]{0,40}://)[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
+
+
+def python_id() -> str:
+    """The interpreter that requirements are resolved for: this one."""
+    return f"{platform.python_implementation()} {platform.python_version()} on {sysconfig.get_platform()}"
+
+
+def installed_distribution(name: str) -> Distribution:
+    """The distribution of this name as an installer left it.
+
+    In a checkout, ``python -m`` puts the folder first on the path, and with it the ``.egg-info`` of a build, which
+    does not say where the distribution was installed from.
+
+    Raises:
+        PackageNotFoundError: it is not installed.
+    """
+    found = list(distributions(name=name))
+    if not found:
+        raise PackageNotFoundError(name)
+    return next((item for item in found if item.read_text("METADATA")), found[0])
+
+
+def requirement_of(installed: Distribution) -> str:
+    """The requirement that installs this distribution from where it came from."""
+    direct, name = direct_url(installed), canonicalize_name(installed.name)
+    if not direct:
+        return f"{name}=={installed.version}"
+    if "dir_info" in direct:
+        return folder_line(name, direct["url"], editable=is_editable(direct))
+    if "vcs_info" in direct:
+        return vcs_line(name, direct, str(direct.get("subdirectory", "")))
+    # For a local file the lock has the digest of its content.
+    sha256 = not local_path(direct["url"]) and direct.get("archive_info", {}).get("hashes", {}).get("sha256")
+    return f"{name} @ {direct['url']}" + (f"#sha256={sha256}" if sha256 else "")
+
+
+def direct_url(installed: Distribution) -> DirectUrl:
+    """The origin that the installer recorded; empty for an index, and for a place that no longer exists."""
+    direct: DirectUrl = json.loads(installed.read_text("direct_url.json") or "{}")
+    path = local_path(direct.get("url", ""))
+    return {} if path is not None and not path.exists() else direct
+
+
+def is_editable(direct: DirectUrl) -> bool:
+    """Return whether the distribution is installed as editable."""
+    return bool(direct.get("dir_info", {}).get("editable"))
+
+
+def folder_line(name: str, url: str, *, editable: bool) -> str:
+    """The requirement for a local folder."""
+    return f"-e {url}" if editable else f"{name} @ {url}"
+
+
+def vcs_line(name: str, direct: DirectUrl, subdirectory: str) -> str:
+    """The requirement for a commit of a repository."""
+    info = direct["vcs_info"]
+    line = f"{name} @ {info['vcs']}+{direct['url']}@{info['commit_id']}"
+    return f"{line}#subdirectory={subdirectory}" if subdirectory else line
+
+
+def local_path(url: str) -> Path | None:
+    """The file or folder that a URL names; None if it is not local."""
+    parts = urlsplit(url)
+    return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+
+
+def local_url(line: str) -> str | None:
+    """The ``file:`` URL in a requirement."""
+    found = _LOCAL.match(line)
+    return found["url"] if found else None
+
+
+def requirement_folder(line: str) -> Path | None:
+    """The folder that a requirement installs from; None for any other origin."""
+    path = local_path(local_url(line) or "")
+    return path if path is not None and path.is_dir() else None
+
+
+def read_requirement(text: str) -> str:
+    """The requirement for ``NAME``, ``NAME==VERSION``, ``NAME @ URL``, a URL, a path or ``-e PATH``.
+
+    Raises:
+        UsageError: the text has none of these forms.
+    """
+    text = text.strip()
+    if text.startswith("-e "):
+        folder = Path(text[3:].strip()).resolve()
+        if not folder.is_dir():
+            raise UsageError(f"--adapter {text!r}: the folder does not exist")
+        return f"-e {folder.as_uri()}"
+    if "://" in text and " " not in text:
+        return text
+    if Path(text).exists() and ("/" in text or "\\" in text or text.endswith(".whl")):
+        return Path(text).resolve().as_uri()
+    try:
+        Requirement(text)
+    except InvalidRequirement as error:
+        raise UsageError(
+            f"--adapter {without_credentials(text)!r} is not a requirement: write NAME, NAME==VERSION, 'NAME @ URL', "
+            "a URL, the path of a wheel or folder, or '-e FOLDER'"
+        ) from error
+    return text
+
+
+def without_credentials(text: str, replacement: str = "") -> str:
+    """The text with the user and password of each URL replaced; uv takes those from its settings or ``.netrc``."""
+    return _PASSWORD.sub(rf"\1{replacement}", _TOKEN.sub(rf"\1{replacement}", text))
+
+
+def local_states(lines: Iterable[str]) -> tuple[str, ...]:
+    """A comment line per local file or folder in the requirements, with a digest of the state that they mean."""
+    found = []
+    for match in filter(None, map(_LOCAL.match, lines)):
+        path = local_path(match["url"])
+        if path is not None and path.exists():
+            found.append(f"# {match['url']}: sha256 {_digest(path, match['url'], editable=bool(match['editable']))}")
+    return tuple(sorted(found))
+
+
+def _digest(path: Path, url: str, *, editable: bool) -> str:
+    if path.is_file():
+        return _digest_of([path], path.parent)
+    if editable:
+        return _digest_of([path / name for name in DECLARATIONS if (path / name).is_file()], path)
+    # The state in which the folder was installed here: later changes do not matter until it is installed again.
+    for installed in distributions():
+        if (record := installed.read_text("RECORD")) and direct_url(installed).get("url") == url:
+            return hashlib.sha256(record.encode()).hexdigest()
+    return _digest_of(_tree(path), path)
+
+
+def _tree(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path.name in NOT_HASHED or path.name.endswith(".egg-info"):
+            continue
+        if path.is_dir():
+            yield from _tree(path)
+        else:
+            yield path
+
+
+def _digest_of(files: Iterable[Path], folder: Path) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(folder)}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def package_folders(python: str | Path) -> list[Path]:
+    """The folders of the packages of the environment that an interpreter belongs to."""
+    root = Path(python).parent.parent
+    return sorted(root.glob("lib/python*/site-packages")) or sorted(root.glob("Lib/site-packages"))
+
+
+SKIPPED = ("__pycache__", ".egg-info", ".dist-info")
+"""Ends of folders' names that hold no code of the adapter."""
+
+_FINDER = re.compile(r"^MAPPING[^=]*= (\{.*\})$", re.MULTILINE)
+"""Setuptools writes the folders of an editable install here."""
+
+
+def adapter_digest(framework: str, environment: Environment | None = None) -> str:
+    """SHA-256 over the files of a framework's adapter, and over the versions of the packages that it runs with.
+
+    It changes when a file of the adapter changes, also where it is installed as editable, and when another release of
+    the framework or of a package that they need is installed.
+
+    Args:
+        environment: the framework's own; None for this interpreter.
+    """
+    found = _adapter(framework_driver(framework), environment)
+    if found is None:
+        return ""
+    entry, adapter = found
+    search = None if environment is None else _search_path(environment)
+    lines = [f"{name} {_file_digest(path)}" for name, path in sorted(_files(entry, adapter, search))]
+    lines += _versions(adapter) if environment is None else [f"lock {environment.lock_digest}"]
+    return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
+
+
+def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Distribution] | None:
+    """The adapter's entry point and its distribution."""
+    group = GROUPS["frameworks"]
+    if environment is None:
+        found = next((offer for offer in offers(group) if offer.name == name), None)
+        return found and (EntryPoint(name, found.target, group), installed_distribution(found.distribution))
+    for installed in distributions(path=[str(place) for place in package_folders(environment.python)]):
+        for entry in installed.entry_points:
+            if (entry.group, entry.name) == (group, name):
+                return entry, installed
+    return None
+
+
+def _search_path(environment: Environment) -> list[str]:
+    """The folders in which the environment's interpreter looks for installed packages."""
+    places: list[str] = []
+    for site in package_folders(environment.python):
+        places.append(str(site))
+        for listing in sorted(site.glob("*.pth")):
+            lines = (line.strip() for line in listing.read_text(encoding="utf-8", errors="replace").splitlines())
+            places += [str(site / line) for line in lines if line and not line.startswith(("#", "import ", "import\t"))]
+    return places
+
+
+def _files(entry: EntryPoint, adapter: Distribution, search: Sequence[str] | None) -> Iterator[tuple[str, Path]]:
+    """The files of the adapter's packages, each under a name that is the same wherever it is installed."""
+    for module in _modules(entry, adapter):
+        for place in _places(module, search):
+            if place.is_dir():
+                yield from ((f"{module}/{path.relative_to(place).as_posix()}", path) for path in _walk(place))
+            elif place.is_file():
+                yield f"{module}{place.suffix}", place
+
+
+def _modules(entry: EntryPoint, adapter: Distribution) -> list[str]:
+    """The modules that the distribution brings; of Trialbed itself only that of the framework."""
+    if canonicalize_name(adapter.name) == OWN:
+        return [entry.module]
+    names = {point.module.partition(".")[0] for point in adapter.entry_points}
+    names |= set((adapter.read_text("top_level.txt") or "").split())
+    names |= {Path(file.parts[0]).stem for file in adapter.files or () if file.suffix == ".py"}
+    return sorted(name for name in names if name.isidentifier() and not name.startswith("__editable__"))
+
+
+def _places(module: str, search: Sequence[str] | None) -> list[Path]:
+    """The folder or file of a module; several folders if it is spread over them."""
+    spec = _spec(module, search)
+    if spec is None:
+        return [Path(place) for site in search or () for place in _mapped_folder(Path(site), module)]
+    if spec.submodule_search_locations is not None:
+        return [Path(place) for place in spec.submodule_search_locations]
+    return [Path(spec.origin)] if spec.origin else []
+
+
+def _spec(module: str, search: Sequence[str] | None) -> ModuleSpec | None:
+    if search is not None:
+        return PathFinder.find_spec(module, list(search))
+    with suppress(ImportError, ValueError):
+        return find_spec(module)
+    return None
+
+
+def _mapped_folder(site: Path, module: str) -> Iterator[str]:
+    """The folder of a package that is installed as editable by a finder of setuptools."""
+    for finder in sorted(site.glob("__editable__*_finder.py")):
+        match = _FINDER.search(finder.read_text(encoding="utf-8", errors="replace"))
+        with suppress(ValueError, SyntaxError):
+            mapping = ast.literal_eval(match[1]) if match else {}
+            if module in mapping:
+                yield mapping[module]
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".") and not name.endswith(SKIPPED)]
+        yield from (Path(parent, name) for name in files if not name.startswith(".") and not name.endswith(".pyc"))
+
+
+def _file_digest(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        return f"unreadable: {error.strerror}"
+
+
+def _versions(adapter: Distribution) -> list[str]:
+    """``name==version`` of the packages that the adapter needs and those that they need, sorted.
+
+    Trialbed and its own requirements are left out: its version is part of a run's configuration.
+    """
+    known: dict[tuple[str, str], str] = {}
+    waiting = [] if canonicalize_name(adapter.name) == OWN else list(_needs(adapter.requires or (), ""))
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in known or name == OWN:
+            continue
+        with suppress(PackageNotFoundError):
+            package = installed_distribution(name)
+            known[name, extra] = f"{name}=={package.version}"
+            waiting += _needs(package.requires or (), extra)
+    return [f"python=={sys.version.split()[0]}", *sorted(set(known.values()))]
+
+
+def _needs(lines: Iterable[str], extra: str) -> Iterator[tuple[str, str]]:
+    """The packages of requirements, and each of their extras apart."""
+    for line in lines:
+        with suppress(InvalidRequirement):
+            needed = Requirement(line)
+            if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+                yield from ((canonicalize_name(needed.name), one) for one in ("", *sorted(needed.extras)))
