@@ -4,8 +4,7 @@ The rule judge checks whether an answer contains the evidence of a response; scr
 the short values that say too little for a judge.
 """
 
-from trialbed.evidence._carriage import carries, carries_fact, mentions
-from trialbed.evidence._passages import Passages
+from trialbed.evidence._carriage import Passages, carries, carries_fact, mentions
 from trialbed.evidence._values import MAX_TEXT, MIN_TEXT, every_value, evidence_values, short_values
 
 __all__ = [

@@ -1,8 +1,8 @@
 from ._answer_key import answer_key as answer_key
-from ._clock import outside_clock as outside_clock
-from ._clock import with_outside_time as with_outside_time
+from ._answer_key import unsourced as unsourced
 from ._findings import integrity_findings as integrity_findings
-from ._sources import unsourced as unsourced
+from ._findings import outside_clock as outside_clock
+from ._findings import with_outside_time as with_outside_time
 from ._tally import Integrity as Integrity
 from ._tally import IntegrityCounter as IntegrityCounter
 from ._tally import IntegrityTally as IntegrityTally

@@ -1,20 +1,22 @@
-"""Expected values that a request gave the model before anything in the trial had them."""
+"""Expected values that a request gave the model, and answers that have no source in their trial."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice, zip_longest
 from operator import itemgetter
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
-from trialbed.evidence import Passages, evidence_values
+from trialbed.evidence import Passages, carries_fact, evidence_values
 from trialbed.identity import once_for
-from trialbed.integrity._encoded import decoded_texts
 from trialbed.records import ApiCall, Json, ModelCall, Query, ToolSpec, WireLog
 from trialbed.texts import json_leaves
-from trialbed.tool_calls import MAX_VALUES
+from trialbed.tool_calls import MAX_VALUES, last_turn, replaced, said
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire_log import failed
 
@@ -123,3 +125,122 @@ def _with_decoded(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         yield text
         yield from decoded_texts(text)
+
+
+MOST = 1_000
+"""Encoded parts of one text that are read."""
+
+CODED = re.compile(r"[A-Za-z0-9+/_-]{8,}")
+ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+URL_SAFE = str.maketrans("-_", "+/")
+
+
+SHORT = 500
+"""Characters of a text that is read once: names and descriptions of tools come again with every request."""
+
+
+def decoded_texts(text: str) -> Iterable[str]:
+    """Return the texts in a text that are written in base64, in hexadecimal, with escapes of JSON, or for a URL."""
+    return _short_texts(text) if len(text) <= SHORT else _decoded(text)
+
+
+@lru_cache(maxsize=4096)
+def _short_texts(text: str) -> tuple[str, ...]:
+    return tuple(_decoded(text))
+
+
+def _decoded(text: str) -> Iterator[str]:
+    if ESCAPED.search(text):
+        yield ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
+    if "%" in text:
+        yield from _text(unquote_to_bytes(text.encode(errors="replace")), text)
+    for found in islice(CODED.finditer(text), MOST):
+        code = found[0]
+        try:
+            yield from _text(bytes.fromhex(code), code)
+        except ValueError:
+            yield from _of_base64(code)
+
+
+def _of_base64(code: str) -> Iterator[str]:
+    whole = code[: len(code) - (len(code) % 4 == 1)].translate(URL_SAFE)
+    try:
+        yield from _text(base64.b64decode(whole + "=" * (-len(whole) % 4)), code)
+    except binascii.Error:
+        return
+
+
+def _text(found: bytes, code: str) -> Iterator[str]:
+    """Yield bytes as text where they are one that can be read, and another than the code."""
+    try:
+        text = found.decode()
+    except UnicodeDecodeError:
+        return
+    if text != code and all(character.isprintable() or character.isspace() for character in text):
+        yield text
+
+
+PROGRAM = ("```", "<code>", "<|python")
+"""Marks of an answer that is a program, whose result is in the answer and not in the model's words."""
+
+CUT = "…[cut: "
+"""Begins the mark of a body of which the log keeps a part."""
+
+
+@once_for(8)
+def unsourced(query: Query, answer: str, wire: WireLog) -> str:
+    """Return why an answer is not the trial's: it has no source in it. Empty where it has one.
+
+    A reference fact needs an Api's result, or the model's own words. Where the model ended with words of its own, and
+    the answer is another text, the model's words alone count: where the model gave up, a framework answers by itself.
+    Words that repeat only what a request gave the model are no source.
+
+    Args:
+        wire: with the calls that count.
+    """
+    if given := _given_away(query, answer, wire):
+        return f"the answer says {given!r}, which no Api returned, and which a request gave the model"
+    if _is_said(answer, wire) or any(CUT in turn.response for turn in wire.model_calls):
+        return ""
+    own = replaced(answer, wire) and not _is_program(last_turn(wire))
+    words = [text for turn in wire.model_calls for text in model_words(turn)]
+    results = [] if own else [" ".join(evidence_values(call.response)) for call in wire.api_calls if not call.error]
+    sources = Passages([query.text, *words, *results])
+    for fact in query.reference_facts:
+        if carries_fact(answer, fact) and not sources.mention(fact):
+            no_api = "" if own else " and no Api returned it"
+            return f"the answer says {fact!r}, but no answer of the model says so{no_api}"
+    if own and not query.reference_facts and _only_results(query, answer, wire, words):
+        return "the answer has the Apis' results, but the model ended with other words, which have none of them"
+    return ""
+
+
+def _given_away(query: Query, answer: str, wire: WireLog) -> str:
+    """Return a fact in the answer that the model knows from the framework alone; empty where there is none."""
+    results = Passages([query.text, *(" ".join(evidence_values(call.response)) for call in wire.api_calls)])
+    facts = [fact for fact in query.reference_facts if carries_fact(answer, fact) and not results.mention(fact)]
+    key = answer_key(query, wire) if facts else ()
+    return next((fact for fact in facts if fact in key), "")
+
+
+def _is_said(answer: str, wire: WireLog) -> bool:
+    """Return whether the answer is the text with which the model ended, or a part of it."""
+    last, shown = last_turn(wire), " ".join(answer.split())
+    return not wire.model_calls or (last is not None and any(shown in text for text in said(last)))
+
+
+def _is_program(turn: ModelCall | None) -> bool:
+    return turn is not None and (bool(turn.text_calls) or any(mark in turn.response for mark in PROGRAM))
+
+
+def _only_results(query: Query, answer: str, wire: WireLog, words: Iterable[str]) -> bool:
+    """Return whether the answer has values of results, and none of them is in the model's words."""
+    known, said_by_model, shown = Passages([query.text]), Passages(words), Passages([answer])
+    found = False
+    for call in wire.api_calls:
+        for value in islice(evidence_values(call.response), MAX_VALUES) if not call.error else ():
+            if shown.mention(value) and not known.mention(value):
+                if said_by_model.mention(value):
+                    return False
+                found = True
+    return found

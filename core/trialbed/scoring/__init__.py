@@ -20,22 +20,29 @@ from trialbed.scoring._calibration import (
     judge_note,
     kept_calibrations,
 )
-from trialbed.scoring._checks import Check, run_checks
 from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.scoring._counting import (
+    ALWAYS,
     NONE_ABSENT,
     OF_SOME,
     TIMES,
     absent_by_trials,
     absent_scores,
     first_trials_apart,
+    quality_scores,
     zero_scores,
 )
-from trialbed.scoring._expected import Expectation, criterion_name, expectations, has_expectations, run_criteria
+from trialbed.scoring._expected import (
+    Check,
+    Expectation,
+    criterion_name,
+    expectations,
+    has_expectations,
+    run_checks,
+    run_criteria,
+)
 from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score, open_criteria
-from trialbed.scoring._judges import FunctionJudge, JudgeFunction, as_judge, make_judge
-from trialbed.scoring._loops import judge_apart, judge_here
-from trialbed.scoring._quality import ALWAYS, quality_scores
+from trialbed.scoring._judges import FunctionJudge, JudgeFunction, as_judge, judge_apart, judge_here, make_judge
 from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
 from trialbed.scoring._words import score_heading, score_words
 

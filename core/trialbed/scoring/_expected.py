@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import asyncio
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
-from trialbed.contracts import Judge, Verdict
+from trialbed.contracts import Judge
 from trialbed.errors import JudgeError
 from trialbed.evidence import carries_fact
-from trialbed.records import ApiRef, Expected, GoldCall, Query, TaskTest
+from trialbed.own_thread import do_alone
+from trialbed.records import Expected, GoldCall, Query, TaskTest
 from trialbed.scoring._context import CheckResult, ScoreContext
-from trialbed.tool_calls import AskedCall, align_gold_calls
+from trialbed.tool_calls import align_gold_calls
+from trialbed.tracebacks import own_line
 from trialbed.wire_log import observed_usage
 
 SHOWN = 5
@@ -144,7 +150,7 @@ def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> 
     aligned = align_gold_calls(way, context.asked, context.tools)
     problems = [one.fault for one in aligned.gold if not one.right]
     problems += [
-        f"{_name(one.gold.api)} failed: {one.call.problem}"
+        f"{one.gold.api.api_name} failed: {one.call.problem}"
         for one in aligned.gold
         if one.right and one.call is not None and not one.call.accepted
     ]
@@ -160,21 +166,11 @@ def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> 
 
 def _disorder(way: Sequence[GoldCall], context: ScoreContext) -> list[str]:
     """Return the first call of a series that is made too early, in words."""
-    left: Sequence[AskedCall] = context.asked
+    left = iter(context.asked)
     for gold in way:
-        place = next((place for place, call in enumerate(left) if _is(gold, call, context)), None)
-        if place is None:
-            return [f"{_name(gold.api)} is called too early"]
-        left = left[place + 1 :]
+        if not any(call.accepted and align_gold_calls([gold], [call], context.tools).gold[0].right for call in left):
+            return [f"{gold.api.api_name} is called too early"]
     return []
-
-
-def _is(gold: GoldCall, call: AskedCall, context: ScoreContext) -> bool:
-    return call.accepted and align_gold_calls([gold], [call], context.tools).gold[0].right
-
-
-def _name(api: ApiRef) -> str:
-    return api.api_name
 
 
 def criterion_name(text: str) -> str:
@@ -214,11 +210,43 @@ async def _ask(judge: Judge, text: str, context: ScoreContext) -> CheckResult:
         return CheckResult(name, None, f"judge {context.judge_name}: {type(error).__name__}: {error}")
     if verdict.status == "Unsure":
         return CheckResult(name, None, f"judge {context.judge_name} is unsure: {verdict.reason}"[:1000])
-    return CheckResult(name, verdict.status == "Solved", f"{verdict.reason}{_split(verdict)}"[:1000])
+    split = f" ({verdict.votes.count(verdict.status)} of {len(verdict.votes)} votes)" if verdict.agreement != 1 else ""
+    return CheckResult(name, verdict.status == "Solved", f"{verdict.reason}{split}"[:1000])
 
 
-def _split(verdict: Verdict) -> str:
-    """Return how many votes agree, in words, where not all do."""
-    if verdict.agreement == 1:
-        return ""
-    return f" ({verdict.votes.count(verdict.status)} of {len(verdict.votes)} votes)"
+Check = Callable[[ScoreContext], Any]
+"""Returns whether a trial is right: a bool, None for yes, or a text that names the fault; may be ``async``."""
+
+SECONDS = 60.0
+"""That one check may take."""
+
+
+async def run_checks(checks: Mapping[str, Check], context: ScoreContext) -> tuple[CheckResult, ...]:
+    """Return the results of the checks that the task of a trial names; those that are not given are left out.
+
+    An ``AssertionError`` says that the trial is wrong. Any other exception is a fault of the check.
+    """
+    expected = context.query.expected
+    names = () if expected is None else expected.all_checks
+    return tuple([await _run(name, checks[name], context) for name in names if name in checks])
+
+
+def _call(check: Check, context: ScoreContext) -> Any:
+    found = check(context)
+    return asyncio.run(found) if inspect.iscoroutine(found) else found
+
+
+async def _run(name: str, check: Check, context: ScoreContext) -> CheckResult:
+    try:
+        found = await do_alone(partial(_call, check, context), SECONDS, check)
+    except AssertionError as error:
+        return CheckResult(name, False, str(error)[:1000] or "an assertion failed" + own_line(check.__module__, error))
+    except Exception as error:  # noqa: BLE001 - the user's code
+        line = own_line(getattr(check, "__module__", "") or "", error)
+        return CheckResult(name, None, f"the check raised {type(error).__name__}: {str(error)[:1000]}{line}")
+    if isinstance(found, str):
+        return CheckResult(name, not found, found[:1000])
+    if found is None or isinstance(found, bool):
+        met = found is not False
+        return CheckResult(name, met, "" if met else "it is not")
+    return CheckResult(name, None, f"the check returned {found!r:.60}; return a bool, or a text that names the fault")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from trialbed.contracts import STATUS_VALUES, AnswerStatus, Verdict
+from trialbed.contracts import STATUS_VALUES, AnswerStatus
 from trialbed.errors import JudgeError
 from trialbed.integrity import unsourced
 from trialbed.records import Failure, Json, Score
@@ -50,7 +50,11 @@ async def judged_score(context: ScoreContext) -> Score:
         raise
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
         return _judge_failure(context, f"{type(error).__name__}: {error}", found)
-    detail = {"method": context.judge_name, **_detail(verdict), **_list_outcomes(context, found)}
+    detail: dict[str, Json] = {"method": context.judge_name, "reason": verdict.reason, "votes": list(verdict.votes)}
+    detail["agreement"] = verdict.agreement
+    if verdict.ballots:
+        detail["ballots"] = [vote.model_dump(exclude_defaults=True) for vote in verdict.ballots]
+    detail |= _list_outcomes(context, found)
     return Score(name=JUDGED, value=verdict.value, label=verdict.status, detail=detail)
 
 
@@ -61,9 +65,12 @@ def open_criteria(context: ScoreContext) -> frozenset[str]:
 
 def _not_its_own(context: ScoreContext) -> Score | None:
     """Return the score of a trial whose answer is not the model's; None where it is."""
-    foreign = _foreign(context)
-    if foreign:
-        return _unsolved("calls", _not_asked_for(sorted(": ".join(filter(None, pair)) for pair in foreign)))
+    asked = {ref.pair for ref in context.called_apis}
+    if others := [call for call in context.unasked if call.api.pair not in asked]:
+        found = relied_on(context.query, context.answer.final_answer, context.wire, others, context.asked)
+        if found:
+            apis = "; ".join(sorted({": ".join(filter(None, call.api.pair)) for call in found}))
+            return _unsolved("calls", f"the answer rests on calls that no answer of the model asked for: {apis}")
     without_source = "" if context.in_process else unsourced(context.query, context.text, context.asked_wire)
     return _unsolved("sources", without_source) if without_source else None
 
@@ -92,27 +99,6 @@ def _list_outcomes(context: ScoreContext, found: Sequence[Expectation]) -> dict[
     listed: list[Json] = [{"text": one.text, "met": one.met, "reason": one.reason} for one in found]
     checks: list[Json] = [result._asdict() for result in context.checks]
     return {"expectations": listed, "checks": checks} if checks else {"expectations": listed}
-
-
-def _foreign(context: ScoreContext) -> set[tuple[str, str]]:
-    """Return the Apis that the answer rests on and that the model never asked for."""
-    asked = {ref.pair for ref in context.called_apis}
-    others = [call for call in context.unasked if call.api.pair not in asked]
-    if not others:
-        return set()
-    found = relied_on(context.query, context.answer.final_answer, context.wire, others, context.asked)
-    return {call.api.pair for call in found}
-
-
-def _detail(verdict: Verdict) -> dict[str, Json]:
-    """The detail of a verdict: why, each vote, and the share of votes that agree with the most frequent status."""
-    ballots: list[Json] = [vote.model_dump(exclude_defaults=True) for vote in verdict.ballots]
-    counted = {"reason": verdict.reason, "votes": list(verdict.votes), "agreement": verdict.agreement}
-    return {**counted, "ballots": ballots} if ballots else counted
-
-
-def _not_asked_for(apis: list[str]) -> str:
-    return f"the answer rests on calls that no answer of the model asked for: {'; '.join(apis)}"
 
 
 def _unsolved(method: str, reason: str) -> Score:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,8 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
 from trialbed.drivers import load_driver
 from trialbed.errors import JudgeError, UsageError
-from trialbed.own_thread import do_alone
-from trialbed.records import Answer, Query, WireLog
+from trialbed.own_thread import OwnLoop, do_alone
+from trialbed.records import Answer, Json, Query, WireLog
 from trialbed.scoring._bounds import SILENT_SECONDS
 
 if TYPE_CHECKING:
@@ -75,3 +77,47 @@ def as_judge(given: Judge | JudgeFunction) -> Judge:
             f"judge: {given!r:.60} is not a judge; give a name, a Judge, or a function (query, answer, wire)"
         )
     return FunctionJudge(given)
+
+
+@asynccontextmanager
+async def judge_apart(judge: Judge) -> AsyncIterator[Judge]:
+    """Have a judge of the caller's work in an event loop of its own, so that a run goes on whatever it does."""
+    loop = OwnLoop()
+    try:
+        yield _JudgeElsewhere(judge, partial(loop.do, seconds=SILENT_SECONDS, package=type(judge).__module__))
+    finally:
+        loop.end()
+
+
+def judge_here(judge: Judge) -> Judge:
+    """Return a judge that works in this event loop whoever asks: its model's connections are of this one."""
+    loop = asyncio.get_running_loop()
+
+    def ask(begin: Callable[[], Coroutine[Any, Any, Any]]) -> Awaitable[Any]:
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(begin(), loop))
+
+    return _JudgeElsewhere(judge, ask)
+
+
+class _JudgeElsewhere(Judge):
+    """A judge whose coroutines run in another event loop."""
+
+    def __init__(self, judge: Judge, ask: Callable[[Callable[[], Coroutine[Any, Any, Any]]], Awaitable[Any]]) -> None:
+        super().__init__(getattr(judge, "endpoint", None), votes=getattr(judge, "votes", 1))
+        self._judge = judge
+        self._ask = ask
+
+    @property
+    def about(self) -> Mapping[str, Json]:
+        """The settings of the judge."""
+        return self._judge.about
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Return the verdict of the judge."""
+        verdict: Verdict = await self._ask(partial(self._judge.judge, query, answer, wire))
+        return verdict
+
+    async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        """Return the verdict of the judge on a criterion."""
+        verdict: Verdict = await self._ask(partial(self._judge.meets, criterion, query, answer, wire))
+        return verdict

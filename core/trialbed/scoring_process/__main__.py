@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from threading import Lock
@@ -12,14 +13,12 @@ from typing import Any, BinaryIO, cast
 
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError
-from trialbed.listeners import Listeners
 from trialbed.model_access import RelayedModel
 from trialbed.plugins import installed_listeners
 from trialbed.records import Answer, Query, WireLog
-from trialbed.scoring import MEMORY, PROCESSOR_SECONDS, judged_score, make_judge
+from trialbed.scoring import MEMORY, PROCESSOR_SECONDS, ScoreContext, judged_score, make_judge
 from trialbed.scoring_process._messages import (
     Given,
-    JudgeCall,
     JudgeOrder,
     Judging,
     ModelStep,
@@ -27,7 +26,6 @@ from trialbed.scoring_process._messages import (
     Question,
     Reply,
     StepDone,
-    Work,
     packed,
     read_message,
 )
@@ -132,42 +130,64 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     _limit_memory()
     engine = Engine(orders, replies)
-    listeners = installed_listeners()
-    judges: dict[JudgeOrder, Judge] = {}
     with suppress(EOFError), asyncio.Runner() as runner:
+        worker = Worker(engine, runner)
         while True:
-            engine.send(_carry_out(engine.read(), engine, listeners, judges, runner))
+            engine.send(worker.carry_out(engine.read()))
 
 
-def _carry_out(
-    order: Order | JudgeCall | Work,
-    engine: Engine,
-    listeners: Listeners,
-    judges: dict[JudgeOrder, Judge],
-    runner: asyncio.Runner,
-) -> Given:
-    # The system ends the process then, whatever holds the interpreter.
-    _limit_work(PROCESSOR_SECONDS)
-    try:
-        if isinstance(order, Work):
-            return Given(order.function(*order.arguments, **order.named))
-        if isinstance(order, JudgeCall):
-            return Given(runner.run(_reply(order, _made_judge(order.judge, engine, judges))))
-        context = replace(order.context, judge=_judge(order, engine, judges))
-        if order.plugin is None:
-            return Given(runner.run(judged_score(context)))
-        return Given(runner.run(listeners.score_by(order.plugin, context)))
-    except Exception as error:  # noqa: BLE001 - foreign code: its fault becomes its score's failure
-        return Given([], f"{type(error).__name__}: {error}")
-    finally:
-        _limit_work(0)
+class Worker:
+    """Carries out the orders of the engine, with judges that it makes once."""
 
+    def __init__(self, engine: Engine, runner: asyncio.Runner) -> None:
+        self._engine = engine
+        self._run = runner.run
+        self._listeners = installed_listeners()
+        self._judges: dict[JudgeOrder, Judge] = {}
 
-async def _reply(call: JudgeCall, judge: Judge) -> Reply:
-    try:
-        return Reply(await getattr(judge, call.method)(*call.arguments))
-    except JudgeError as error:
-        return Reply(None, str(error))
+    def carry_out(self, order: Order) -> Given:
+        """Return the result of an order, or why there is none."""
+        # The system ends the process then, whatever holds the interpreter.
+        _limit_work(PROCESSOR_SECONDS)
+        try:
+            return Given(getattr(self, order.method)(*order.arguments))
+        except Exception as error:  # noqa: BLE001 - foreign code: its fault becomes its score's failure
+            return Given([], f"{type(error).__name__}: {error}")
+        finally:
+            _limit_work(0)
+
+    def score(self, plugin: str | None, context: ScoreContext, judge: JudgeOrder | str | None) -> Any:
+        """Score a trial by one plugin.
+
+        Args:
+            plugin: None for the judge's score alone.
+            context: without its judge.
+            judge: the one to make; None to ask the engine for verdicts, text for a judge that has failed.
+        """
+        made: Judge
+        if isinstance(judge, JudgeOrder):
+            made = NotedJudge(self._judge(judge), self._engine) if judge.foreign else self._judge(judge)
+        else:
+            made = EnginesJudge(self._engine) if judge is None else StoppedJudge(judge)
+        context = replace(context, judge=made)
+        return self._run(judged_score(context) if plugin is None else self._listeners.score_by(plugin, context))
+
+    def ask_judge(self, judge: JudgeOrder, method: str, arguments: tuple[Any, ...]) -> Reply:
+        """Call a method of a judge, outside of a trial."""
+        try:
+            return Reply(self._run(getattr(self._judge(judge), method)(*arguments)))
+        except JudgeError as error:
+            return Reply(None, str(error))
+
+    def call(self, function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        """Call a function of Trialbed, which reads foreign texts."""
+        return function(*arguments, **named)
+
+    def _judge(self, wanted: JudgeOrder) -> Judge:
+        if wanted not in self._judges:
+            model = None if wanted.endpoint is None else RelayedModel(wanted.endpoint, self._engine.ask_model)
+            self._judges[wanted] = make_judge(wanted.driver, model, votes=wanted.votes, prompts=wanted.prompts)
+        return self._judges[wanted]
 
 
 def _limit_memory() -> None:
@@ -184,23 +204,6 @@ def _limit_work(seconds: float) -> None:
     """Have the system end this process after so much work; 0 for any."""
     if hasattr(signal, "setitimer"):  # Windows has none
         signal.setitimer(signal.ITIMER_PROF, seconds)
-
-
-def _judge(order: Order, engine: Engine, made: dict[JudgeOrder, Judge]) -> Judge:
-    wanted = order.judge
-    if wanted is None:
-        return EnginesJudge(engine)
-    if isinstance(wanted, str):
-        return StoppedJudge(wanted)
-    judge = _made_judge(wanted, engine, made)
-    return NotedJudge(judge, engine) if wanted.foreign else judge
-
-
-def _made_judge(wanted: JudgeOrder, engine: Engine, made: dict[JudgeOrder, Judge]) -> Judge:
-    if wanted not in made:
-        model = None if wanted.endpoint is None else RelayedModel(wanted.endpoint, engine.ask_model)
-        made[wanted] = make_judge(wanted.driver, model, votes=wanted.votes, prompts=wanted.prompts)
-    return made[wanted]
 
 
 if __name__ == "__main__":

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from trialbed.contracts import Verdict
 from trialbed.records import Answer, ModelEndpoint, Query, WireLog
-from trialbed.scoring import ScoreContext
 
 HEADER = struct.Struct(">Q")
 LONGEST = 64 * 2**20
@@ -32,33 +30,10 @@ class JudgeOrder(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A trial to score by one plugin.
+    """A method of the process's ``Worker`` to call: ``score``, ``ask_judge`` or ``call``."""
 
-    Attributes:
-        plugin: None for the judge's score alone.
-        context: without its judge.
-        judge: the one to make; None to ask the engine for verdicts, text for a judge that has failed.
-    """
-
-    plugin: str | None
-    context: ScoreContext
-    judge: JudgeOrder | str | None
-
-
-class JudgeCall(NamedTuple):
-    """A method of a judge to call, outside of a trial."""
-
-    judge: JudgeOrder
-    method: Literal["judge", "meets"]
+    method: Literal["score", "ask_judge", "call"]
     arguments: tuple[Any, ...]
-
-
-class Work(NamedTuple):
-    """A function of Trialbed to call, which reads foreign texts."""
-
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    named: Mapping[str, Any]
 
 
 class Question(NamedTuple):

@@ -26,12 +26,13 @@ from trialbed.scoring import (
     ScoringStopped,
     is_large,
     judged_score,
+    open_criteria,
+    run_criteria,
 )
 from trialbed.scoring_process._messages import (
     HEADER,
     LONGEST,
     Given,
-    JudgeCall,
     JudgeOrder,
     Judging,
     ModelStep,
@@ -39,7 +40,6 @@ from trialbed.scoring_process._messages import (
     Question,
     Reply,
     StepDone,
-    Work,
     packed,
 )
 
@@ -120,7 +120,7 @@ class ScoringProcesses:
             ScoringStopped: it passed a limit.
             RuntimeError: it failed; the text is why.
         """
-        result: T = await self._result_of(Work(function, arguments, named), NO_JUDGE)
+        result: T = await self._result_of(Order("call", (function, arguments, named)), NO_JUDGE)
         return result
 
     def bounded(self, judge: Judge) -> Judge:
@@ -134,7 +134,7 @@ class ScoringProcesses:
     async def _score_of(self, plugin: str | None, context: ScoreContext) -> Any:
         judge: JudgeOrder | str | None = self._judge
         while True:
-            order = Order(plugin, replace(context, judge=NO_JUDGE), judge)
+            order = Order("score", (plugin, replace(context, judge=NO_JUDGE), judge))
             try:
                 return await self._result_of(order, context.judge)
             except ScoringStopped as stopped:
@@ -142,7 +142,7 @@ class ScoringProcesses:
                     raise
                 judge = f"stopped: it {stopped}"
 
-    async def _result_of(self, order: Order | JudgeCall | Work, judge: Judge) -> Any:
+    async def _result_of(self, order: Order, judge: Judge) -> Any:
         async with self._slots:
             scorer = self._idle.pop() if self._idle else await _Scorer.start()
             try:
@@ -182,7 +182,7 @@ class _Scorer:
             )
         )
 
-    async def do(self, order: Order | JudgeCall | Work, judge: Judge) -> Given:
+    async def do(self, order: Order, judge: Judge) -> Given:
         """Have an order done; the process's questions go to the judge, or to its model.
 
         Raises:
@@ -226,7 +226,7 @@ class _Scorer:
 class _BoundedJudge(Judge):
     """Has a process ask a judge that is foreign, or that has much to read."""
 
-    def __init__(self, judge: Judge, order: JudgeOrder, do: Callable[[JudgeCall, Judge], Awaitable[Any]]) -> None:
+    def __init__(self, judge: Judge, order: JudgeOrder, do: Callable[[Order, Judge], Awaitable[Any]]) -> None:
         super().__init__(judge.endpoint, votes=judge.votes)
         self._judge = judge
         self._order = order
@@ -240,8 +240,7 @@ class _BoundedJudge(Judge):
         """
         if not (self._order.foreign or is_large(answer, wire)):
             return await self._judge.judge(query, answer, wire)
-        verdict: Verdict = await self._call(JudgeCall(self._order, "judge", (query, answer, wire)))
-        return verdict
+        return await self._call("judge", query, answer, wire)
 
     async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Return the verdict of the judge on a criterion.
@@ -251,12 +250,11 @@ class _BoundedJudge(Judge):
         """
         if not (self._order.foreign or is_large(answer, wire)):
             return await self._judge.meets(criterion, query, answer, wire)
-        verdict: Verdict = await self._call(JudgeCall(self._order, "meets", (criterion, query, answer, wire)))
-        return verdict
+        return await self._call("meets", criterion, query, answer, wire)
 
-    async def _call(self, call: JudgeCall) -> Any:
+    async def _call(self, method: str, *arguments: Any) -> Verdict:
         try:
-            reply: Reply = await self._do(call, self._judge)
+            reply: Reply = await self._do(Order("ask_judge", (self._order, method, arguments)), self._judge)
         except ScoringStopped as stopped:
             raise JudgeError(f"it {stopped}") from None
         except RuntimeError as error:
@@ -292,3 +290,32 @@ def _end_of(status: int) -> str:
     if status < 0:
         return f"was ended by {signal.Signals(-status).name}"
     return f"ended its process with code {status}"
+
+
+async def with_criteria(context: ScoreContext, processes: ScoringProcesses | None) -> ScoreContext:
+    """Return a trial's context with the findings of its judge on the criteria of the task.
+
+    Where they decide nothing, the judge is not asked: its model costs the same for a trial that has failed anyway.
+
+    Args:
+        processes: those of the judge; None asks it here.
+
+    Raises:
+        ScoringStopped: the trial's texts are more than can be read within the limits.
+    """
+    expected = context.query.expected
+    if expected is None or not expected.all_criteria:
+        return context
+    # A judge may be foreign code: on the caller's loop, it could hold up the whole run.
+    judge = context.judge if processes is None else processes.bounded(context.judge)
+    found = await run_criteria(judge, context, await _open(context, processes))
+    names = {result.name for result in found}
+    others = (result for result in context.checks if result.name not in names)
+    return replace(context, checks=(*others, *found))
+
+
+async def _open(context: ScoreContext, processes: ScoringProcesses | None) -> frozenset[str]:
+    if processes is None or not is_large(context.answer, context.wire):
+        return await asyncio.to_thread(open_criteria, context)
+    # No judge is asked there, and few can be sent.
+    return await processes.call(open_criteria, replace(context, judge=NO_JUDGE))

@@ -6,7 +6,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.evidence import Passages, mentions
-from trialbed.evidence._passages import FEW
+from trialbed.evidence._carriage import FEW
 
 TEXTS = ["In Ulm it is 21.50 °C.", "On 3 May 2026", "**", "nothing of note, twenty"]
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from support.cases import for_each
 
 from trialbed.integrity import answer_key, unsourced
-from trialbed.integrity._encoded import decoded_texts
+from trialbed.integrity._answer_key import decoded_texts
 from trialbed.records import Api, ApiCall, ApiRef, GoldCall, ModelCall, Query, ToolSpec, WireLog
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)

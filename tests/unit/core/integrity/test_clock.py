@@ -8,7 +8,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.integrity import outside_clock, with_outside_time
-from trialbed.integrity._clock import ALLOWANCE
+from trialbed.integrity._findings import ALLOWANCE
 from trialbed.records import ApiCall, ApiRef, ModelCall, Outcome, WireLog
 
 OPENED = datetime(2026, 1, 2, tzinfo=UTC)
