@@ -112,7 +112,7 @@ async def aevaluate(
     **settings: Any,
 ) -> Report:
     """``evaluate`` for code that runs in an event loop, such as a notebook's cell."""
-    from trialbed.cli.run.late import function_progress
+    from trialbed.cli.run._progress import function_progress
 
     if tasks is None:
         raise UsageError("tasks: None was given; leave tasks out to run the dataset of the settings")

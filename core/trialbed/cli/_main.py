@@ -94,7 +94,7 @@ def _context(arguments: list[str]) -> dict[str, Any]:
     settings = read_settings_file(Path.cwd())
     if settings is None:
         return {}
-    from trialbed.cli._defaults import default_map
+    from trialbed.cli._settings import default_map
 
     return {"default_map": default_map(settings)}
 
@@ -104,7 +104,7 @@ def _warn_of_variables(command: str) -> None:
     given = [name for name in os.environ if name.startswith("TRIALBED_")]
     if not given:
         return
-    from trialbed.cli._variables import unknown_variables
+    from trialbed.cli._settings import unknown_variables
 
     for variable, meant in unknown_variables(given, command, cli).items():
         hint = f"; did you mean {meant}?" if meant else f"; bench {command} --help has those of its options."

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from trialbed.catalogs import dataset_driver
 from trialbed.cli._group import COMMANDS
-from trialbed.cli._inventory import inventory
+from trialbed.cli.plugins import inventory
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.environments import (

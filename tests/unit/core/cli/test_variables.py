@@ -9,7 +9,7 @@ import click
 import pytest
 
 from trialbed.cli import cli
-from trialbed.cli._variables import own_variables, unknown_variables
+from trialbed.cli._settings import own_variables, unknown_variables
 from trialbed.errors import DriverError
 
 ROOT = Path(__file__).parents[4]

@@ -11,8 +11,7 @@ import pytest
 from support.trials import ended
 
 from trialbed.cli.progress import LiveProgress, PlainProgress, new_display
-from trialbed.cli.run._progress import TrialProgress
-from trialbed.cli.run.late import LateProgress, function_progress, new_progress
+from trialbed.cli.run._progress import LateProgress, TrialProgress, function_progress, new_progress
 from trialbed.engine import RunProgress
 from trialbed.records import Run
 
