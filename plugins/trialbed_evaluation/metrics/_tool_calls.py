@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -136,18 +136,27 @@ def _unused_rules(
     groups: Sequence[Sequence[ToolCall]],
     tools: Mapping[str, Mapping[str, Any]],
 ) -> tuple[str, ...]:
-    """Notes on rules for arguments that no call, reference or schema has."""
+    """Return notes on rules for arguments that no call, reference or schema has."""
     if not rules:
         return ()
-    calls = (*made, *(call for group in groups for call in group))
-    found = [(call.name, name) for call in calls for name in call.args or {}]
-    found += [(tool, name) for tool, schema in tools.items() for name in schema.get("properties") or {}]
-    known = {text for tool, name in found for text in (name, f"{tool}.{name}")}
+    known = argument_names([*made, *(call for group in groups for call in group)], tools)
     return tuple(
         f"the rule for {rule} was not used, because no call, reference or schema has this argument"
         for rule in rules
-        if not any(rule == name or rule.startswith((f"{name}.", f"{name}[]")) for name in known)
+        if not names_argument(rule, known)
     )
+
+
+def argument_names(calls: Iterable[ToolCall], tools: Mapping[str, Mapping[str, Any]]) -> set[str]:
+    """Return the names of all arguments of calls and of the schemas of tools: ``argument`` and ``tool.argument``."""
+    found = [(call.name, name) for call in calls for name in call.args or {}]
+    found += [(tool, name) for tool, schema in tools.items() for name in schema.get("properties") or {}]
+    return {text for tool, name in found for text in (name, f"{tool}.{name}")}
+
+
+def names_argument(rule: str, known: Iterable[str]) -> bool:
+    """Return whether a rule is for one of these arguments, or for a part of one."""
+    return any(rule == name or rule.startswith((f"{name}.", f"{name}[]")) for name in known)
 
 
 def read_tool_schemas(tools: Any) -> Mapping[str, Mapping[str, Any]]:

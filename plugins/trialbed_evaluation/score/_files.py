@@ -412,34 +412,17 @@ def check_used(rules: Mapping[str, str], samples: Sequence[Sample], tools: Mappi
         UsageError: one is not; suggests another.
     """
     from trialbed.suggestions import closest, did_you_mean
+    from trialbed_evaluation.metrics._tool_calls import argument_names, names_argument
 
-    known = set(_names(samples, tools)) if rules else set()
+    known = argument_names((), tools)
+    for sample in samples if rules else ():
+        known |= argument_names([*sample.calls, *_reference_calls(sample)], sample.tools)
     for rule in rules:
-        if not any(rule == name or rule.startswith((f"{name}.", f"{name}[]")) for name in known):
+        if not names_argument(rule, known):
             hint = did_you_mean(closest(rule, known))
             raise UsageError(f"--rule {rule}={rules[rule]}: no tool or call has this argument{hint}")
-
-
-def _names(samples: Sequence[Sample], tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the subjects of rules: ``tool.argument`` and ``argument``."""
-    for sample in samples:
-        for call in (*sample.calls, *_reference_calls(sample)):
-            yield from _of_tool(call.name, call.args or {})
-        yield from _of_schemas(sample.tools or {})
-    yield from _of_schemas(tools)
 
 
 def _reference_calls(sample: Sample) -> Iterator[ToolCall]:
     for part in sample.reference or ():
         yield from part if isinstance(part, tuple) else (part,)
-
-
-def _of_schemas(tools: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    for tool, schema in tools.items():
-        yield from _of_tool(tool, schema.get("properties") or {})
-
-
-def _of_tool(tool: str, arguments: Iterable[str]) -> Iterator[str]:
-    for name in arguments:
-        yield name
-        yield f"{tool}.{name}"
