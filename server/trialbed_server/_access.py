@@ -48,8 +48,8 @@ class TokenCheck:
     def _is_authorized(self, scope: Scope) -> bool:
         """Return whether a request sends the token.
 
-        SDKs of Anthropic's have a header of their own for the key, and may send another value in the usual one. Either
-        proves that the sender knows the token. One header twice is refused: a proxy may have checked the other value.
+        Anthropic's SDKs send the key in another header, and may send something else in the usual one. Either proves
+        that the sender knows the token. A repeated header is refused: a proxy may have checked the other value.
         """
         bearer = [value for name, value in scope["headers"] if name == b"authorization"]
         keys = [b"Bearer " + value for name, value in scope["headers"] if name == b"x-api-key"]

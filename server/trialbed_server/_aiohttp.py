@@ -1,4 +1,4 @@
-"""aiohttp, which is imported when it is first used: a server of scripted models asks nobody."""
+"""aiohttp, imported on first use: a server of scripted models sends no requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 else:
 
     class _Aiohttp:
-        """Has the names of the package."""
+        """Stands for the package."""
 
         def __getattr__(self, name: str) -> Any:
             return getattr(import_module("aiohttp"), name)

@@ -207,7 +207,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
 def _checks(options: ServerOptions) -> Iterator[Callable[[Scope], Response | None]]:
     """Yield the checks of every request, in their order."""
     if not options.token:
-        # A page does not know the token, where there is one.
+        # With a token, pages are kept out by not knowing it.
         yield SiteCheck(options.host, options.allow_hosts, options.allow_origins).refusal
     if options.rate_limit:
         yield rate_check(options.rate_limit)
@@ -219,7 +219,7 @@ def _checks(options: ServerOptions) -> Iterator[Callable[[Scope], Response | Non
 
 
 async def _sweep(trials: TrialRegistry) -> None:
-    """Free what trials hold whose openers are gone."""
+    """Close expired trials from time to time."""
     while True:
         await asyncio.sleep(SWEEP)
         trials.expire()
@@ -260,7 +260,7 @@ def _upstreams(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstre
 
 
 def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[], ModelAccess] | None:
-    """Return a function that gives each simulator the model that it may ask, with a budget of its own."""
+    """Return a function that gives each simulator the model that it may ask, each with its own budget."""
     url, key = options.upstream, options.upstream_key
     if options.simulator_upstream is not None:
         url, key = options.simulator_upstream, options.simulator_key
@@ -299,7 +299,7 @@ def _status_routes(metrics: Metrics, upstream: str | None, cache: ResponseCache)
     async def healthz(request: Request) -> JSONResponse:
         """Show the server's version and endpoint."""
         if getattr(request.app.state, "is_ending", False):
-            # It answers for a moment yet, and those who would begin to use it now would lose it in their work.
+            # It still answers for a moment, but a client that began to use it now would lose it.
             return JSONResponse({**status, "status": "ending"}, 503)
         return JSONResponse(status)
 

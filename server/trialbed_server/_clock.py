@@ -12,10 +12,10 @@ class Clock(Protocol):
     """The server's source of time."""
 
     def monotonic(self) -> float:
-        """Seconds that only ever grow."""
+        """Seconds on a clock that never goes back."""
 
     def utcnow(self) -> datetime:
-        """The date and time, with its zone."""
+        """The date and time, with a time zone."""
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -25,7 +25,7 @@ class SystemClock:
     """The machine's own time."""
 
     def monotonic(self) -> float:
-        """Seconds that only ever grow."""
+        """Seconds on a clock that never goes back."""
         return time.monotonic()
 
     def utcnow(self) -> datetime:

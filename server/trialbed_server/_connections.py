@@ -57,7 +57,7 @@ def answer_and_close(transport: asyncio.Transport, status: HTTPStatus, reason: s
 
 
 class BoundedConnection(asyncio.Protocol):
-    """Gives a connection of a server that lacks them these deadlines.
+    """Adds these deadlines to the connections of a server that has none.
 
     Args:
         inner: the server's protocol, which gets all that comes.
@@ -84,7 +84,7 @@ class BoundedConnection(asyncio.Protocol):
         self._inner.connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Hand on the bytes that have come, and see how far the request is."""
+        """Pass the bytes on, and note which part of the request has arrived."""
         if self._parser is not None:
             try:
                 self._parser.feed_data(data)
@@ -102,7 +102,7 @@ class BoundedConnection(asyncio.Protocol):
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """The client has read on."""
+        """The client reads again."""
         self._inner.resume_writing()
 
     def on_message_begin(self) -> None:
@@ -133,7 +133,7 @@ class BoundedConnection(asyncio.Protocol):
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Ends connections whose requests do not arrive: half a head or half a body holds none for ever.
+    """Ends connections whose requests do not arrive: half a head or half a body keeps none open for long.
 
     A body's size is bounded where it is read, and idle connections are uvicorn's own ``timeout_keep_alive``. A request
     that comes in one piece needs no deadline, and most do.
@@ -195,7 +195,7 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Another protocol takes over."""
+        """The connection changes to another protocol."""
         self._part = ""
         super().handle_websocket_upgrade()
 

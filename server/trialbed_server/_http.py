@@ -16,7 +16,7 @@ LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
 
 
 class BodyTooLarge(Exception):
-    """The request's body is over the limit; ``more`` of it may come yet."""
+    """The request's body is over the limit; ``more`` of it may still arrive."""
 
     def __init__(self, *, more: bool) -> None:
         super().__init__()
@@ -52,16 +52,16 @@ def error_response(path: str, message: str, status: int, kind: str = "invalid_re
 
 
 async def send_json(body: bytes, status: int, send: Send, more: Sequence[tuple[bytes, bytes]] = ()) -> None:
-    """Send a body that is JSON already, with these headers beside its own."""
+    """Send a body that is JSON already, with additional headers."""
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
 async def refuse_large(error: BodyTooLarge, body: bytes, receive: Receive, send: Send) -> None:
-    """Refuse a request for its size, and let its sender finish, as one that only reads afterwards would see no answer.
+    """Refuse a request for its size, but let its sender finish: a client that reads only then would see no answer.
 
-    What comes is thrown away, for so long and so much of it; then the connection ends.
+    The rest of the request is dropped, within limits of time and size; then the connection ends.
     """
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": 413, "headers": headers})

@@ -14,7 +14,7 @@ from trialbed.records import CircuitState, EndpointStatus
 
 
 class Metrics(Collector):
-    """Counts for one server; for its event loop only, so that counting needs no lock.
+    """The counters of one server. They belong to its event loop, so that counting needs no lock.
 
     Args:
         open_trials: returns the number of open trials.
@@ -69,7 +69,7 @@ class Metrics(Collector):
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
-        """The counters as the client library wants them."""
+        """Yield the counters in the form of the client library."""
         yield _counter("virtual_requests", "Requests to the virtual API by outcome.", "outcome", self._outcomes)
         yield _counter("gateway_requests", "Requests to the gateway by status.", "status", self._statuses)
         yield _counter(

@@ -46,8 +46,8 @@ class ServerOptions:
         token: bearer token that guards the server; required beyond loopback.
         control_token: makes this the server of one run: only requests with this token control trials and see metrics,
             and requests to the model and the virtual API must belong to a trial.
-        allow_hosts: names of the server, beside loopback's and ``host``, that requests may be for where no token is
-            asked for. allow_origins: web pages, as ``https://host:port``, that may send requests.
+        allow_hosts: names of the server, in addition to loopback's and ``host``, that requests may be for if it
+            asks for no token. allow_origins: web pages, as ``https://host:port``, that may send requests.
         trial_expiry: seconds without a request after which a trial is closed whose opener gave it no lease.
         datasets: ``NAME`` or ``NAME:TEST_SET`` of datasets whose Apis the server knows without a trial.
         data_dir: folder of imported datasets; None is the user's.
@@ -147,13 +147,13 @@ class ServerOptions:
             raise UsageError("--read-only and --refresh exclude each other: one keeps nothing, the other replaces")
 
     def secrets(self) -> tuple[str, ...]:
-        """The texts that must not be seen anywhere."""
+        """Keys and tokens, which must never appear in a log or an answer."""
         known = (self.upstream_key, self.simulator_key, self.real_key, self.token, self.control_token)
         return tuple(secret for secret in (*known, *self.upstream_keys.values()) if secret)
 
 
 def check_token(token: str | None, host: str) -> None:
-    """See that a token guards what other machines can reach, and that it cannot be guessed.
+    """Check that a token guards what other machines can reach, and that it is hard to guess.
 
     Raises:
         UsageError: it does not.
@@ -180,7 +180,7 @@ def options_from(text: str) -> ServerOptions:
     """Read the options of a process: a JSON object by their names, and the secrets of the environment.
 
     Raises:
-        UsageError: it is none, or one of them is wrong.
+        UsageError: the text is not a JSON object, or an option is wrong.
     """
     try:
         given = json.loads(text)

@@ -94,7 +94,7 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # All that was loaded until here stays: to look through it for garbage takes as long as many requests.
+        # What is loaded by now stays: searching it for garbage takes as long as many requests.
         gc.freeze()
         if self._watch_stdin:
             watched = asyncio.get_running_loop(), sys.stdin.fileno()
@@ -116,7 +116,7 @@ class _Server(uvicorn.Server):
     def _end_with_stdin(self, loop: asyncio.AbstractEventLoop, stdin: int) -> None:
         while os.read(stdin, 4096):
             pass
-        # At once, and not when the loop's turn comes: no process may take hold of the server meanwhile.
+        # At once, not in the loop's next turn: no process may start to use the server in between.
         self._app.routed.state.is_ending = True
         with contextlib.suppress(RuntimeError):  # the loop has ended already
             loop.call_soon_threadsafe(self._on_signal, 0, None)

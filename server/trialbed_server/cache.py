@@ -135,7 +135,7 @@ class ResponseCache:
         return self._remember(entry.key, asked or entry.origin, body.encode("ascii"), entry.origin)
 
     async def claim(self, claim: str, owner: str, seconds: float) -> bool:
-        """Claim a computation for so many seconds, unless another server of this cache has."""
+        """Claim a computation for this many seconds, unless another server of this cache has."""
         return await self._write(lambda: self._store.claim(claim, owner, seconds))
 
     async def release(self, claim: str, owner: str) -> None:
@@ -143,7 +143,7 @@ class ResponseCache:
         await self._write(lambda: self._store.release(claim, owner))
 
     async def check(self) -> None:
-        """See that the database can be read.
+        """Check that the database can be read.
 
         Raises:
             DataError: it cannot.

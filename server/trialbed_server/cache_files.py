@@ -26,7 +26,7 @@ LONGEST_NAME = 255
 
 
 def cache_folder(folder: Path) -> Path | None:
-    """The cache folder that a folder is or, as a copy of StableToolBench, holds; None if there is none.
+    """Return the cache folder: this folder, or the one in it if it is a copy of StableToolBench; None if there is none.
 
     A folder is one by its name, or if there are files in it at the depth of both layouts.
     """
@@ -42,7 +42,7 @@ def cache_files(folder: Path) -> Iterator[Path]:
 
 
 def misplaced_files(folder: Path) -> Iterator[Path]:
-    """Files that look like a cache's and are at no place that says which Api they are of, or lead to nothing."""
+    """Files that look like a cache's, but whose path names no Api or leads nowhere."""
     for path in folder.rglob("*"):
         parts = path.relative_to(folder).parts
         if path.suffix.lower() != ".json" or any(part.startswith(".") for part in parts):
@@ -97,7 +97,7 @@ class ImportProblem:
 
 
 def read_entries(file: Path, name: StandardName, content: bytes) -> Iterator[Entry | ImportProblem]:
-    """The entries of a file, and what cannot be read of it."""
+    """Yield the entries of a file, and the problems of those that cannot be read."""
     try:
         answers = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_object)
         if not isinstance(answers, dict):
@@ -227,7 +227,7 @@ def import_cache(folder: Path, location: str, progress: Progress | None = None) 
 
 @dataclass
 class _Import:
-    """Entries on their way into a store."""
+    """An import: the entries of a batch, and its counts."""
 
     store: ResponseStore
     new: int = 0
@@ -237,7 +237,7 @@ class _Import:
     files: dict[str, int] = field(default_factory=dict)
 
     def take(self, file: Path) -> bool:
-        """Read a file; whether a batch was kept."""
+        """Read a file; return whether a batch was stored."""
         try:
             name, content = name_of(file), read_bytes(file)
         except (OSError, DataError) as error:

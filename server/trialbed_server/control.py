@@ -91,7 +91,7 @@ class Control:
         ]
 
     async def endpoint(self, _request: Request) -> Response:
-        """Say whether the models' endpoint works."""
+        """Show whether the models' endpoint works."""
         return Response(self.upstreams.status().model_dump_json(), media_type="application/json")
 
     async def open(self, request: Request) -> Response:
@@ -129,17 +129,17 @@ class Control:
         return JSONResponse({"trial": asked.trial, **kept}, 201)
 
     async def show(self, request: Request) -> Response:
-        """Say how an open trial stands."""
+        """Show the state of an open trial."""
         found = self.trials.find(request.path_params["trial"])
         trial = found.registration.trial
         return JSONResponse({"trial": trial, "waited": found.waited(), "flights": found.flights()})
 
     async def show_waited(self, request: Request) -> Response:
-        """Say how long an open trial has waited for repeated requests, to an executor that is elsewhere."""
+        """Show how long an open trial has waited for repeated requests, for executors on other machines."""
         return JSONResponse({"waited": self.trials.find(request.path_params["trial"]).waited()})
 
     async def renew(self, request: Request) -> Response:
-        """Say that the opener of a trial is still there."""
+        """Keep a trial open: its opener is still there."""
         opened = self.trials.find(request.path_params["trial"])
         opened.renew()
         return JSONResponse({"trial": opened.registration.trial})
@@ -156,7 +156,7 @@ class Control:
         return JSONResponse({"simulators": found})
 
     async def spend(self, request: Request) -> Response:
-        """Count an amount that helpers in the run's own process have used against its budget."""
+        """Count what helpers in the run's own process have used against its budget."""
         try:
             body = await read_body(request.scope, request.receive, SHOWN)
             amount = Amount.model_validate(parse_json(body, finite_float)).amount

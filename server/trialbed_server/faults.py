@@ -44,7 +44,7 @@ class Delivered(NamedTuple):
 
 @dataclass
 class PutIn:
-    """The faults of one trial, as its plan says.
+    """The faults of one trial, by its plan.
 
     Args:
         trial: the query and the repeat, which the plan is drawn from.
@@ -57,19 +57,19 @@ class PutIn:
     _requests: int = 0
 
     def next_call(self, api: str) -> tuple[ToolFault | None, str]:
-        """The fault of the call that has come, and the code of its instruction, if it is to have one."""
+        """Return the fault of the next call, if it has one, and the code of its instruction."""
         place = self._calls[api]
         self._calls[api] += 1
         return self.plan.tool_fault(self.trial, api, place), self.plan.canary(self.trial, api, place)
 
     def next_request(self) -> ModelFault | None:
-        """The fault of the request to the model that has come."""
+        """Return the fault of the next request to the model, if it has one."""
         place = self._requests
         self._requests += 1
         return self.plan.model_fault(self.trial, place)
 
     async def refuse(self, fault: ToolFault) -> Delivered | None:
-        """The answer where the fault takes the place of one; None where there must be one first."""
+        """Return the answer for a fault that replaces one; None for a fault that changes one."""
         match fault:
             case "error":
                 message = "Internal error: the service failed while it answered; try again"
@@ -84,7 +84,7 @@ class PutIn:
         return None
 
     async def change(self, fault: ToolFault, body: bytes, canary: str) -> Delivered:
-        """An answer with the fault. An API error stays as it is, and is not counted as one that was put in."""
+        """Return an answer with the fault. An API error stays unchanged, and does not count as a fault."""
         if fault == "slow":
             await self.clock.sleep(self.plan.slow_seconds)
             return Delivered(body, 200, fault)

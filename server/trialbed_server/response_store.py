@@ -71,7 +71,7 @@ class Entry:
         name: the standardised triple.
         input: canonical JSON of the input.
         body: JSON of the whole answer, ``{"error": …, "response": …}``.
-        settings: JSON of the settings it was made with, such as the model's; empty where there are none.
+        settings: JSON of the settings it was made with, such as the model's; empty if there are none.
     """
 
     key: str
@@ -233,7 +233,7 @@ class ResponseStore:
                 yield _entry(row)
 
     def claim(self, claim: str, owner: str, seconds: float) -> bool:
-        """Claim a computation, unless another owner has; a claim ends by itself after so many seconds."""
+        """Claim a computation, unless another owner has; a claim expires after this many seconds."""
         now = time.time()
         insert = self._insert(claims).values(claim=claim, owner=owner, until=now + seconds)
         ended = (claims.c.until < now) | (claims.c.owner == owner)
@@ -283,7 +283,7 @@ class ResponseStore:
             return connection.execute(query).all()
 
     def _insert(self, table: Table) -> Any:
-        """Return an insertion of the database's own kind, which may say what to do about a conflict."""
+        """Return an insertion in the database's dialect, which supports ON CONFLICT."""
         if self._engine.dialect.name == "sqlite":
             return sqlite.insert(table)
         from sqlalchemy.dialects import postgresql  # most caches are files
@@ -320,7 +320,7 @@ class ResponseStore:
 
 
 def _create_tables(connection: Connection) -> None:
-    """Create the absent tables; the database decides that, as other servers may be starting at the same moment."""
+    """Create the tables that are missing, safely if other servers start at the same time."""
     if connection.dialect.name == "postgresql":
         # Not even IF NOT EXISTS is safe from another transaction there.
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})
@@ -359,7 +359,7 @@ def _url(location: str) -> URL:
 
 
 def _without_password(location: str) -> str:
-    """A location as texts name it."""
+    """Return a location as messages show it."""
     if "://" not in location:
         return location
     try:

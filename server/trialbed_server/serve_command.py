@@ -59,7 +59,7 @@ SECTIONS = {
         "plugins",
     ),
 }
-"""The options beside the first ones, under headings."""
+"""Options under headings; all others come first."""
 
 
 @click.command("serve", cls=SectionedCommand, sections=SECTIONS, epilog=EPILOG)
@@ -119,7 +119,7 @@ SECTIONS = {
     "allow_hosts",
     multiple=True,
     metavar="NAME",
-    help="Name of this server that requests may be for, beside localhost; repeatable.",
+    help="Another name than localhost by which clients reach this server; repeatable.",
 )
 @option(
     "--allow-origin",
@@ -211,7 +211,7 @@ def command(
 
 
 def _check_simulator(named: str, settings: RunSettings) -> None:
-    """Refuse a model of simulators whose address is none, or has a password."""
+    """Refuse a model of simulators whose address is invalid or has a password."""
     from trialbed.models import find_model
 
     try:
@@ -229,7 +229,7 @@ def _check_is_there(cache: str) -> None:
 
 
 def _say_keys(used: list[str]) -> None:
-    """Say which .env was read, and which keys were found: their names only."""
+    """Print which .env was read and which keys were found, by name only."""
     from dotenv import dotenv_values
 
     from trialbed.settings import read_env_file

@@ -37,7 +37,7 @@ def standard_category(category: str) -> str:
 
 
 def documented_name(category: str, tool_name: str, api_name: str) -> StandardName:
-    """The triple of an Api whose documentation is known, so that every part of its name is its own."""
+    """The triple of an Api whose documentation is known: its names have no endings to cut."""
     return StandardName(standard_category(category), standardize(tool_name), change_name(standardize(api_name)))
 
 
@@ -81,7 +81,7 @@ def request_key(name: StandardName, tool_input: Any) -> str:
 
 
 def _plain_json(value: list[Any]) -> bytes | None:
-    """The canonical JSON where a faster encoder writes the same; None for other values.
+    """Return the canonical JSON if a faster encoder writes the same; None for other values.
 
     The encoders differ in floats, in characters beyond ASCII, in the character DEL and in integers beyond 64 bits.
     """

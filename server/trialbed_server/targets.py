@@ -35,12 +35,12 @@ class CallTarget:
 
     @property
     def path(self) -> str:
-        """``category/tool_name/api_name``, to name it in texts; a function has no tool's name."""
+        """``category/tool_name/api_name``, for messages; empty parts are left out."""
         return "/".join(filter(None, (self.ref.category, *self.ref.pair)))
 
     @property
     def frozen(self) -> bool:
-        """Return whether nothing answers for it but the cache."""
+        """Return whether only the cache answers for it."""
         return isinstance(self.simulator, FrozenSimulator)
 
 

@@ -52,7 +52,7 @@ def is_foreign(simulator: Simulator) -> bool:
 
 @dataclass(eq=False)
 class HostedWorld:
-    """A foreign world: made, asked and read in a thread of its own, so that the server waits for none.
+    """A foreign world: made, asked and read in a dedicated thread, so that the server never waits for it.
 
     It is made when it is first asked.
 
@@ -69,7 +69,7 @@ class HostedWorld:
     _thread: OwnThread = field(default_factory=OwnThread)
 
     async def ask(self, work: Callable[[World], T]) -> T | None:
-        """Return the result of some work on the world; None where the simulator makes none of the trial's state.
+        """Return the result of some work on the world; None if the simulator makes no world for the trial's state.
 
         Raises:
             StuckCode: it did not return in time.
@@ -78,7 +78,7 @@ class HostedWorld:
         return await self._do(work, self.seconds)
 
     async def end(self) -> Json:
-        """Return the state, and let the world go; a failure is kept as the trial's."""
+        """Return the state, and drop the world; a failure is noted in ``failure``."""
         try:
             return await self._do(lambda world: world.state(), min(self.seconds, CLOSING_SECONDS))
         except StuckCode as stuck:
@@ -91,12 +91,12 @@ class HostedWorld:
         return None
 
     def drop(self) -> None:
-        """Let the world go."""
+        """Drop the world."""
         self._thread.end()
 
     @property
     def code(self) -> object:
-        """Return the object whose code is asked."""
+        """The object whose code runs: the world, or the simulator until there is one."""
         return self._world or self.simulator
 
     async def _do(self, work: Callable[[World], T], seconds: float) -> T | None:
@@ -129,7 +129,7 @@ class RecordedModelCall(RecordedCall[ModelCall], Protocol):
     """A request to the gateway that is or was served for a trial."""
 
     def flight(self) -> tuple[float, int | None] | None:
-        """Seconds that it has been in flight, and the tokens so far, where they are known; None where it has ended."""
+        """Seconds in flight, and the tokens so far if they are known; None if it has ended."""
 
     def waiting(self) -> Span:
         """The spans in which the gateway repeated the request, or waited to; seconds on the trial's clock."""
@@ -186,11 +186,11 @@ class OpenTrial:
         return default if limits is None else limits.timeout
 
     def note_failure(self, failure: Failure) -> None:
-        """Record that a tool failed by its own fault; the first failure counts."""
+        """Record that a tool failed; the first failure counts."""
         self._failure = self._failure or failure
 
     def take_step(self) -> LimitName | None:
-        """Count a request to the model; the limit, if the trial has had all that one of its limits allows."""
+        """Count a request to the model, or return the limit of the trial that it would exceed."""
         passed = self._passed_limit()
         if passed is None:
             self._steps += 1
@@ -211,18 +211,18 @@ class OpenTrial:
         return None
 
     def _is_late(self, timeout: float) -> bool:
-        """Return whether the trial's time is up for certain: it began, at the latest, with its first request."""
+        """Return whether the trial's time is certainly up: it began with its first request at the latest."""
         now = self.clock.monotonic()
         if self._deadline is None:
             self._deadline = now + timeout
         return now > self._deadline + self.waited()
 
     def waited(self) -> float:
-        """Seconds in which failed requests to the model were repeated, also while that goes on."""
+        """Seconds spent on repeating failed requests to the model, so far."""
         return covered(call.waiting() for call in self.model_calls)
 
     def flights(self) -> list[dict[str, Json]]:
-        """The requests to the model that are in flight: each one's number in the trial, seconds and tokens so far."""
+        """The requests to the model that are in flight: number in the trial, seconds and tokens so far."""
         found = ((place, call.flight()) for place, call in enumerate(self.model_calls, 1))
         return [
             {"request": place, "seconds": flight[0], "tokens": flight[1]}
@@ -235,12 +235,12 @@ class OpenTrial:
         return self.clock.monotonic() - self._opened
 
     def renew(self) -> None:
-        """The opener of the trial is still there."""
+        """Note that the opener of the trial is still there."""
         self._renewed = self.clock.monotonic()
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """A request of the trial is being served."""
+        """Enter this while a request of the trial is being served."""
         self._requests += 1
         try:
             yield
@@ -260,7 +260,7 @@ class OpenTrial:
         return idle if self._requests else max(self._used, self._renewed) + idle - now
 
     async def end_world(self) -> None:
-        """Read the state of a foreign world, and let it go."""
+        """Read the state of a foreign world, and drop it."""
         if self.hosted is None:
             return
         try:
@@ -281,7 +281,7 @@ class OpenTrial:
             return None
 
     def wire_log(self) -> WireLog:
-        """All that was seen; requests in flight as they stand."""
+        """Everything the server saw of the trial, including unfinished requests."""
         state = self._state()
         log = WireLog(
             trial=self.registration.trial,
@@ -409,7 +409,7 @@ class Setup:
     model: Callable[[TrialRegistration], TrialModel | None] | None = None
 
     def trial(self, opening: TrialOpening | TrialRegistration, clock: Clock) -> OpenTrial:
-        """A trial that is set up like this, with a world of its own.
+        """Open a trial that is set up like this, with its own world.
 
         Raises:
             Exception: the simulator makes no world of the state.
@@ -439,7 +439,7 @@ class Setups:
         self._kept: dict[str, tuple[Setup, int]] = {}
 
     def find(self, name: str) -> Setup | None:
-        """The setup of this name; None if it is not kept, or not any more."""
+        """The setup of this name; None if it is not kept, or no longer."""
         found = self._kept.pop(name, None)
         if found is None:
             return None
@@ -448,7 +448,7 @@ class Setups:
         return found[0]
 
     def keep(self, document: Mapping[str, Json], setup: Setup) -> str:
-        """Keep a setup; its name, which is the same for every registration that differs in its trial alone.
+        """Keep a setup and return its name, which is the same for registrations that differ only in their trial.
 
         Args:
             document: the registration as it was sent.
@@ -530,7 +530,7 @@ class TrialRegistry:
         return self._ambient
 
     def open(self, trial: OpenTrial) -> None:
-        """Take in a trial.
+        """Add an open trial.
 
         Raises:
             TrialConflict: its token is known, or it is ambient and another one is.
@@ -551,7 +551,7 @@ class TrialRegistry:
         self._open[registration.trial] = trial
 
     def close(self, token: str) -> OpenTrial:
-        """Let go of a trial.
+        """Close a trial.
 
         Raises:
             TrialUnknown, TrialGone: as their docstrings say.

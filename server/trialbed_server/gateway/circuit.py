@@ -60,7 +60,7 @@ def cause_of_status(status: int, *, others_answered: bool, provoked: bool = Fals
 
 
 def lacks_model(body: bytes) -> bool:
-    """Return whether the beginning of an error's body says that the model is missing, and not the path."""
+    """Return whether an error says, in the first bytes of its body, that the model is missing, and not the path."""
     return _NO_MODEL.search(body[:READ]) is not None
 
 
@@ -83,7 +83,7 @@ def _is_broken(arguments: str) -> bool:
 
 
 def cause_of_problem(kind: str, code: object) -> Cause | None:
-    """The cause for an response of status 2xx that is not an answer; None for one that is, even if a careless one.
+    """The cause for a response of status 2xx that is not an answer; None for an answer, even a malformed one.
 
     Args:
         kind: of the problem in the response's reading.
@@ -111,7 +111,7 @@ class EndpointDown(Exception):
 
 
 class Circuit(CircuitBreaker):
-    """Holds requests back while an endpoint only fails.
+    """Holds requests back while an endpoint keeps failing.
 
     While it is open, requests wait for a probe that is answered. If none is for as long as ``patience``, the endpoint
     is down: requests fail at once, except for a probe now and then.
@@ -148,7 +148,7 @@ class Circuit(CircuitBreaker):
 
     @asynccontextmanager
     async def request(self, patience: float, on_wait: Callable[[], None]) -> AsyncIterator[bool]:
-        """Hold this during an attempt; waits until it may be made. Gives whether it is a probe.
+        """Wait until an attempt may be made; enter this for its duration. Yields whether it is a probe.
 
         Args:
             patience: seconds that this request can wait.
@@ -165,7 +165,7 @@ class Circuit(CircuitBreaker):
             raise EndpointDown(self.reason) from None
 
     def completed(self, *, answered: bool) -> None:
-        """The endpoint works: it answered a request, or refused one as wrong."""
+        """Note that the endpoint works: it answered a request, or rejected one as wrong."""
         self.answered += answered
         self._requests.clear()
         self._hopeless = True
@@ -189,7 +189,7 @@ class Circuit(CircuitBreaker):
 
 
 class Liveness:
-    """Distinguishes a request that is just being answered from one at an endpoint that no longer answers."""
+    """Tells a slow answer from an endpoint that no longer answers."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -197,10 +197,10 @@ class Liveness:
         self._slowest = 0.0
 
     def began(self, asked: float) -> None:
-        """A request that was sent at this time begins to be answered now."""
+        """Note that a request that was sent at this time begins to be answered."""
         self._last = self._clock.monotonic()
         self._slowest = max(self._slowest, self._last - asked)
 
     def silent_since(self, asked: float) -> bool:
-        """Return whether the endpoint has answered nothing since, for longer than it ever took to begin an answer."""
+        """Return whether the endpoint has been silent since, for twice as long as it ever took to begin an answer."""
         return self._last <= asked and self._clock.monotonic() - asked > SLOWER * self._slowest

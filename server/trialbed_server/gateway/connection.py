@@ -32,7 +32,7 @@ LONGEST_LINE = 2**20
 
 
 class Redactor:
-    """Masks a secret in one body, however it is written, also where it is split between pieces; lengths stay.
+    """Masks a secret in one body, however it is escaped, even if it is split between pieces. Lengths stay the same.
 
     A stream is passed on line by line, as clients read it, and an event waits only if the text that it goes on with is
     the beginning of the secret. Of another body, only the end is held back that may be the beginning of the secret.
@@ -170,17 +170,17 @@ class ProxiedRequest:
 
     @property
     def asks(self) -> bool:
-        """Return whether it is put to a model, and not beside: for vectors, a number of tokens, or a list of models."""
+        """Return whether it asks a model, and not for vectors, a number of tokens, or a list of models."""
         return self.path.partition("?")[0].removeprefix("/") in PATHS
 
     @property
     def tokens(self) -> float:
-        """About as many as it has, before its answer says."""
+        """An estimate of its tokens, used until the answer reports them."""
         return len(self.body) / BYTES_PER_TOKEN
 
     @property
     def digest(self) -> bytes:
-        """Equal for equal bodies."""
+        """A digest of the body."""
         return hashlib.blake2b(self.body, digest_size=16).digest()
 
 
@@ -218,7 +218,7 @@ class Connection:
         return Redactor(self._key)
 
     def send(self, request: ProxiedRequest) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """Send a request once; the answer's head, when it is there."""
+        """Send a request once; yields the answer when its head has arrived."""
         return self._session.request(
             request.method,
             self.url + request.path,
@@ -236,7 +236,7 @@ class Connection:
         return [(name, redactor.whole(value)) for name, value in kept]
 
     async def refusal(self, answer: aiohttp.ClientResponse) -> tuple[list[Header], bytes]:
-        """The headers and the body of an error, as far as it comes, without the key."""
+        """The headers of an error, and as much of its body as arrives, without the key."""
         body = self.redactor().whole(await _read(answer.content, LONGEST_REFUSAL))
         headers = [header for header in self.response_headers(answer) if header[0] != b"content-length"]
         return [*headers, (b"content-length", str(len(body)).encode())], body
@@ -249,12 +249,12 @@ class Connection:
 
 
 def _sent(body: bytes) -> bytes | io.BytesIO | None:
-    """A body as the client sends it; a long one in parts, so that other requests get their turns."""
+    """The body for the HTTP client: a long one is sent in parts, so that other requests get their turns."""
     return io.BytesIO(body) if len(body) > AT_ONCE else body or None
 
 
 async def _read(content: aiohttp.StreamReader, limit: int) -> bytes:
-    """The body up to a limit, as far as it comes."""
+    """Read a body up to a limit, or until the connection breaks."""
     body = bytearray()
     try:
         while len(body) < limit and (piece := await content.readany()):

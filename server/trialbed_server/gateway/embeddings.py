@@ -39,7 +39,7 @@ class BadRequest(ValueError):
 
 
 class MadeVectors(NamedTuple):
-    """An answer that was made here.
+    """An answer of the gateway's own.
 
     Attributes:
         body: of the answer, as JSON.
@@ -51,13 +51,13 @@ class MadeVectors(NamedTuple):
 
 
 def embed(body: bytes) -> MadeVectors:
-    """Answer a request with vectors that depend on nothing but the words of its texts.
+    """Answer a request with vectors that depend only on the words of its texts.
 
     Texts that share words are near each other, as a memory expects, and equal texts have equal vectors. That takes
     seconds for the largest requests: it is for another thread, which gives way to others between two texts.
 
     Raises:
-        BadRequest: it is none.
+        BadRequest: the body is not such a request.
     """
     request, problem = parse_object(body)
     if problem:
@@ -88,7 +88,7 @@ def embed(body: bytes) -> MadeVectors:
 def record_embedding(
     request: Mapping[str, Any], tokens: int | None, *, status: int, started: float, duration: float
 ) -> EmbeddingCall:
-    """Return the record of a request; ``status`` is 0 where it was not answered."""
+    """Return the record of a request; ``status`` is 0 if it was not answered."""
     try:
         texts = len(_inputs(request.get("input")))
     except BadRequest:
@@ -98,7 +98,7 @@ def record_embedding(
 
 
 def reported_tokens(answer: bytes) -> int | None:
-    """Return the tokens that an endpoint's answer reports; None where it reports none."""
+    """Return the tokens that an endpoint's answer reports, if it does."""
     try:
         found = json.loads(answer)["usage"]["prompt_tokens"]
     except (ValueError, LookupError, TypeError, RecursionError):

@@ -60,11 +60,11 @@ class Spending:
             self._spent += self._budget.helpers_part(usage, cost)
 
     def add(self, amount: float) -> None:
-        """Helpers that are not in this process have used so much."""
+        """Helpers in other processes have used this amount."""
         self._spent += amount
 
     def refusal(self, model: str) -> str | None:
-        """Return why a model is not asked any more; None where it may be."""
+        """Return why a model is no longer asked; None if it may be."""
         budget = self._budget
         if budget is None or not budget.is_for(model) or self._spent < budget.limit:
             return None
@@ -112,7 +112,7 @@ def foreign_model(body: bytes, allowed: Collection[str]) -> str | None:
 
 
 def with_model(body: bytes, given: str, own: str) -> bytes:
-    """The request with the model's own name where it bears the one that was given; all other bytes stay.
+    """Replace the name of the model that the framework was given by its own name; all other bytes stay.
 
     A request that names another model, or none, or that cannot be read is left as it is.
     """
@@ -129,7 +129,7 @@ def with_model(body: bytes, given: str, own: str) -> bytes:
 
 
 def _members(text: str) -> Iterator[_Member]:
-    """Yield the members of the JSON object that a text is.
+    """Yield the members of a JSON object.
 
     Raises:
         ValueError, IndexError: it is not one.
@@ -176,7 +176,7 @@ async def answer(
     kept: KeptResponses,
     forward: Callable[[], Awaitable[None]],
 ) -> None:
-    """Answer one request of a trial with its model's words, and pass the answer on to it.
+    """Have the trial's model answer one request, and keep the answer for later ones that refer to it.
 
     Args:
         kept: the answers that the trial was given before.
@@ -209,7 +209,7 @@ async def answer(
 async def _answers(
     question: ModelQuestion, trial: OpenTrial, model: TrialModel, clock: Clock, writer: ResponseWriter
 ) -> bool:
-    """Answer with the model's words; return False where it leaves that to the endpoint.
+    """Send the model's answer; return False if it leaves that to the endpoint.
 
     A model that raises an exception is broken, which is no framework's fault.
     """
@@ -242,7 +242,7 @@ def _response(reply: ModelReply, trial: OpenTrial, request: ModelRequest, spoken
 
 
 def _sign(reply: ModelReply, trial: OpenTrial) -> ModelAnswer:
-    """The answer with the trial's model and time, where it names no model itself."""
+    """Add the trial's model and time to an answer that names no model."""
     if reply.answer.model:
         return reply.answer
     return replace(reply.answer, created=int(trial.opened_at.timestamp()), model=trial.model_name)
@@ -406,7 +406,7 @@ class Gateway:
                 trial.embedding_calls.append(record)
 
     def _keeps(self, trial: OpenTrial, path: str) -> bool:
-        """Return whether the responses of a trial are the gateway's, or at least this one."""
+        """Return whether the gateway keeps the responses of a trial, or at least this one."""
         return self._answers_here(trial) or self._responses(trial).serve("GET", path) is not None
 
     def _responses(self, trial: OpenTrial | None) -> KeptResponses:
@@ -414,14 +414,14 @@ class Gateway:
         return KeptResponses() if trial is None else self._kept.setdefault(trial, KeptResponses())
 
     def _counts(self, trial: OpenTrial | None, exchange: RecordedExchange) -> bool:
-        """Return whether the gateway counts the tokens of a request, as no endpoint does."""
+        """Return whether the gateway counts the tokens of a request because no endpoint does."""
         upstream = self._upstream_of(trial)
         if upstream is None or self._answers_here(trial):
             return self._answers_here(trial)
         return upstream.dialects.lacks(_own_name(trial, exchange.request), exchange.dialect.NAME)
 
     def _answers_here(self, trial: OpenTrial | None) -> bool:
-        """Return whether a trial's model answers in the gateway, which does more than keep the endpoint's answers."""
+        """Return whether a trial's model answers in the gateway, rather than keep an endpoint's answers."""
         if trial is None or trial.model is None:
             return False
         return self._upstream_of(trial) is None or not (trial.registration.cached_as and trial.model.asks)
@@ -455,7 +455,7 @@ class Gateway:
                 kept.keep(read, writer.exchange.document, len(body) + len(answered.body))
 
     async def _puts_in(self, trial: OpenTrial | None, writer: ResponseWriter) -> bool:
-        """Answer a request with the fault that its plan has for it, if any; a slow answer only comes later."""
+        """Answer a request with the fault that is planned for it, if any; a slow answer is only delayed."""
         faults = self.untagged.faults if trial is None else trial.faults
         fault = None if faults is None else faults.next_request()
         if faults is None or fault is None:
@@ -481,13 +481,13 @@ def _own_name(trial: OpenTrial | None, read: ModelRequest) -> str:
 
 
 def _is_beside(scope: Scope) -> bool:
-    """Return whether a request is not put to a model."""
+    """Return whether a request does not ask a model."""
     path = scope["path_params"]["path"]
     return path in BESIDE or is_kept(scope["method"], path)
 
 
 def _not_admitted(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> tuple[str, int, str] | None:
-    """Return why a request is not put to a model, with status and code: it asks for a model that is not the trial's.
+    """Return why a request is rejected, with status and code, if it asks for another model than the trial's.
 
     A request that cannot be read might, too. The agents of the caller's own program may ask for any model; the log says
     for which. A model in the gateway that was opened without a name answers to all.
@@ -532,7 +532,7 @@ def _past_limit(trial: OpenTrial, exchange: RecordedExchange) -> str:
     """Return the reason why a request is refused.
 
     Frameworks take some words for a reason to ask again or to condense the conversation: those about rates, about too
-    many of something, and about the length of a context. The name of the setting is none of them.
+    many of something, and about the length of a context. The name of the setting is not among them.
     """
     limits, name = trial.registration.limits, exchange.limit
     if name == "max_trial_tokens":

@@ -57,7 +57,7 @@ class Observation(NamedTuple):
 def observe(
     dialect: Dialect, body: bytes, offered: Collection[str], *, stream: bool, described: Collection[str] = frozenset()
 ) -> Observation:
-    """Read a response body, a document or a stream of server-sent events, as far as it came.
+    """Read a response body, whole or cut: a document or a stream of server-sent events.
 
     Args:
         offered: the names of the tools that the request offers.
@@ -78,7 +78,7 @@ def observe(
 
 
 def _among(call: Call, others: Iterable[Call]) -> bool:
-    """Return whether a call was sent, too: some vendors leave its text where they found it."""
+    """Return whether a call is among others: some vendors send a call and leave its text in the answer."""
     return any((call.name, _value(call)) == (other.name, _value(other)) for other in others)
 
 
@@ -95,7 +95,7 @@ def _cause(reading: Reading, body: bytes) -> Cause | None:
 
 
 def _is_readable(body: bytes) -> bool:
-    """Return whether clients that are lenient read a body as JSON, such as one with NaN."""
+    """Return whether lenient clients read a body as JSON, such as one with NaN."""
     try:
         json.loads(body)
     except RecursionError:
@@ -119,7 +119,7 @@ def _problem(call: Call, offered: Collection[str]) -> str | None:
 
 
 def _text(text: str) -> str:
-    """The text as a record can be written with it: without lone surrogates."""
+    """The text without lone surrogates, which a record cannot hold."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -146,9 +146,9 @@ class RecordedExchange:
         body: the request's, without secrets.
         tools: the trial's.
         spoken: the dialect of the request; chat completions by default.
-        beside: whether it is put to no model: nothing of it is read or kept for the log.
+        beside: whether it does not ask a model, so that nothing of it is read or kept for the log.
         step: whether it counts as one of the trial's requests to the model.
-        cause: whose fault its failure is; None while there is none.
+        cause: whose fault its failure is; None if it has not failed.
         limit: the limit of the trial for which it is refused; None if it is not.
         fault: the fault that was put in on purpose; empty without one.
         slowed: seconds for which a fault put it off.
@@ -200,7 +200,7 @@ class RecordedExchange:
 
     @property
     def answer(self) -> bytes:
-        """The body of the answer, as far as it was sent."""
+        """The body of the answer so far."""
         return bytes(self._response)
 
     def waits(self) -> None:
@@ -209,7 +209,7 @@ class RecordedExchange:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """The request waits within this for another one, and may not be sent after it."""
+        """Enter this while the request waits for another one, after which it may not be sent."""
         self._waits = True
         try:
             yield
@@ -233,7 +233,7 @@ class RecordedExchange:
         self._waits = True
 
     def began(self, status: int, *, events: bool) -> None:
-        """The answer's head was sent; ``events``: its body are server-sent events."""
+        """The answer's head was sent; ``events`` says whether its body is a stream of server-sent events."""
         self.status = status
         self._events = events
 
@@ -246,7 +246,7 @@ class RecordedExchange:
         self._response += chunk[: READ_LIMIT - len(self._response)]
 
     def failed(self, error: str, cause: Cause) -> None:
-        """Something went wrong: in words, and whose fault it is."""
+        """Note an error and its cause."""
         self._error, self.cause = error, cause
 
     def left(self) -> None:
@@ -265,7 +265,7 @@ class RecordedExchange:
             self.request = self.dialect.read_request({})
 
     def whole_answer(self) -> ServedAnswer | None:
-        """End, and return the answer as it was given; None where there is none, or not all of it is known."""
+        """End, and return the answer as it was sent; None if there is none, or if it is not known in full."""
         body = bytes(self._response)
         self.end()
         call = self.record()
@@ -312,7 +312,7 @@ class RecordedExchange:
         )
 
     def used(self) -> Usage | None:
-        """Return the tokens so far, as ``estimated_usage`` does of the record, which would take space of the log."""
+        """Return the tokens so far, like ``estimated_usage`` of the record but without taking space in the log."""
         if self._ended is not None:
             return estimated_usage(self._ended)
         seen = self._observation()
@@ -322,9 +322,9 @@ class RecordedExchange:
         return Usage(prompt_tokens=len(self.body) // BYTES_PER_TOKEN, completion_tokens=written)
 
     def flight(self) -> tuple[float, int | None] | None:
-        """Seconds that it has been in flight, and the tokens so far, about; None for those of an answer in one piece.
+        """Seconds in flight, and an estimate of the tokens so far (None if the answer is not a stream).
 
-        None where it has ended.
+        None if it has ended.
         """
         if self._ended is not None:
             return None
@@ -337,7 +337,7 @@ class RecordedExchange:
         return self._started, self._started + self._waited_until(self.clock(), self.cause)
 
     def _waited_until(self, now: float, cause: Cause | None) -> float:
-        """Seconds of failed attempts and waits; all are, if the endpoint did not answer in the end."""
+        """Seconds of failed attempts and waits: all of them, if the endpoint never answered."""
         return now - self._started if self._waits or cause == "endpoint" else self._waited
 
     def _waits_no_longer(self) -> None:
@@ -345,7 +345,7 @@ class RecordedExchange:
             self._waits, self._waited = False, self.clock() - self._started
 
     def _cause_in_flight(self) -> Cause | None:
-        """The cause if nothing more came: the endpoint's silence, or the framework's leaving it; None within an answer.
+        """The cause if nothing more arrives: a silent endpoint or a framework that left; None once an answer has begun.
 
         A request whose answer has begun is recorded as it stands.
         """
@@ -364,7 +364,7 @@ class RecordedExchange:
         return observe(self.dialect, body, offered, stream=self._events, described=names)
 
     def _with_tool(self, call: SentCall) -> SentCall:
-        """The call with the trial's tool that its name stands for, where that is another name."""
+        """The call with the trial's tool that it means, if the framework offered that under another name."""
         if not self.tools or call.problem == "unknown tool" or any(call.name == tool.name for tool in self.tools):
             return call
         tool = Offers(self.tools, self.request.tools).tool(call.name)
@@ -485,7 +485,7 @@ async def _end(*tasks: asyncio.Task[None]) -> None:
 
 
 async def next_piece(pieces: AsyncIterator[bytes], writer: ResponseWriter) -> bytes | None:
-    """Return the next piece of an answer, None at its end; one that is over may end as it will."""
+    """Return the next piece of an answer, None at its end. If the answer is over, it does not matter how it ends."""
     try:
         async with asyncio.timeout(REST if writer.over else None):
             return await anext(pieces, None)

@@ -45,7 +45,7 @@ class Rate:
 
 
 def read_rates(headers: Mapping[str, str], now: datetime) -> dict[Kind, Rate]:
-    """Read the limits that an answer names; those that say how much is left, and until when.
+    """Read the limits in an answer's headers that say how much is left, and until when.
 
     Args:
         headers: upper and lower case must not matter in their names.
@@ -100,7 +100,7 @@ FIRST = -1
 
 
 @dataclass
-class Spent:
+class Charge:
     """A part of a limit that a request takes, and the time at which it was sent."""
 
     amount: float
@@ -121,13 +121,13 @@ class PacedTurn:
 
     number: int
     held: float
-    spent: Mapping[Kind, Spent]
+    spent: Mapping[Kind, Charge]
     before: Mapping[Kind, float]
     void: bool = False
 
 
 class Window:
-    """Bounds the sum of what requests take in any minute.
+    """Bounds what requests take together in any minute.
 
     Args:
         most: the bound; what takes more than that alone has a minute for itself.
@@ -136,10 +136,10 @@ class Window:
     def __init__(self, most: float) -> None:
         self._most = most
         self._sum = 0.0
-        self._sent: deque[Spent] = deque()
+        self._sent: deque[Charge] = deque()
 
     def wait(self, amount: float, now: float) -> float:
-        """Return the seconds after which so much can be taken."""
+        """Return the seconds until this amount can be taken."""
         while self._sent and self._sent[0].at <= now - MINUTE:
             self._sum -= self._sent.popleft().amount
         over = self._sum + min(amount, self._most) - self._most
@@ -151,14 +151,14 @@ class Window:
                 return spent.at + MINUTE - now
         return 0.0
 
-    def take(self, amount: float, now: float) -> Spent:
-        """Take so much, for a request that is sent now."""
+    def take(self, amount: float, now: float) -> Charge:
+        """Take this amount, for a request that is sent now."""
         self._sum += amount
-        self._sent.append(Spent(amount, now))
+        self._sent.append(Charge(amount, now))
         return self._sent[-1]
 
-    def correct(self, spent: Spent, amount: float) -> None:
-        """Set the costs of a request."""
+    def correct(self, spent: Charge, amount: float) -> None:
+        """Correct the amount that a request took."""
         # The sum has no request that is older than a minute.
         if any(spent is other for other in self._sent):
             self._sum += amount - spent.amount
@@ -166,8 +166,8 @@ class Window:
 
 
 @dataclass
-class Left:
-    """The rest of one of an endpoint's limits, as its headers say.
+class RemainingLimit:
+    """The rest of a limit, as the endpoint's headers state it.
 
     Attributes:
         amount: at a time; less with each request that is sent.
@@ -183,7 +183,7 @@ class Left:
     full: float
 
     def wait(self, amount: float, now: float) -> float:
-        """Return the seconds after which so much is there."""
+        """Return the seconds until this amount is there."""
         missing = min(amount, self.full) - self.amount - self.per_second * (now - self.at)
         if missing <= 0 or now >= self.renewed:
             return 0.0
@@ -210,7 +210,7 @@ class Pace:
         self._patience = patience
         given: dict[Kind, int | None] = {"requests": requests, "tokens": tokens}
         self._windows: dict[Kind, Window] = {kind: Window(most) for kind, most in given.items() if most is not None}
-        self._left: dict[Kind, Left] = {}
+        self._left: dict[Kind, RemainingLimit] = {}
         self._change = Change(clock.sleep)
         self._waiting: list[int] = []
         self._in_flight = 0
@@ -227,7 +227,7 @@ class Pace:
 
     @property
     def limit(self) -> int | None:
-        """How many may be on their way at a time; None for any number."""
+        """How many requests may be in flight at a time; None for any number."""
         return None if self._limit == inf else max(1, int(self._limit))
 
     @property
@@ -236,11 +236,11 @@ class Pace:
         return "tokens" in self._windows
 
     def is_full(self, tokens: float) -> bool:
-        """Return whether the limits leave no room now for a request of so many tokens."""
+        """Return whether the limits leave no room now for a request of this many tokens."""
         return self._room_in({"requests": 1.0, "tokens": tokens}) > 0
 
-    def hear(self, turn: PacedTurn, headers: Mapping[str, str]) -> None:
-        """Read what an answer's headers say of the endpoint's limits."""
+    def note_headers(self, turn: PacedTurn, headers: Mapping[str, str]) -> None:
+        """Read the endpoint's limits in an answer's headers."""
         for kind, rate in read_rates(headers, self._clock.utcnow()).items():
             since = self._sent[kind] - turn.before[kind]
             self._left[kind] = _remaining(rate, since, self._clock.monotonic())
@@ -274,7 +274,7 @@ class Pace:
     async def turn(
         self, arrival: int, tokens: float, on_wait: Callable[[], None], may_go: Callable[[], bool] = lambda: True
     ) -> AsyncIterator[PacedTurn]:
-        """Hold this during an attempt, which is made at once; waits for its turn.
+        """Wait for the turn of an attempt, which must be made at once; enter this for its duration.
 
         Args:
             arrival: the request's place in the order of arrival.
@@ -295,7 +295,7 @@ class Pace:
             self._change.notify()
 
     async def pass_by(self, tokens: float) -> None:
-        """Wait until a request within the turn of another, which was answered, may be sent, and take its needs.
+        """Wait until a request may be sent within the turn of another one, and charge it.
 
         It goes before all that wait for turns. How many are on their way is bounded by the other's turn.
         """
@@ -309,8 +309,8 @@ class Pace:
         spent = self._charge(needs)
         return PacedTurn(self._turns, self._clock.monotonic() - asked, spent, dict(self._sent))
 
-    def _charge(self, needs: Mapping[Kind, float]) -> Mapping[Kind, Spent]:
-        """Take the needs of a request, which is sent now."""
+    def _charge(self, needs: Mapping[Kind, float]) -> Mapping[Kind, Charge]:
+        """Charge a request that is sent now."""
         for kind, need in needs.items():
             self._sent[kind] += need
             if kind in self._left:
@@ -319,7 +319,7 @@ class Pace:
         return {kind: window.take(needs[kind], now) for kind, window in self._windows.items()}
 
     async def _admit(self, arrival: int, wait: Callable[[], float], on_wait: Callable[[], None]) -> None:
-        """Wait until a request is the first in line and has nothing left to wait for, in seconds."""
+        """Wait until a request is the first in line, and its wait is 0."""
         bisect.insort(self._waiting, arrival)
         try:
             while (seconds := wait() if self._waiting[0] == arrival else inf) > 0:
@@ -331,7 +331,7 @@ class Pace:
                 self._change.notify()
 
     def _seconds(self, needs: Mapping[Kind, float]) -> float:
-        """Return the seconds until the next request may be sent; infinite where another one must end first."""
+        """Return the seconds until the next request may be sent; infinite if another one must end first."""
         if self._in_flight >= (self.limit or inf):
             return inf
         return self._room_in(needs)
@@ -344,7 +344,7 @@ class Pace:
         return max(0.0, self._paused - now, *told, *own)
 
 
-def _remaining(rate: Rate, since: float, now: float) -> Left:
+def _remaining(rate: Rate, since: float, now: float) -> RemainingLimit:
     """Return what is left by an answer's headers.
 
     Args:
@@ -352,4 +352,4 @@ def _remaining(rate: Rate, since: float, now: float) -> Left:
     """
     gone = rate.full - rate.left
     per_second = gone / rate.seconds if rate.seconds and gone < inf else 0.0
-    return Left(rate.left - since, now, per_second, now + rate.seconds, rate.full)
+    return RemainingLimit(rate.left - since, now, per_second, now + rate.seconds, rate.full)

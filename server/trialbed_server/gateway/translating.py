@@ -87,7 +87,7 @@ class TranslatedAnswer(ResponseWriter):
             await self._end()
 
     async def finish(self) -> None:
-        """Write the answer, as far as it is not written yet."""
+        """Write the rest of the answer."""
         if not self.over:
             await self._end()
 
@@ -187,7 +187,7 @@ async def forward(upstream: Upstream, request: ProxiedRequest, writer: ResponseW
 
 
 def count_tokens(request: ModelRequest) -> dict[str, int]:
-    """Return the answer of the gateway's own to a request for the number of another one's tokens."""
+    """Return the gateway's own answer to a request that asks for a number of tokens."""
     return {"input_tokens": estimated_tokens(request.prompt)}
 
 

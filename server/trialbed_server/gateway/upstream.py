@@ -36,7 +36,7 @@ from trialbed_server.gateway.pacing import Pace, PacedTurn
 
 @dataclass(frozen=True)
 class FailedAttempt:
-    """An attempt of which nothing was passed on.
+    """An attempt that brought no answer to pass on.
 
     Attributes:
         status: the endpoint's; 0 if none came.
@@ -60,7 +60,7 @@ class FailedAttempt:
 
 @dataclass
 class RetryBudget:
-    """Bounds the repetitions of all requests together, so that a poor endpoint is not asked for ever.
+    """Bounds the repetitions of all requests together, so that a poor endpoint is not asked endlessly.
 
     Each repetition takes one from the budget, and each answer adds some, up to its size: an endpoint that answers one
     request in three never uses it up.
@@ -74,7 +74,7 @@ class RetryBudget:
         self.left = self.size
 
     def take(self) -> bool:
-        """Return whether there is one left; takes it."""
+        """Take one; return whether there was one left."""
         if self.left < 1:
             return False
         self.left -= 1
@@ -96,7 +96,7 @@ class SpokenDialects:
     Attributes:
         answered: the models that have answered in a dialect.
         refused: those that have not.
-        sought: those for which another dialect than that of the request was sought in vain.
+        sought: those for which no other dialect than the request's was found.
     """
 
     answered: set[Spoken] = field(default_factory=set)
@@ -117,7 +117,7 @@ PATIENCE = 30.0
 
 @dataclass
 class PlainRequests:
-    """Asks an endpoint for a model with nothing but a key, the model's name and a short message.
+    """Sends plain requests: a key, the model's name and a short message.
 
     Attributes:
         pace: of all requests to the endpoint, which these keep, too.
@@ -231,7 +231,7 @@ class Upstream(Connection):
         )
 
     async def speaks(self, request: ProxiedRequest, goal: Dialect, exchange: RecordedExchange) -> bool:
-        """Return whether a request's model answers a plain one in a dialect in which the request cannot be written."""
+        """Return whether a model answers a plain request in a dialect that the request cannot be written in."""
         if (request.named, goal.NAME) in self.dialects.answered:
             return True
         plain = replace(request, model=request.named, spoken=goal)
@@ -243,7 +243,7 @@ class Upstream(Connection):
         return is_answer(status)
 
     async def forward(self, request: ProxiedRequest, writer: ResponseWriter) -> bool:
-        """Send a request on and its answer back, piece by piece; return False if a dialect was tried in vain.
+        """Send a request on and its answer back, piece by piece; return False if it does not speak the dialect.
 
         What fails before the first byte of the answer's body is repeated, as far as the policy and the budget go. What
         then still fails is given back: the endpoint's own answer if there is one, else a 502, 503 or 504 in the
@@ -260,7 +260,7 @@ class Upstream(Connection):
     async def _repeatedly(
         self, request: ProxiedRequest, writer: ResponseWriter, waiting: ExitStack
     ) -> FailedAttempt | None:
-        """The last failure; None if an answer was passed on, whole or cut.
+        """Return the last failure; None if an answer was passed on, whole or cut.
 
         Args:
             waiting: entered once the request has failed.
@@ -333,7 +333,7 @@ class Upstream(Connection):
         try:
             async with self.send(request) as answer:
                 self._on_attempt(answer.status)
-                self.pace.hear(turn, answer.headers)
+                self.pace.note_headers(turn, answer.headers)
                 if answer.status >= 300:
                     failure = await self._refusal(request, answer, writer.exchange)
                     self.pace.note_refusal(turn, failure.status, failure.asked)
@@ -358,13 +358,13 @@ class Upstream(Connection):
 
     def _count_tokens(self, request: ProxiedRequest, turn: PacedTurn, writer: ResponseWriter) -> None:
         self.pace.note_answer()
-        # Of other requests the tokens are about those that were reckoned with: vectors are none.
+        # Other requests, such as for vectors, take about as many tokens as was assumed.
         usage = writer.exchange.used() if self.pace.counts_tokens and request.asks else None
         if usage is not None:
             self.pace.set_tokens(turn, usage.total_tokens)
 
     def _begins(self, asked: float, continued: bool) -> None:
-        """An answer begins: what answers later turns answers first ones, but not the other way round."""
+        """Note that an answer begins: who answers later turns answers first ones too, but not the reverse."""
         for kind in (False, True) if continued else (False,):
             self._liveness[kind].began(asked)
 
@@ -395,7 +395,7 @@ class Upstream(Connection):
         headers, body = await self.refusal(answer)
         said = body[:SHOWN].decode("utf-8", "replace")
         if not request.asks and (400 <= answer.status < 500 or answer.status == 501):
-            # An endpoint need not have what is beside its models, and that it has not says nothing of them.
+            # An endpoint may lack such routes, which says nothing about its models.
             again = answer.status in TRANSIENT and answer.headers.get("x-should-retry") != "false"
             asked, whole = retry_after(answer.headers), (answer.status, headers, body)
             vain = request.tentative and answer.status in NOT_SPOKEN
@@ -440,7 +440,7 @@ class Upstream(Connection):
         return is_answer(await self._plain_status(request, exchange))
 
     async def _plain_status(self, request: ProxiedRequest, exchange: RecordedExchange) -> int:
-        """Return the status of the answer to a plain request; a wait for its turn is nobody's."""
+        """Return the status of the answer to a plain request; a wait for its turn is not counted as the agent's."""
         with exchange.held() if self._plain.would_wait(request.model, request.spoken) else nullcontext():
             return await self._plain.status(request.model, request.spoken)
 
@@ -476,13 +476,13 @@ class Upstream(Connection):
             self.circuit.refused(request.digest, failure.message, asked=failure.asked, useless=useless)
 
     def _chokes(self, request: ProxiedRequest, status: int) -> bool:
-        """Return whether an endpoint that works fails because of the model's own broken call."""
+        """Return whether a working endpoint fails because of a broken call that the model itself made."""
         return status == 500 and self.circuit.answered > 0 and repeats_a_broken_call(request.read)
 
     def _answered_alike(self, request: ProxiedRequest) -> int:
-        """Return the number of requests answered that are at least as far in their conversations.
+        """Return how many requests were answered that are at least as far in their conversations.
 
-        An endpoint may fail at every second turn, for all: that it answers first ones says nothing of a request.
+        An endpoint may fail at every second turn: answers to first turns prove nothing then.
         """
         return self._continued if request.read.is_continued else self.circuit.answered
 
@@ -522,19 +522,19 @@ class Upstreams:
 
     @property
     def urls(self) -> tuple[str, ...]:
-        """Their addresses; empty where the server has none."""
+        """The addresses of all endpoints."""
         return tuple(upstream.url for upstream in self.each)
 
     def at(self, url: str | None) -> Upstream | None:
-        """Return the endpoint at an address, the first one where none is named; None where it is not the server's."""
+        """Return the endpoint at an address, the first one if none is named; None if there is none."""
         if url is None:
             return next(iter(self.each), None)
         return next((upstream for upstream in self.each if upstream.url == url.rstrip("/")), None)
 
     def status(self) -> EndpointStatus:
-        """Return whether they work: the state, the failure and the answers of the worst, and what waits at all.
+        """Return the condition of the endpoint that works least, and what waits at all of them.
 
-        Answers of the others would hide that it gives none.
+        The answers of the others would hide that it gives none.
         """
         found = [upstream.status() for upstream in self.each] or [EndpointStatus()]
         worst = max(found, key=lambda one: (get_args(CircuitState).index(one.state), one.waiting, one.held))

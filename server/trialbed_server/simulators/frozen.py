@@ -10,10 +10,10 @@ from trialbed.records import Api, Json
 
 
 class FrozenSimulator(Simulator):
-    """Answers nothing, so that a run can show that it needs nothing but its cache.
+    """Answers nothing, so that a run can show that its cache is enough.
 
     The virtual API uses every cached answer for it, of whatever origin, and names the nearest cached inputs
-    when there is none.
+    if there is no answer.
     """
 
     provenance: ClassVar[str] = "none"

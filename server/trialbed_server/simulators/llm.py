@@ -33,7 +33,7 @@ _FIELD = re.compile(r'"(error|response)"\s*:\s*')
 
 
 def api_document(api: Api | None, ref: str) -> dict[str, Json]:
-    """An Api's documentation as StableToolBench's models read it; the name alone where there is none."""
+    """An Api's documentation as StableToolBench's models read it; only the name if there is none."""
     if api is None:
         return {"api_name": ref}
     return {
@@ -55,7 +55,7 @@ def read_simulation(reply: str) -> Simulation:
     """The answer in a reply.
 
     Raises:
-        Unreadable: there is none, or it says nothing.
+        Unreadable: it has no answer, or an empty one.
     """
     return _simulation(read_object(reply, "error", "response").value)
 
@@ -64,7 +64,7 @@ def read_truncated(reply: str) -> Simulation:
     """The answer in a reply that may end too early, inside its response.
 
     Raises:
-        Unreadable: there is none, or it says nothing.
+        Unreadable: it has no answer, or an empty one.
     """
     try:
         return read_simulation(reply)
@@ -76,7 +76,7 @@ def read_truncated(reply: str) -> Simulation:
 
 
 def _salvage(reply: str) -> dict[str, Any]:
-    """The fields of a broken object: a text that does not end is taken as far as it goes."""
+    """Read the fields of a broken object; a text that does not end is cut there."""
     found: dict[str, Any] = {}
     decoder = json.JSONDecoder(strict=False)
     for match in _FIELD.finditer(reply[:_LONGEST_BROKEN]):

@@ -21,10 +21,10 @@ NAMES = ("SFT_SYSTEM", "COT_SYSTEM")
 
 
 def read_mirror_prompts(folder: Path) -> dict[str, str]:
-    """The two system prompts by their names there; nothing of the file is run.
+    """Read the two system prompts by their names; the file is not run.
 
     Raises:
-        UsageError: there are none.
+        UsageError: the folder has no such prompts.
     """
     path = next((folder / place for place in PLACES if (folder / place).is_file()), None)
     if path is None:
@@ -47,7 +47,7 @@ def prompt_digest(text: str) -> str:
 
 
 def _texts(module: ast.Module) -> dict[str, str]:
-    """The texts that are assigned to names, without anything being computed."""
+    """The string literals that are assigned to names."""
     return {
         target.id: statement.value.value
         for statement in module.body
@@ -108,7 +108,7 @@ class MirrorSimulator(Simulator):
         """Use the system prompt of a copy of StableToolBench.
 
         Raises:
-            UsageError: there is none.
+            UsageError: the folder has no such prompt.
         """
         self.system = read_mirror_prompts(folder)[self.trained_with]
         self.prompt = f"stabletoolbench-{prompt_digest(self.system)}"

@@ -1,4 +1,4 @@
-"""The simulators in use, each loaded once; foreign ones are asked in event loops of their own."""
+"""The simulators in use, each loaded once; foreign ones run in separate event loops."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Simulators:
 
         Raises:
             DriverError: it is missing or broken.
-            UsageError: it needs a model, and there is none; or its prompts are not where they should be.
+            UsageError: it needs a model and the server has none, or its prompts are missing.
         """
         if name not in self._loaded:
             made = _make(name)
@@ -70,15 +70,15 @@ class Simulators:
         return loaded if loaded is not None else await asyncio.to_thread(self.get, name)
 
     async def ask(self, simulator: Simulator, begin: Callable[[], Awaitable[Simulation]], seconds: float) -> Simulation:
-        """Return the answer of a simulator; a foreign one makes it where the server does not wait for it.
+        """Return the answer of a simulator; a foreign one runs in its own thread.
 
         Args:
             begin: makes the coroutine that asks the simulator.
 
         Raises:
-            LateCode: there is none in time.
-            StuckCode: likewise, as it held its event loop.
-            Exception: whatever it raises, such as a TimeoutError of its own.
+            LateCode: it took too long.
+            StuckCode: it took too long because it blocked its event loop.
+            Exception: whatever it raises, including its own TimeoutError.
         """
         if type(simulator).__module__.startswith(OWN):
             return await within(seconds, begin())
@@ -102,7 +102,7 @@ class Simulators:
 
 
 async def within(seconds: float, awaitable: Awaitable[T]) -> T:
-    """Return the result of something that has so many seconds.
+    """Return the result of an awaitable that may take this many seconds.
 
     Raises:
         LateCode: they are over.
@@ -118,7 +118,7 @@ async def within(seconds: float, awaitable: Awaitable[T]) -> T:
 
 
 def _relay(access: ModelAccess) -> ModelAccess:
-    """Return an access for other event loops to a model whose connections are of this one."""
+    """Make a model whose connections belong to this event loop usable from others."""
     from trialbed.model_access import RelayedModel, run_step  # most servers have no model
 
     loop = asyncio.get_running_loop()

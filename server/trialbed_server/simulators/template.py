@@ -17,7 +17,7 @@ MAX_ITEMS = 3
 """The longest list that is made, since an answer has to fit a model's context."""
 
 MAX_LEAVES = 200
-"""After so many leaves every list has one item."""
+"""Leaves after which every list has one item."""
 
 LENGTH = "_list_length"
 ONE_OF = "_one_of"
@@ -52,7 +52,7 @@ class Values:
         return 10_000 + self._number() % 90_000
 
     def decimal(self) -> float:
-        """A number of four digits with two decimals, neither of them 0."""
+        """A number of four digits with two decimals, both not 0."""
         return float(f"{1000 + self._number() % 9000}.{11 + self._number() % 9}")
 
     def choice(self, given: list[Any]) -> Any:
@@ -129,7 +129,7 @@ class Filler:
 
 
 def parsed_skeleton(template: Any) -> Any:
-    """The skeleton of a ``template_response``: a text may hold one as JSON, other texts are none (None)."""
+    """The skeleton of a ``template_response``: a text may hold one as JSON; None for other texts."""
     if not isinstance(template, str):
         return template
     try:

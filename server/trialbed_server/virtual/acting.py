@@ -52,9 +52,9 @@ def act(world: World, api: Api, target: CallTarget, tool_input: Any, max_answer:
 async def act_elsewhere(
     hosted: HostedWorld, target: CallTarget, tool_input: Any, max_answer: float = math.inf
 ) -> VirtualAnswer | None:
-    """Have a foreign world answer a call; None where the trial has none, or the Api is not known.
+    """Have a foreign world answer a call; None if the trial has no world, or the Api is unknown.
 
-    That it cannot be made, or does not return, is a failure of the trial.
+    If the world cannot be made, or does not return, that is a failure of the trial.
     """
     api = target.api
     if api is None:
@@ -78,8 +78,8 @@ class Callbacks:
     """Asks the programs that opened trials for the answers to calls; an async context manager.
 
     Args:
-        allowed: whether such programs are asked: those that control trials with a token, and nobody else, may have the
-            server send requests to an address of theirs.
+        allowed: whether such programs are asked: only those that control trials with a token may have the
+            server send requests to an address that they name.
         max_answer: largest answer in bytes.
     """
 
@@ -100,7 +100,7 @@ class Callbacks:
             await self._session.close()
 
     async def call(self, trial: OpenTrial, target: CallTarget, tool_input: Any) -> VirtualAnswer:
-        """The answer to a call; that there is none is an API error."""
+        """Answer a call; if the program does not, that is an API error."""
         if not isinstance(tool_input, dict):
             return error_reply(
                 f"{target.path}: tool_input must be a JSON object, this is a {type(tool_input).__name__}"

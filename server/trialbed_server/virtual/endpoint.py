@@ -30,7 +30,7 @@ PARSE_ERROR = "Tool input parse error...\n"
 
 
 class VirtualRequest(NamedTuple):
-    """A request for one answer: the Api as named by the client, and the input as sent."""
+    """A request: the Api as the client names it, and the input as sent."""
 
     category: str
     tool_name: str
@@ -209,7 +209,7 @@ class VirtualApi:
         await send_json(body, status, send, RETRY if status == 429 else ())
 
     def immediate(self, sent: bytes) -> bytes | None:
-        """The answer to a request without a trial, if it is at hand and no fault may be put in."""
+        """The answer to a request without a trial, if it takes no waiting and no faults are put in."""
         if self.untagged.faults is not None or len(sent) > self.options.max_body:
             return None
         try:
@@ -233,7 +233,7 @@ class VirtualApi:
         return VirtualRequest(*self.redaction.value(list(request)))
 
     async def answer(self, request: VirtualRequest, trial: OpenTrial | None, sent: bytes) -> Delivered:
-        """The answer to a call, which is recorded: in its trial, or among those without one.
+        """Answer a call and record it, in its trial or among the calls without one.
 
         Args:
             sent: the body that the request was read from.

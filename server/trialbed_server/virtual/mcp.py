@@ -75,12 +75,12 @@ class McpEndpoint:
 
 
 def _clean(text: str) -> str:
-    """The text with ``?`` for each half of a character, which cannot be sent."""
+    """The text with ``?`` for each lone surrogate, which cannot be sent."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _writable(body: bytes) -> bytes:
-    """A body of JSON, without halves of characters, which the SDK does not read.
+    """A body of JSON without lone surrogates, which the SDK does not read.
 
     Raises:
         MalformedRequest: it is not JSON.

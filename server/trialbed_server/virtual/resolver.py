@@ -44,7 +44,7 @@ KINDS: dict[type, str] = {
 
 @dataclass(frozen=True)
 class VirtualCall:
-    """One call to answer: whose, with what, and under which cache key."""
+    """One call to answer: its Api, its input and its cache key."""
 
     target: CallTarget
     tool_input: Any
@@ -141,7 +141,7 @@ class RealSource:
 
 
 def _without_credentials(url: str) -> str:
-    """The URL without what stands before its host, and without its query: either may hold a key."""
+    """The URL without user, password and query, which may hold a key."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
@@ -153,7 +153,7 @@ class FrozenSource:
     cache: ResponseCache
 
     async def answer(self, call: VirtualCall) -> None:
-        """None for other Apis.
+        """Return None for other Apis.
 
         Raises:
             SimulationError: the Api is frozen; names the nearest inputs that are cached.
@@ -168,7 +168,7 @@ class FrozenSource:
 
 
 def nearest_inputs(wanted: str, inputs: Sequence[str]) -> list[str]:
-    """The inputs that are most like another, best first; among those that share the most letters with it."""
+    """Return the inputs that are most similar to another one, best first."""
     matcher = difflib.SequenceMatcher(None)
     matcher.set_seq2(wanted[:LONGEST])
 
@@ -182,14 +182,14 @@ def nearest_inputs(wanted: str, inputs: Sequence[str]) -> list[str]:
 
 @dataclass
 class SimulatorSource:
-    """Answers that the target's simulator makes, within limits of its time in seconds and of its size in bytes."""
+    """Answers of the target's simulator, within limits of time and size."""
 
     simulators: Simulators
     cache: ResponseCache
     options: ServerOptions
 
     async def answer(self, call: VirtualCall) -> NewAnswer:
-        """Returns the simulator's answer.
+        """Return the simulator's answer.
 
         Raises:
             SimulationError: the input is not a JSON object, the Api is a known one in another case, or the simulator
@@ -232,7 +232,7 @@ class SimulatorSource:
         return await self.simulators.ask(simulator, begin, self.options.simulator_timeout)
 
     async def _examples(self, call: VirtualCall) -> list[Example]:
-        """Cached answers of the Api, real and imported ones first; none where the cache cannot be read."""
+        """Cached answers of the Api, real and imported ones first; empty if the cache cannot be read."""
         target = call.target
         most = target.simulator.max_examples
         try:
@@ -256,7 +256,7 @@ LONGEST_LOOK = 0.5
 class SharedFlight:
     """A source that answers with what another server of the same cache is computing; None to compute it here.
 
-    A server claims a call in the database before it computes it. The claim of one that died ends by itself.
+    A server claims a call in the database before it computes it. The claim of a server that died expires.
 
     Attributes:
         known: where the other server's answer will be.
@@ -271,7 +271,7 @@ class SharedFlight:
     _held: set[str] = field(default_factory=set)
 
     async def answer(self, call: VirtualCall) -> CachedResponse | None:
-        """Wait for another server's answer; None if this call is now this server's to compute."""
+        """Wait for another server's answer; None if this server is to compute it."""
         claim, pause = _claim(call), FIRST_LOOK
         deadline = self.clock.monotonic() + self.lasting
         while True:
@@ -292,7 +292,7 @@ class SharedFlight:
                 return found
 
     async def release(self, call: VirtualCall) -> None:
-        """This server has computed the answer, or failed to."""
+        """End the claim: this server has computed the answer, or failed to."""
         claim = _claim(call)
         if claim in self._held:
             self._held.discard(claim)
@@ -322,7 +322,7 @@ class VirtualAnswer(NamedTuple):
     Attributes:
         body: the bytes to send.
         provenance: how it was made; empty for an API error.
-        failure: why there is none, where that is the fault of a simulator or a world.
+        failure: why there is no answer, if a simulator or a world is to blame.
     """
 
     body: bytes
@@ -385,7 +385,7 @@ class Resolver:
     _single: SingleFlight[VirtualAnswer] = field(default_factory=SingleFlight)
 
     def at_once(self, target: CallTarget, tool_input: Any, key: str) -> CachedResponse | None:
-        """The answer if it takes no waiting: it is in memory, or in a file that is quickly read."""
+        """The answer if it takes no waiting: it is in memory or in the cache's file."""
         if self.saving == "all":
             return self.cache.recent(key, target.origin)
         return self.cache.at_once(key, lambda: alias_key(target.name, tool_input), target.origin)

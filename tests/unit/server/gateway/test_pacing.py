@@ -49,7 +49,7 @@ class Endpoint:
             if lasts:
                 await self.clock.sleep(lasts)
             self._now -= 1
-            self.pace.hear(turn, headers or {})
+            self.pace.note_headers(turn, headers or {})
             if status == 200:
                 self.pace.note_answer()
                 self.pace.set_tokens(turn, int(tokens) if used is None else used)
@@ -222,7 +222,7 @@ async def test_what_was_sent_since_is_not_left_any_more(clock: SleepingClock) ->
         for arrival in (2, 3):
             async with pace.turn(arrival, 1, lambda: None):
                 pass
-        pace.hear(first, told(2))
+        pace.note_headers(first, told(2))
     endpoint = Endpoint(clock, pace)
     await endpoint.ask()
     assert endpoint.times[0] > 1000
