@@ -10,7 +10,6 @@ from contextlib import suppress
 from trialbed.settings import env_dir
 from trialbed.worker import waited_at, worker_environment
 from trialbed_plugins.executors.local import LocalExecutor
-from trialbed_ray._connection import PlaceConnection
 from trialbed_ray._messages import (
     ORDER,
     Answer,
@@ -20,6 +19,7 @@ from trialbed_ray._messages import (
     Executed,
     Greeting,
     NotDone,
+    PlaceConnection,
     PlaceSetup,
     UseServer,
 )

@@ -14,8 +14,7 @@ from ray.exceptions import RayActorError
 
 from trialbed.records import Record
 from trialbed.worker import message_line
-from trialbed_ray._connection import LONGEST
-from trialbed_ray._messages import TO_BRIDGE, Connect, Connected, EndPlace, MakePlace, PlaceGone
+from trialbed_ray._messages import LONGEST, TO_BRIDGE, Connect, Connected, EndPlace, MakePlace, PlaceGone
 from trialbed_ray._place import PlaceActor
 
 LAST = 15.0

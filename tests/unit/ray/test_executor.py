@@ -18,7 +18,7 @@ from support.played_bridge import BRIDGE
 from trialbed.contracts import LostTrial
 from trialbed.errors import DriverBroken, DriverNotFound, NothingMeasured, SettingsError, UsageError
 from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
-from trialbed_ray import _link, _places
+from trialbed_ray import _places
 from trialbed_ray._messages import Greeting
 from trialbed_ray.executor import RayExecutor
 
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "trialbed_ray").mkdir()
     (tmp_path / "trialbed_ray" / "__init__.py").touch()
     (tmp_path / "trialbed_ray" / "bridge.py").write_text(BRIDGE, encoding="utf-8")
-    monkeypatch.setattr(_link, "AGAIN", 0.0)
+    monkeypatch.setattr(_places, "AGAIN", 0.0)
     monkeypatch.setattr(_places, "PAUSES", (3600.0,))
     monkeypatch.chdir(tmp_path)
     return tmp_path

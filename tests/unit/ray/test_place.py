@@ -21,8 +21,7 @@ from support.hostile_agents import install_hostile_agents
 from trialbed.errors import DriverBroken
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_plugins.executors.local import LocalExecutor
-from trialbed_ray import _connection
-from trialbed_ray._connection import PlaceConnection
+from trialbed_ray import _messages
 from trialbed_ray._messages import (
     ANSWER,
     Describe,
@@ -31,6 +30,7 @@ from trialbed_ray._messages import (
     Executed,
     Greeting,
     NotDone,
+    PlaceConnection,
     PlaceSetup,
     UseServer,
 )
@@ -39,7 +39,7 @@ from trialbed_ray._place import Place
 SECURED = """
 import asyncio, os, ssl, sys
 from trialbed.errors import SettingsError
-from trialbed_ray._connection import PlaceConnection, security
+from trialbed_ray._messages import PlaceConnection, security
 from trialbed_ray._messages import EndPlace
 
 async def main():
@@ -219,7 +219,7 @@ async def test_a_place_that_cannot_reach_the_engine_says_so(monkeypatch: pytest.
             ConnectionError, match=rf"the engine cannot be reached at 127\.0\.0\.1:{port}: .*Connect call failed"
         ):
             await PlaceConnection.open("127.0.0.1", port)
-        monkeypatch.setattr(_connection, "REACH", 0.0)
+        monkeypatch.setattr(_messages, "REACH", 0.0)
         with pytest.raises(ConnectionError, match="no answer within 0 s"):
             await PlaceConnection.open("127.0.0.1", port)
 
