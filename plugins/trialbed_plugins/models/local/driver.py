@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from collections.abc import AsyncIterator, Sequence
+import secrets
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
+from trialbed.child_processes import stop_process
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
-from trialbed.errors import UsageError
+from trialbed.errors import ServerUnavailable, UsageError
+from trialbed.files import make_private_file, make_private_folder
 from trialbed.installed import extra_command
 from trialbed.records import COMMON_NAME
-from trialbed.settings import RunSettings
+from trialbed.settings import RunSettings, state_dir
 from trialbed_plugins.models._probe import probe
-from trialbed_plugins.models.local._gguf import read_head
-from trialbed_plugins.models.local._memory import check_memory
-from trialbed_plugins.models.local._process import llama_server
-from trialbed_plugins.models.local._template import choose_template
-from trialbed_plugins.models.local._weights import ENDING, PACKAGED, find_weights, installed_names
+from trialbed_plugins.models.local._weights import (
+    ENDING,
+    PACKAGED,
+    choose_template,
+    find_weights,
+    installed_names,
+    read_head,
+)
 
 RUNTIME = "xllamacpp"
 """The package of llama.cpp, which comes with the extra."""
@@ -107,3 +118,133 @@ def _release() -> str | None:
         return version(RUNTIME)
     except PackageNotFoundError:
         return None
+
+
+START_TIMEOUT = 600.0
+"""Seconds in which the weights must be loaded; a slow disk needs minutes for large ones."""
+
+STOP_TIMEOUT = 5.0
+SHOWN = 1500
+"""Characters of the log's end in an error."""
+
+
+@dataclass(frozen=True)
+class LlamaServer:
+    """A llama.cpp that serves a model.
+
+    Attributes:
+        base_url: ends in ``/v1``. ``key``: what requests must have.
+        log: the file of all that it says.
+    """
+
+    base_url: str
+    key: str = field(repr=False)
+    log: Path
+
+
+@asynccontextmanager
+async def llama_server(
+    title: str, model: Mapping[str, Any], *, patience: float = START_TIMEOUT
+) -> AsyncIterator[LlamaServer]:
+    """Serve a model until the end of the body. Should this process die, the model's ends by itself.
+
+    Args:
+        title: the model's name, for its log and for errors.
+        model: what ``trialbed_plugins.models.local.__main__`` reads, but the key.
+        patience: seconds in which it must be loaded.
+
+    Raises:
+        ServerUnavailable: it cannot load the model, or not in time; has the end of its log.
+    """
+    key, log = secrets.token_urlsafe(24), _log(title)
+    with log.open("ab") as output:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "trialbed_plugins.models.local",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=output,
+            # Threads that spin while they wait make each other many times slower where anything else runs.
+            env={**os.environ, "OMP_WAIT_POLICY": "passive"},
+            # Ctrl-C in the terminal is the engine's to handle.
+            start_new_session=True,
+        )
+    try:
+        url = await _ready(process, {**model, "key": key}, title, log, patience)
+        yield LlamaServer(f"{url}/v1", key, log)
+    finally:
+        await stop_process(process, STOP_TIMEOUT)
+
+
+def _log(title: str) -> Path:
+    folder = state_dir() / "logs"
+    make_private_folder(folder)
+    name = "".join(sign if sign.isalnum() or sign in ".-" else "-" for sign in title)
+    path = folder / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}.log"
+    make_private_file(path)
+    return path
+
+
+async def _ready(
+    process: asyncio.subprocess.Process, wanted: Mapping[str, Any], title: str, log: Path, patience: float
+) -> str:
+    assert process.stdin is not None and process.stdout is not None  # noqa: S101, PT018 - asked for above
+    process.stdin.write(json.dumps(wanted).encode() + b"\n")
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), patience)
+    except TimeoutError:
+        raise ServerUnavailable(f"{title} was not loaded within {patience:g} s; its log is {log}") from None
+    if not line:
+        raise ServerUnavailable(f"{title} cannot be loaded; the end of its log, {log}:\n{_end(log)}")
+    return str(json.loads(line)["url"])
+
+
+def _end(log: Path) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - SHOWN))
+        return file.read().decode("utf-8", "replace").strip()
+
+
+OVERHEAD = 256 * 2**20
+"""Bytes that llama.cpp takes beside weights and context."""
+
+CGROUP = Path("/sys/fs/cgroup")
+"""Where Linux says how much memory a container may use."""
+
+GIB = 2**30
+
+
+def check_memory(title: str, weights: int, context: int, *, free: int | None = None) -> None:
+    """See that a model fits into the memory that is free: one that does not ends in hours of swapping, or is killed.
+
+    Args:
+        title: the model's name.
+        weights: their bytes. ``context``: those of its context.
+        free: bytes; None to look.
+
+    Raises:
+        UsageError: it does not fit.
+    """
+    needed = weights + context + OVERHEAD
+    free = free_memory() if free is None else free
+    if needed > free:
+        raise UsageError(
+            f"{title} needs about {needed / GIB:.1f} GiB of memory, and {free / GIB:.1f} GiB are free: end other "
+            "programs, or take a smaller model"
+        )
+
+
+def free_memory(folder: Path = CGROUP) -> int:
+    """Bytes that a new program can have, on this machine and in this container."""
+    import psutil
+
+    free = int(psutil.virtual_memory().available)
+    try:
+        most = int((folder / "memory.max").read_text(encoding="ascii"))
+        lines = (folder / "memory.stat").read_text(encoding="ascii").splitlines()
+        # Without the memory of files, which the system takes back when it is needed.
+        used = next(int(line.removeprefix("anon ")) for line in lines if line.startswith("anon "))
+    except (OSError, ValueError, StopIteration):  # no cgroup of version 2, or no bound
+        return free
+    return max(0, min(free, most - used))

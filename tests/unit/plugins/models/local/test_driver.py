@@ -17,7 +17,7 @@ from trialbed.files import read_text
 from trialbed.installed import extra_command
 from trialbed.models import find_model, list_models, listing_advice
 from trialbed.settings import RunSettings
-from trialbed_plugins.models.local import _memory, driver
+from trialbed_plugins.models.local import driver
 
 STAND_IN = Path(__file__).parents[4] / "support" / "llama_stand_in"
 MESSAGES = {"messages": [{"role": "user", "content": "?"}]}
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(STAND_IN))
     monkeypatch.setattr(driver, "version", lambda name: "2026.1")
-    monkeypatch.setattr(_memory, "free_memory", lambda: 2**34)
+    monkeypatch.setattr(driver, "free_memory", lambda: 2**34)
     write_gguf(tmp_path / "small.gguf", template=CHATML)
     return tmp_path
 
@@ -76,7 +76,7 @@ async def test_weights_that_llama_cpp_refuses_are_an_error_with_the_end_of_its_l
 
 
 async def test_a_model_that_does_not_fit_is_not_started(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(_memory, "free_memory", lambda: 2**28)
+    monkeypatch.setattr(driver, "free_memory", lambda: 2**28)
     with pytest.raises(UsageError, match=r"local:small\.gguf needs about 0\.\d GiB of memory"):
         async with find_model("local:small.gguf").open(settings()):
             pass

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed_plugins.models.local._front import make_front, readable_calls
+from trialbed_plugins.models.local.__main__ import make_front, readable_calls
 
 
 def conversation(*arguments: object) -> bytes:

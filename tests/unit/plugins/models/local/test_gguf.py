@@ -8,7 +8,7 @@ import pytest
 from support.gguf import WITH_TOOLS, write_gguf
 
 from trialbed.errors import DataError
-from trialbed_plugins.models.local._gguf import read_head
+from trialbed_plugins.models.local._weights import read_head
 
 
 def test_a_head_has_the_name_the_template_and_the_sizes(tmp_path: Path) -> None:

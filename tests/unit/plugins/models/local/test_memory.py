@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed_plugins.models.local._memory import check_memory, free_memory
+from trialbed_plugins.models.local.driver import check_memory, free_memory
 
 GIB = 2**30
 

@@ -10,8 +10,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from support.gguf import CHATML, WITH_TOOLS
 
 from trialbed.errors import UsageError
-from trialbed_plugins.models.local._gguf import GgufHead
-from trialbed_plugins.models.local._template import choose_template
+from trialbed_plugins.models.local._weights import GgufHead, choose_template
 
 TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
 USER = {"role": "user", "content": "Weather in Lima?"}
