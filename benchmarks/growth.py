@@ -149,8 +149,7 @@ with Store.open(sys.argv[1]) as store:
 
 RESUME = """
 import sys
-from trialbed.preparation import RunOptions
-from trialbed.preparation._trial_ends import TrialEnds
+from trialbed.preparation import RunOptions, TrialEnds
 from trialbed.store import Store
 with Store.open(sys.argv[1]) as store:
     run = store.run(sys.argv[2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 
 from trialbed.engine._lost import LostTrials
@@ -14,30 +15,6 @@ from trialbed.engine._slots import NoNodeLeft
 from trialbed.engine._trial import TrialRunner
 from trialbed.records import TrialKey, TrialResult
 from trialbed.store import Commits, Store
-
-
-class TrialQueue:
-    """Trials that wait for a lane, in order, and those that go before them; each is made when it is taken."""
-
-    def __init__(self, due: Sequence[tuple[TrialKey, int]]) -> None:
-        self._due = due
-        self._taken = 0
-        self._before: list[tuple[TrialKey, int]] = []
-
-    def __len__(self) -> int:
-        """The number of those that wait."""
-        return len(self._before) + len(self._due) - self._taken
-
-    def popleft(self) -> tuple[TrialKey, int]:
-        """Take the first one."""
-        if self._before:
-            return self._before.pop()
-        self._taken += 1
-        return self._due[self._taken - 1]
-
-    def appendleft(self, trial: tuple[TrialKey, int]) -> None:
-        """Have one go before all others."""
-        self._before.append(trial)
 
 
 class Lanes:
@@ -88,7 +65,7 @@ class Lanes:
             await self._run(runner, list(again.items()))
 
     async def _run(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
-        queue = TrialQueue(todo)
+        queue = deque(todo)
         commits = Commits(self._store, self._run_id, self._note_committed)
         async with commits.open(), asyncio.TaskGroup() as group:
             for _ in range(self._count):
@@ -96,7 +73,7 @@ class Lanes:
         if self._not_chosen is not None:
             raise self._not_chosen
 
-    async def _lane(self, runner: TrialRunner, queue: TrialQueue, commits: Commits) -> None:
+    async def _lane(self, runner: TrialRunner, queue: deque[tuple[TrialKey, int]], commits: Commits) -> None:
         while queue and not self._outage.over and self._not_chosen is None:
             key, attempt = queue.popleft()
             try:

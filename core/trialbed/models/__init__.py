@@ -1,6 +1,5 @@
 """The models of a run: named by its settings or objects of the calling program; found, checked, kept and opened."""
 
-from trialbed.models._cache import CacheChoice, choose_cache
 from trialbed.models._find import (
     FoundModel,
     close_scheme,
@@ -11,11 +10,13 @@ from trialbed.models._find import (
     unknown_model,
 )
 from trialbed.models._helpers import Helper, HelperModels, direct_endpoint, helper_endpoint, helpers_of
-from trialbed.models._idle import idle_settings
 from trialbed.models._objects import ObjectModel
 from trialbed.models._settings import (
+    CacheChoice,
     check_endpoint_keys,
     check_standing,
+    choose_cache,
+    idle_settings,
     is_at_endpoint,
     judge_choice,
     judge_drivers,

@@ -24,7 +24,7 @@ from trialbed.records import COMMON_NAME
 from trialbed.settings import RunSettings
 from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.wire import Call, ModelAnswer, ModelRequest, parse_json
+from trialbed.wire import Call, ModelAnswer, ModelRequest, parse_object
 from trialbed.wire.dialects import Dialect, dialect_at
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class _Host:
             return web.Response(status=401)
         if spoken is None:
             return web.Response(status=404)
-        request = _read(spoken, await http.read())
+        request = spoken.read_request(*parse_object(await http.read()))
         if request.problem:
             return _error(spoken, request.problem, 400)
         try:
@@ -154,16 +154,6 @@ def as_answer(said: Any) -> ModelAnswer:
     if not isinstance(said, ModelAnswer):
         raise TypeError(f"a model answers with a text, a Call, several, or a ModelAnswer, not {type(said).__name__}")
     return replace(said, finish_reason="tool_calls") if said.calls and said.finish_reason == "stop" else said
-
-
-def _read(spoken: Dialect, body: bytes) -> ModelRequest:
-    try:
-        document = parse_json(body)
-    except ValueError as error:
-        return spoken.read_request({}, f"the request's body is not JSON: {error}")
-    if not isinstance(document, dict):
-        return spoken.read_request({}, "the request's body must be a JSON object")
-    return spoken.read_request(document)
 
 
 def _error(spoken: Dialect, message: str, status: int) -> web.Response:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
-from typing import TypeVar
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from trialbed.contracts import ModelDriver, ModelInfo
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
 from trialbed.models._find import FoundModel, close_scheme, find_model
-from trialbed.settings import RunSettings, is_secret, key_variable
+from trialbed.settings import RunSettings, declared_settings, is_secret, key_variable, make_folder, model_cache
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback, split_address
 from trialbed.wire.redaction import shown_url
@@ -268,3 +269,63 @@ def _check_key(base_url: str, variable: str) -> None:
     """Endpoints other than OpenAI's may work without a key, and refuse requests themselves."""
     if urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname and not os.environ.get(variable):
         raise UsageError(f"{base_url} needs a key: {key_hint(variable)}")
+
+
+READERS = {
+    "rpm": "no model of this run is at an endpoint",
+    "tpm": "no model of this run is at an endpoint",
+    "on_miss": "it is for recorded models, and no model of this run is one",
+    "chat_template": "it is for models on this machine that Trialbed starts, and no model of this run is one",
+}
+"""Setting that only some models read -> why it changes nothing with others."""
+
+PACE = ("rpm", "tpm")
+"""The settings that the gateway reads for any endpoint."""
+
+
+def idle_settings(settings: RunSettings, read: Collection[str], *, at_endpoint: bool) -> Iterator[str]:
+    """Yield a sentence for each setting that has another value than its default and that nothing in the run reads.
+
+    Args:
+        read: the settings that the drivers of the run's models read.
+        at_endpoint: whether the run asks an endpoint for anything.
+    """
+    for declared in declared_settings():
+        value = getattr(settings, declared.name)
+        is_read = declared.name in read or (at_endpoint and declared.name in PACE)
+        if declared.name in READERS and value != declared.default and not is_read:
+            yield f"{declared.setting.option[-1]} {value} changes nothing: {READERS[declared.name]}"
+
+
+OFF = "off"
+OPTION = "--model-cache"
+
+
+class CacheChoice(NamedTuple):
+    """The model cache of a run.
+
+    Attributes:
+        identity: of the run's model; answers of another one are not found.
+    """
+
+    file: Path
+    identity: str
+
+
+def choose_cache(settings: RunSettings, model: ModelInfo) -> CacheChoice | None:
+    """Return the model cache that the settings ask for, or that the model has where they say nothing; None for none.
+
+    Raises:
+        UsageError: the model's answers are not for a cache, its folder cannot be made, or the server is not the run's.
+    """
+    asked = settings.model_cache
+    if asked == OFF or (asked is None and not (model.cached and settings.server_url is None)):
+        return None
+    if model.cached is False:
+        raise UsageError(f"{OPTION}: the answers of {settings.model} are always the same, and are kept in no cache")
+    if settings.server_url is not None:
+        raise UsageError(f"{OPTION} needs a server of the run's own: leave out --server-url")
+    file = model_cache() if asked is None else Path(asked)
+    make_folder(file.parent, OPTION)
+    where = f" at {shown_url(settings.base_url)}" if model.at_endpoint and settings.base_url else ""
+    return CacheChoice(file.resolve(), model.identity or f"{settings.model}{where}")

@@ -1,8 +1,8 @@
 from ._configuration import config_digest as config_digest
 from ._continuation import find_run as find_run
 from ._continuation import remarks as remarks
-from ._helpers import selector_driver as selector_driver
 from ._options import NO_OBJECTS as NO_OBJECTS
+from ._options import Prepared as Prepared
 from ._options import RunObjects as RunObjects
 from ._options import RunOptions as RunOptions
 from ._options import executor_options as executor_options
@@ -10,9 +10,9 @@ from ._options import hidden_paths as hidden_paths
 from ._options import read_configured as read_configured
 from ._options import read_keywords as read_keywords
 from ._prepare import prepare as prepare
-from ._prepared import Prepared as Prepared
-from ._prices import prices_of as prices_of
-from ._trial_ends import TrialEnds as TrialEnds
+from ._prepare import prices_of as prices_of
+from ._prepare import selector_driver as selector_driver
+from ._trials import TrialEnds as TrialEnds
 from ._trials import count_trials as count_trials
 from ._trials import trial_keys as trial_keys
 from ._trials import trial_seed as trial_seed

@@ -73,7 +73,7 @@ def run_config(
             adapter_versions(adapters, options.environments) | dict.fromkeys(commands, "command"), variations
         ),
         adapter_digests=spread(
-            adapter_digests(adapters, options.environments)
+            {name: adapter_digest(name, options.environments.get(name)) for name in adapters}
             | {name: command.digest() for name, command in commands.items()},
             variations,
         ),
@@ -102,11 +102,6 @@ def _told_as(options: RunOptions, model: ModelInfo) -> str | None:
 def adapter_versions(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:
     """``framework -> adapter distribution and version, or the lock of its environment``; imports none of them."""
     return {framework: _adapter_version(framework, environments.get(framework)) for framework in frameworks}
-
-
-def adapter_digests(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:
-    """``framework -> SHA-256`` over its adapter's files and the versions of what that needs; imports none of them."""
-    return {framework: adapter_digest(framework, environments.get(framework)) for framework in frameworks}
 
 
 def _adapter_version(framework: str, environment: Environment | None) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from trialbed.errors import UsageError
 from trialbed.preparation._configuration import FOLLOWING, config_digest
-from trialbed.preparation._prepared import Prepared
+from trialbed.preparation._options import Prepared
 from trialbed.preparation._trials import count_trials
 from trialbed.records import Run, RunConfig
 from trialbed.store import Store

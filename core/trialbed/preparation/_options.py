@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from inspect import Parameter, signature
 from pathlib import Path
@@ -15,10 +15,12 @@ from annotated_types import Ge
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from trialbed.agent_programs import AgentCommand, check_names
+from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, Simulator, ToolSelector
 from trialbed.environments import check_wanted, expand_profiles
 from trialbed.errors import SettingsError, UsageError
-from trialbed.records import ApiRef, Environment
+from trialbed.models import CacheChoice
+from trialbed.records import Api, ApiRef, Environment, Query, RunConfig
 from trialbed.settings import ConfiguredValue, RunSettings, declared_settings
 from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
@@ -78,21 +80,14 @@ class RunObjects:
 
     def _texts(self) -> Iterator[str]:
         plugins = {name: getattr(plugin, "code", plugin) for name, plugin in self.plugins.items()}
-        for kind, objects in (
-            ("agent", self.agents),
-            ("plugin", plugins),
-            ("check", self.checks),
-        ):
+        bodies = sorted(self.bodies.items(), key=lambda item: item[0].title)
+        for kind, objects in (("agent", self.agents), ("plugin", plugins), ("check", self.checks)):
             yield from (f"{kind} {name}: {source_of(thing)}" for name, thing in sorted(objects.items()))
-        yield from (f"tool {ref.title}: {body.source()}" for ref, body in sorted(self.bodies.items(), key=_title))
+        yield from (f"tool {ref.title}: {body.source()}" for ref, body in bodies)
         for kind in ("judge", "selector", "simulator"):
             thing = getattr(self, kind)
             if thing is not None:
                 yield f"{kind}: {thing if isinstance(thing, str) else source_of(getattr(thing, 'code', thing))}"
-
-
-def _title(item: tuple[ApiRef, Any]) -> str:
-    return item[0].title
 
 
 NO_OBJECTS = RunObjects()
@@ -316,3 +311,45 @@ def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) ->
     if not executor.runs_sandboxed:
         raise UsageError(f"--sandbox: the executor {settings.executor!r} does not offer it")
     executor.check_sandbox(hidden, settings.server_url)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The parts of a run that do not depend on the server or the workers.
+
+    Attributes:
+        catalog: the Apis that the selector chooses from; None if it needs none.
+        objects: the parts of it that are objects of this process.
+        caches: model -> what keeps its answers; None for nothing.
+        notes: for the user, before the first trial, a sentence each.
+    """
+
+    options: RunOptions
+    dataset: Dataset
+    queries: Sequence[Query]
+    config: RunConfig
+    commands: Mapping[str, AgentCommand] = field(default_factory=dict)
+    catalog: ApiCatalog | None = None
+    objects: RunObjects = NO_OBJECTS
+    caches: Mapping[str, CacheChoice | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def cache(self) -> CacheChoice | None:
+        """The one file in which the answers of its models are kept; None where none are."""
+        return next((cache for cache in self.caches.values() if cache is not None), None)
+
+    @property
+    def cached_as(self) -> dict[str, str]:
+        """The identities of the models whose answers are kept."""
+        return {model: cache.identity for model, cache in self.caches.items() if cache is not None}
+
+    @property
+    def simulator(self) -> str:
+        """The simulator that answers for Apis which nothing of this process answers for."""
+        chosen = self.objects.simulator
+        return chosen if isinstance(chosen, str) else self.dataset.simulator
+
+    def apis(self) -> Sequence[Api]:
+        """The Apis that may be offered."""
+        return self.dataset.apis() if self.catalog is None else self.catalog

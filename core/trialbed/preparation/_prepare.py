@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from trialbed.agent_programs import AgentCommand, agent_commands
-from trialbed.catalogs import ApiCatalog, choose_queries, open_catalog, open_dataset
-from trialbed.contracts import Dataset, Executor
+from trialbed.catalogs import (
+    ApiCatalog,
+    choose_queries,
+    expecting_queries,
+    ids_of,
+    open_catalog,
+    open_dataset,
+    pick_queries,
+)
+from trialbed.contracts import Dataset, Executor, Judge, ModelInfo, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import UsageError
 from trialbed.installed import own_version
 from trialbed.live import LiveExecutor
-from trialbed.models import choose_cache, model_info, with_endpoint
+from trialbed.models import choose_cache, helpers_of, judge_choice, model_info, with_endpoint
 from trialbed.plugin_files import given_files
 from trialbed.preparation._configuration import run_config
-from trialbed.preparation._helpers import check_criteria, selector_driver
 from trialbed.preparation._options import (
     NO_OBJECTS,
+    Prepared,
     RunObjects,
     RunOptions,
     check_executor,
@@ -26,12 +35,15 @@ from trialbed.preparation._options import (
     with_commands,
     with_profiles,
 )
-from trialbed.preparation._prepared import Prepared
-from trialbed.preparation._prices import check_prices
-from trialbed.preparation._recorded import recorded_queries
+from trialbed.preparation._trials import trial_seed
 from trialbed.preparation._variations import with_endpoints, with_factors
-from trialbed.prices import read_amount
+from trialbed.prices import given_prices, model_prices, read_amount
+from trialbed.records import Prices, Query, Run, RunConfig, TrialKey
+from trialbed.scoring import RULE
+from trialbed.settings import RunSettings
+from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks import write_queries
+from trialbed.texts import number_of
 
 
 def prepare(
@@ -51,7 +63,7 @@ def prepare(
         read_amount(options.budget)
     check_prices(options, own_judge=objects.judge is not None)
     LiveExecutor(objects.agents)  # refuses objects that are not agents
-    dataset = objects.dataset or _open_dataset(options)
+    dataset = objects.dataset or open_dataset(options.dataset, options.data_dir, options.mcp, options.tool_answers)
     objects, dataset_file = objects.with_dataset(dataset), ""
     if keeps:
         own = objects.dataset is not None or options.dataset.partition(":")[0] in given_files(("datasets",))
@@ -87,10 +99,6 @@ def prepare(
     return Prepared(options, dataset, queries, config, commands, catalog, objects, caches, (note,) if note else ())
 
 
-def _open_dataset(options: RunOptions) -> Dataset:
-    return open_dataset(options.dataset, options.data_dir, options.mcp, options.tool_answers)
-
-
 def with_kept_queries(options: RunOptions, dataset: Dataset, *, own: bool) -> RunOptions:
     """Name a copy of the queries where the dataset is an object, or to read it again needs code, servers or keys."""
     if not own and not dataset.functions and all(file.suffix != ".py" for file in dataset.files):
@@ -122,4 +130,130 @@ def _check_executor(
     if commands and not executor.runs_commands:
         raise UsageError(
             f"--executor {options.executor} cannot run programs; leave out --command, or use another executor"
+        )
+
+
+def selector_driver(settings: RunSettings) -> type[ToolSelector]:
+    """Return the class of the selector that the settings name.
+
+    Raises:
+        DriverError: it is not installed, or cannot be loaded.
+        UsageError: it asks a model, and none is named.
+    """
+    driver = cast("type[ToolSelector]", load_driver("selectors", settings.selector))
+    if driver.needs_model and settings.selector_model is None:
+        raise UsageError(f"--selector {settings.selector} asks a model: give its name as --selector-model")
+    return driver
+
+
+def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge | None) -> None:
+    """See that somebody can judge the criteria of tasks.
+
+    Raises:
+        UsageError: nobody can; says how a model is named.
+    """
+    query = next((one for one in expecting_queries(queries) if one.expected and one.expected.all_criteria), None)
+    if query is None:
+        return
+    name, model = ("", None) if own is not None else judge_choice(settings)
+    judge = type(own) if own is not None else load_driver("judges", name)
+    if judge.meets is Judge.meets or (name == RULE and model is None):
+        raise UsageError(
+            f"task {query.query_id} has criteria, and no model that reads them: name it as --judge-model (judge_model= "
+            "in Python), as NAME@URL or with its endpoint as --base-url"
+        )
+
+
+SHOWN = 10
+"""Ids that a note names."""
+
+
+def recorded_queries(
+    options: RunOptions, queries: Sequence[Query], models: Mapping[str, ModelInfo], *, own: bool = False
+) -> tuple[Sequence[Query], str]:
+    """Leave out queries that a recorded model has no answers for, where the user has not chosen queries.
+
+    A recording that has answers for none leaves all: each trial says in what it differs. Returns the queries, and a
+    sentence on those without answers; empty if the models have all.
+
+    Args:
+        own: whether the dataset is an object of the calling program, which has chosen its tasks.
+    """
+    recorded = {name: info.answers_seed for name, info in models.items() if info.answers_seed is not None}
+    if not recorded:
+        return queries, ""
+    answers, ids = [*recorded.values()], ids_of(queries)
+    known = pick_queries(queries, [place for place, own in enumerate(ids) if _is_known(own, options, answers)])
+    if not known or len(known) == len(queries):
+        return queries, ""
+    names, total = " and ".join(recorded), len(queries)
+    if own or options.limit or options.query_ids or options.categories or options.shuffle is not None:
+        missing = f"{total - len(known)} of {number_of(total, 'query', 'queries')}"
+        note = f"{names}: no answers are recorded for {missing}, whose trials are not measured"
+        return queries, f"{note}; recorded are {_ids(known)}"
+    some = f"{len(known)} of {number_of(total, 'query', 'queries')}"
+    note = f"{names}: answers are recorded for {some}, and these are run: {_ids(known)}"
+    return known, f"{note}; --limit {total} runs all"
+
+
+def _is_known(query_id: int | str, options: RunOptions, recorded: Sequence[Callable[[int], bool]]) -> bool:
+    keys = [TrialKey(framework="", query_id=query_id, repeat=repeat) for repeat in range(options.repeat)]
+    seeds = [trial_seed(options.seed, key) for key in keys]
+    return all(any(map(answers, seeds)) for answers in recorded)
+
+
+def _ids(queries: Sequence[Query]) -> str:
+    shown = ", ".join(map(str, ids_of(queries[:SHOWN])))
+    return f"{shown}, …" if len(queries) > SHOWN else shown
+
+
+def check_prices(options: RunOptions, *, own_judge: bool = False) -> None:
+    """See that each price is that of a model of the run or of its helpers.
+
+    Args:
+        own_judge: whether the judge is an object, which has its own model.
+
+    Raises:
+        UsageError: one is not, or is not of the form.
+    """
+    known = dict.fromkeys([options.model, *options.models, *_helper_models(options, own_judge=own_judge)])
+    for name in given_prices(options.price, options.model):
+        if name not in known:
+            close = did_you_mean(closest(name, known))
+            raise UsageError(
+                f"--price: no model of this run is called {name!r}{close} Prices can be given of {', '.join(known)}"
+            )
+
+
+def _helper_models(options: RunOptions, *, own_judge: bool) -> Iterator[str]:
+    for judge in (options.judge, *options.judges):
+        own = helpers_of(replace(options, judge=judge))
+        yield from (helper.model for helper in own if not (own_judge and helper.role == "judge"))
+
+
+def prices_of(options: RunOptions, config: RunConfig, found: Run | None) -> tuple[Prices | None, dict[str, Prices]]:
+    """Return the prices of a run's first model, and of its others as far as they are known.
+
+    Args:
+        found: the run that is continued, whose prices stay as they are.
+
+    Raises:
+        UsageError: it began with others than are given now.
+    """
+    known = model_prices(options, config.models)
+    first = known.pop(config.model, None)
+    if found is None:
+        return first, known
+    _check_begun(found, given_prices(options.price, options.model))
+    return found.prices, known | found.model_prices
+
+
+def _check_begun(found: Run, given: dict[str, Prices]) -> None:
+    had: dict[str, Prices | None] = dict.fromkeys(found.config.models)
+    had |= {use.model: use.prices for use in found.helpers} | found.model_prices | {found.config.model: found.prices}
+    changed = [model for model, prices in given.items() if model in had and had[model] != prices]
+    if changed:
+        raise UsageError(
+            f"--price: run {found.run_id} began with other prices of {' and '.join(changed)}, and its costs stay as "
+            "they are; --fresh starts again"
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
+from trialbed.preparation._options import RunOptions
 from trialbed.records import RunConfig, TrialKey
+from trialbed.store import AttemptSummary, counted_attempts
 
 SEED_BITS = 31
 """Seeds stay below 2**31: every framework and vendor accepts those."""
@@ -30,7 +32,13 @@ def trial_keys(config: RunConfig) -> list[TrialKey]:
     lasts changes for all of them. They take turns at being first: the first to call an Api waits for its
     answer to be made, the others find it in the cache.
     """
-    return [trial_key(config, number) for number in range(count_trials(config))]
+    names = config.frameworks
+    return [
+        TrialKey(framework=names[(place + repeat + turn) % len(names)], query_id=query_id, repeat=repeat)
+        for repeat in range(config.repeat)
+        for place, query_id in enumerate(config.query_ids)
+        for turn in range(len(names))
+    ]
 
 
 def count_trials(config: RunConfig) -> int:
@@ -38,45 +46,44 @@ def count_trials(config: RunConfig) -> int:
     return config.repeat * len(config.query_ids) * len(config.frameworks)
 
 
-def trial_key(config: RunConfig, number: int) -> TrialKey:
-    """The trial of a run at this place among ``trial_keys``."""
-    own, every = len(config.frameworks), len(config.query_ids)
-    place, turn = divmod(number, own)
-    repeat, query = divmod(place, every)
-    framework = config.frameworks[(query + repeat + turn) % own]
-    return TrialKey(framework=framework, query_id=config.query_ids[query], repeat=repeat)
+class TrialEnds:
+    """The ends of the attempts of a run so far.
 
+    Attributes:
+        measured: the frameworks of which trials were measured.
+        current: those of which trials were measured with the code that their adapters have now.
+    """
 
-def trial_number(config: RunConfig, key: TrialKey) -> int | None:
-    """Return the place of a trial among ``trial_keys``; None where the run has no such trial."""
-    own, query = len(config.frameworks), config.query_ids.places.get(key.query_id)
-    if query is None or key.framework not in config.frameworks or key.repeat >= config.repeat:
-        return None
-    turn = (config.frameworks.index(key.framework) - query - key.repeat) % own
-    return (key.repeat * len(config.query_ids) + query) * own + turn
-
-
-class DueTrials(Sequence[tuple[TrialKey, int]]):
-    """Trials that are due, each with the number of its next attempt; they are made when they are looked at."""
-
-    def __init__(self, config: RunConfig, numbers: Sequence[int], attempts: Mapping[int, int]) -> None:
+    def __init__(self, config: RunConfig, attempts: Iterable[AttemptSummary]) -> None:
         self._config = config
-        self._numbers = numbers
-        self._attempts = attempts
+        self._attempts: dict[TrialKey, list[AttemptSummary]] = defaultdict(list)
+        self.measured: set[str] = set()
+        self.current: set[str] = set()
+        for attempt in attempts:
+            self._attempts[attempt.key].append(attempt)
+            if attempt.status != "not measured":
+                self.measured.add(attempt.key.framework)
+                if self._is_of_current_code(attempt):
+                    self.current.add(attempt.key.framework)
 
-    @overload
-    def __getitem__(self, place: int) -> tuple[TrialKey, int]: ...
+    def due(self, options: RunOptions) -> list[tuple[TrialKey, int]]:
+        """Return the trials that are due, in the order in which they run, each with the number of its next attempt.
 
-    @overload
-    def __getitem__(self, place: slice) -> DueTrials: ...
+        Those are due that were never measured. With ``retry_failed`` also those that failed, unless one was answered
+        by today's code of its adapter: a further answer would change nothing.
+        """
+        return [
+            (key, max((attempt.attempt for attempt in own), default=-1) + 1)
+            for key in trial_keys(self._config)
+            if self._is_due(own := self._attempts.get(key, ()), options)
+        ]
 
-    def __getitem__(self, place: int | slice) -> Any:
-        """The trial at a place, or those of a part."""
-        if isinstance(place, slice):
-            return DueTrials(self._config, self._numbers[place], self._attempts)
-        number = self._numbers[place]
-        return trial_key(self._config, number), self._attempts.get(number, 0)
+    def _is_due(self, own: Sequence[AttemptSummary], options: RunOptions) -> bool:
+        if all(attempt.status == "not measured" for attempt in own):
+            return True
+        if not options.retry_failed or counted_attempts(own)[0].status != "failed":
+            return False
+        return not any(attempt.status == "answered" and self._is_of_current_code(attempt) for attempt in own)
 
-    def __len__(self) -> int:
-        """Their number."""
-        return len(self._numbers)
+    def _is_of_current_code(self, attempt: AttemptSummary) -> bool:
+        return attempt.adapter_digest == self._config.adapter_digests.get(attempt.key.framework, "")

@@ -10,12 +10,11 @@ import pytest
 from support.trials import NOW, ended, run_config
 
 from trialbed.engine import RunProgress
-from trialbed.engine._lanes import Lanes, TrialQueue
+from trialbed.engine._lanes import Lanes
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._offers import ToolsNotChosen
 from trialbed.engine._outage import Outage
 from trialbed.errors import DataError
-from trialbed.preparation import RunOptions, TrialEnds, trial_keys
 from trialbed.records import Run, TrialKey, TrialResult
 from trialbed.store import Store
 
@@ -53,15 +52,3 @@ async def test_trials_under_way_are_kept_where_the_tools_of_another_cannot_be_ch
         with pytest.raises(DataError, match="endpoint of the selector is gone"):
             await lanes.run(cast("Any", runner), due)
         assert {one.key.query_id for one in store.each_attempt_summary("r") if one.status != "not measured"} == {1}
-
-
-def test_a_queue_gives_every_due_trial_in_order_and_what_was_put_back_first() -> None:
-    config = run_config(frameworks=("a", "b", "c"), adapter_versions={}, query_ids=(1, 2, 3), repeat=2)
-    due = TrialEnds(config, []).due(RunOptions())
-    queue, every = TrialQueue(due), [(key, 0) for key in trial_keys(config)]
-    assert list(due) == list(due[:]) == every
-    first, second = queue.popleft(), queue.popleft()
-    queue.appendleft(second)
-    queue.appendleft((first[0], 1))
-    assert len(queue) == 18
-    assert [queue.popleft() for _ in range(len(queue))] == [(first[0], 1), *every[1:]]

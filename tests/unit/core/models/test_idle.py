@@ -6,7 +6,7 @@ from typing import Any
 
 from support.cases import for_each
 
-from trialbed.models._idle import idle_settings
+from trialbed.models._settings import idle_settings
 from trialbed.settings import RunSettings
 
 

@@ -15,10 +15,9 @@ from support.trials import ended, run_config, run_of
 from trialbed.errors import DataError, UsageError
 from trialbed.preparation._configuration import config_digest
 from trialbed.preparation._continuation import find_run, remarks, why_not_extended
-from trialbed.preparation._options import RunOptions
+from trialbed.preparation._options import Prepared, RunOptions
 from trialbed.preparation._prepare import prepare
-from trialbed.preparation._prepared import Prepared
-from trialbed.preparation._trial_ends import TrialEnds
+from trialbed.preparation._trials import TrialEnds
 from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
 from trialbed.store import AttemptSummary, Store, new_run
 

@@ -11,7 +11,7 @@ from support.trials import run_config
 from trialbed.errors import ModelUnavailable, UsageError
 from trialbed.models import HelperModels
 from trialbed.preparation._options import RunOptions
-from trialbed.preparation._prices import check_prices, prices_of
+from trialbed.preparation._prepare import check_prices, prices_of
 from trialbed.prices import known_prices, read_prices
 from trialbed.records import HelperUse, Run, Usage, Variation
 from trialbed.store import new_run

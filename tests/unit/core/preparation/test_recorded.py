@@ -8,7 +8,7 @@ from support.cases import for_each
 
 from trialbed.contracts import ModelInfo
 from trialbed.preparation._options import RunOptions
-from trialbed.preparation._recorded import recorded_queries
+from trialbed.preparation._prepare import recorded_queries
 from trialbed.preparation._trials import trial_seed
 from trialbed.records import Query, TrialKey
 
@@ -21,8 +21,8 @@ def recorded(*ids: int, seed: int = 0, repeat: int = 0) -> ModelInfo:
 
 
 def of(models: dict[str, ModelInfo], *, own: bool = False, **options: Any) -> tuple[list[Any], str]:
-    found = recorded_queries(RunOptions(**options), QUERIES, models, own=own)
-    return [query.query_id for query in found.queries], found.note
+    found, note = recorded_queries(RunOptions(**options), QUERIES, models, own=own)
+    return [query.query_id for query in found], note
 
 
 def test_only_the_recorded_queries_are_run_where_none_are_chosen() -> None:

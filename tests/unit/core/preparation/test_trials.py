@@ -8,7 +8,7 @@ from support.trials import run_config
 
 from trialbed.errors import DriverNotFound
 from trialbed.preparation._configuration import adapter_versions
-from trialbed.preparation._trials import trial_keys, trial_number
+from trialbed.preparation._trials import trial_keys
 from trialbed.records import Environment
 
 FakeDistribution = Callable[..., Path]
@@ -28,13 +28,6 @@ def test_every_trial_once_and_frameworks_side_by_side() -> None:
 def test_frameworks_take_turns_at_being_first() -> None:
     first = [key.framework for key in trial_keys(CONFIG)[::3]]
     assert first == ["a", "b", "c", "b", "c", "a"]
-
-
-def test_each_trial_is_found_at_its_place() -> None:
-    keys = trial_keys(CONFIG)
-    assert [trial_number(CONFIG, key) for key in keys] == list(range(len(keys)))
-    others = ({"framework": "d"}, {"query_id": "1"}, {"repeat": 2})
-    assert [trial_number(CONFIG, keys[0].model_copy(update=other)) for other in others] == [None] * 3
 
 
 def test_a_release_that_nothing_provides_is_refused(fake_distribution: FakeDistribution) -> None:
