@@ -1,21 +1,32 @@
-"""The rows of stored verifications, for all that reads vendors' rows."""
+"""Verifications in the store: their rows, their results files, their report, and the parts of their page.
+
+Core's commands and the pages find this as the component ``verification``, and ask it about runs whose subjects are
+endpoints.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from trialbed.cli.options import print_json
+from trialbed.cli.stored import moment, seconds
 from trialbed.errors import UsageError
 from trialbed.records import EndpointInfo
 from trialbed.store import StoredRun, StoreReader, open_store, run_kind, verified_case, verified_cases
+from trialbed.suggestions import closest
+from trialbed.views import printable
 from trialbed.wire import dump_json
+from trialbed_verify.documents import as_document
+from trialbed_verify.ranking import VerifiedRows, VerifiedVendors, compare_and_rank
+from trialbed_verify.report import VerifyReport
 from trialbed_verify.rows import Body
 from trialbed_verify.vendor_rows import FileRows, PlacedRow, VendorRows
-from trialbed_verify.verification.results import row_of
+from trialbed_verify.verification.results import row_of, stored_summaries
 
 UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -106,3 +117,66 @@ def named_rows(names: Iterable[str], store: str | None) -> list[VendorRows]:
             raise UsageError(f"run {run.run_id} has no vendor {label}; it has {', '.join(run.config.frameworks)}")
         found += run_rows(run, [label] if label else None)
     return found
+
+
+def show_run(run: StoredRun, form: str) -> None:
+    """Print a verification: its name, and the report that ``bench verify`` printed.
+
+    Args:
+        form: a choice of ``--format``.
+    """
+    sources = run_rows(run, run.config.frameworks)
+    comparisons = comparisons_of(run)
+    report = VerifyReport(stored_summaries(run), comparisons)
+    if form == "json":
+        document = {"run": run.record.model_dump(mode="json"), "summaries": as_document(report.summaries)}
+        document |= as_document(comparisons) if comparisons else {}
+        print_json(document)
+        return
+    if form == "table":
+        for line in _about(run):
+            click.echo(printable(line))
+        click.echo()
+    report.print(form, sources)
+
+
+def page_parts(run: StoredRun) -> Sequence[Any]:
+    """Return the parts of a verification's page: tables, plots and examples."""
+    from trialbed_verify.pages import verification_parts
+
+    return verification_parts(run_rows(run, run.config.frameworks), comparisons_of(run))
+
+
+def lines(run: StoredRun, label: str | None) -> Iterator[bytes]:
+    """The lines of a verification's results files, of all endpoints or of one.
+
+    Raises:
+        UsageError: the run is not a verification, or lacks this vendor.
+    """
+    if run.record.kind != "endpoints":
+        raise UsageError(f"run {run.run_id} is about frameworks, and has no results of vendors")
+    labels = run.config.frameworks if label is None else (label,)
+    if not set(labels) <= set(run.config.frameworks):
+        close = closest(str(label), run.config.frameworks)
+        hint = f"; did you mean {close!r}? It" if close else "; it"
+        raise UsageError(f"run {run.run_id} has no vendor {label}{hint} has {', '.join(run.config.frameworks)}")
+    return (line for rows in run_rows(run, labels) for line in result_lines(rows))
+
+
+def comparisons_of(run: StoredRun) -> VerifiedVendors | None:
+    """Return the comparisons and ranks of a run's vendors; None for a single endpoint."""
+    endpoints = run.record.endpoints
+    if len(endpoints) == 1 and not endpoints[0].is_baseline:
+        return None
+    return compare_and_rank(
+        [VerifiedRows(one.model, one.vendor, StoredRows(run, one), one.is_baseline, one.load_of) for one in endpoints]
+    )
+
+
+def _about(run: StoredRun) -> Iterator[str]:
+    took = f", took {seconds(run.overall_time)}" if run.overall_time else ""
+    yield f"run   {run.run_id}: {run.status}, began {moment(run.created_at)} UTC{took}"
+    if run.tags:
+        yield f"tags  {', '.join(run.tags)}"
+    if run.note:
+        yield f"note  {run.note}"
