@@ -67,10 +67,10 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         now: the time from which a date counts; that of this machine by default.
     """
     value = headers.get("retry-after")
-    for seconds, unit in ((headers.get("retry-after-ms"), 0.001), (value, 1.0)):
+    for seconds, unit in ((headers.get("retry-after-ms"), 1000.0), (value, 1.0)):
         with suppress(ValueError):
             if isfinite(number := float(seconds or "")):
-                return max(0.0, number) * unit
+                return max(0.0, number) / unit
     with suppress(ValueError, TypeError, OverflowError):
         moment = parsedate_to_datetime(value or "")
         # A date that says -0000 has no zone; HTTP dates are UTC.

@@ -85,8 +85,8 @@ async def test_differences_stand_with_their_interval_queries_and_verdict(get: An
     follow_each_other(
         words((await get(f"/runs/{NEW}/differences")).text),
         "framework score difference changed p (Holm) verdict",
-        "langgraph: native solved -1.000 [-1.000, +0.315] 2 of 2 1.000 too few (7)",
-        "langgraph: native expected Apis called -0.500 [-0.905, +0.486] 1 of 2 1.000 too few (17)",
+        "langgraph: native solved -1.000 [-1.000, +0.315] 2 of 2 1.000 too few (8)",
+        "langgraph: native expected Apis called -0.500 [-0.905, +0.486] 1 of 2 1.000 too few (20)",
         "too few: too few queries to tell",
     )
 

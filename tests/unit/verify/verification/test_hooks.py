@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from support.verification import rows, store_in, target, verify, written_set
 from support.wire import BODY, reply, saying
 
-from trialbed import hookimpl, listeners
+from trialbed import hookimpl, plugins
 from trialbed.cli import cli
 from trialbed.plugins import empty_manager
 from trialbed.records import Run, TrialResult
@@ -48,7 +48,7 @@ class Witness:
 def witness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Witness:
     heard, manager = Witness(tmp_path / "results.jsonl"), empty_manager()
     manager.register(heard, name="witness")
-    monkeypatch.setattr(listeners, "plugin_manager", lambda **_: manager)
+    monkeypatch.setattr(plugins, "plugin_manager", lambda **_: manager)
     return heard
 
 
