@@ -4,7 +4,6 @@ from trialbed.catalogs._catalog import ApiCatalog
 from trialbed.catalogs._choice import absent_ends, choose_queries
 from trialbed.catalogs._datasets import dataset_driver, known_queries, open_catalog, open_dataset, run_queries
 from trialbed.catalogs._folders import open_documents
-from trialbed.catalogs._packing import pack_queries
 from trialbed.catalogs._queries import StoredQueries, expecting_queries, ids_of, pick_queries, queries_by_id
 from trialbed.catalogs._stored import StoredApis
 
@@ -21,7 +20,6 @@ __all__ = [
     "open_catalog",
     "open_dataset",
     "open_documents",
-    "pack_queries",
     "pick_queries",
     "queries_by_id",
     "run_queries",

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from trialbed.catalogs import pack_queries
 from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, ScriptedCall, TaskTest, ToolSpec
 from trialbed.suggestions import closest, did_you_mean
@@ -97,7 +96,7 @@ def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> 
     named: dict[str, Api] = {}
     for name, api in [*((api.api_name, api) for api in shared), *((api.ref.title, api) for api in shared)]:
         named.setdefault(name, api)
-    queries = pack_queries(_check_each(_query_of(task, place, named, compiled) for place, task in enumerate(tasks, 1)))
+    queries = tuple(_check_each(_query_of(task, place, named, compiled) for place, task in enumerate(tasks, 1)))
     if not queries:
         raise UsageError("tasks: there are none to run")
     return compiled._replace(queries=queries)

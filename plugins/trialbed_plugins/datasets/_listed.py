@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
-from trialbed.catalogs import pack_queries
 from trialbed.contracts import Dataset
 from trialbed.errors import DataError
 from trialbed.records import Api, Query, Record
@@ -34,7 +33,7 @@ class ListedDataset(Dataset):
     def __init__(self, name: str, test_set: str, queries: Iterable[Query]) -> None:
         self.name = name
         self.test_set = test_set
-        self._queries = pack_queries(queries)
+        self._queries = tuple(queries)
 
     def queries(self) -> Sequence[Query]:
         """All queries, in the file's order."""
