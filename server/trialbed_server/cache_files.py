@@ -346,15 +346,13 @@ def _write(store: ResponseStore, folder: Path, provenances: Sequence[str]) -> Ex
 def _choose(entries: Sequence[Entry], provenances: Sequence[str]) -> tuple[dict[str, Any], int]:
     """The answers of a file by key, and how many entries are not in it."""
     real = [entry for entry in entries if entry.settings != ALIAS]
-    fitting = [entry for entry in real if _fits(entry.origin.provenance, provenances)]
+    # ``llm`` stands for each model's.
+    kinds = [{EVERY, entry.origin.provenance, entry.origin.provenance.partition(":")[0]} for entry in real]
+    fitting = [entry for entry, kind in zip(real, kinds, strict=True) if not kind.isdisjoint(provenances)]
     answers: dict[str, Any] = {}
     for entry in sorted(fitting, key=_rank):
         answers.setdefault(_key(entry), json.loads(entry.body))
     return answers, len(real) - len(answers)
-
-
-def _fits(provenance: str, provenances: Sequence[str]) -> bool:
-    return EVERY in provenances or provenance in provenances or provenance.partition(":")[0] in provenances
 
 
 def _rank(entry: Entry) -> tuple[int, str]:

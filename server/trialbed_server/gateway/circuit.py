@@ -75,11 +75,8 @@ def repeats_a_broken_call(request: ModelRequest) -> bool:
     An answer that is cut at its limit of tokens ends in such a call, and some servers answer with 500 when it is sent
     back to them, each time.
     """
-    return any(_is_broken(call.arguments) for message in request.messages for call in message.calls)
-
-
-def _is_broken(arguments: str) -> bool:
-    return bool(arguments) and lenient_json(arguments, arguments) is arguments
+    made = [call.arguments for message in request.messages for call in message.calls if call.arguments]
+    return any(lenient_json(arguments, arguments) is arguments for arguments in made)
 
 
 def cause_of_problem(kind: str, code: object) -> Cause | None:

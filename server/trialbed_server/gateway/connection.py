@@ -222,7 +222,8 @@ class Connection:
         return self._session.request(
             request.method,
             self.url + request.path,
-            data=_sent(request.body),
+            # A long body in parts, so that other requests get their turns.
+            data=io.BytesIO(request.body) if len(request.body) > AT_ONCE else request.body or None,
             headers=self._request_headers(request.headers),
             skip_auto_headers=("User-Agent", "Content-Type", "Accept"),
             allow_redirects=False,
@@ -246,11 +247,6 @@ class Connection:
         kept["Accept-Encoding"] = "identity"
         kept.update(key_headers(self.url, self._key, (name.decode("latin-1") for name, _ in headers)))
         return kept
-
-
-def _sent(body: bytes) -> bytes | io.BytesIO | None:
-    """The body for the HTTP client: a long one is sent in parts, so that other requests get their turns."""
-    return io.BytesIO(body) if len(body) > AT_ONCE else body or None
 
 
 async def _read(content: aiohttp.StreamReader, limit: int) -> bytes:

@@ -8,7 +8,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -76,9 +76,9 @@ def embed(body: bytes) -> MadeVectors:
         if left < 0:
             raise BadRequest(f"the texts of one request may have {MOST_WORDS_TOGETHER} words together")
         # Written one by one: no other thread runs while a text is written as JSON.
-        data.append(
-            json.dumps({"object": "embedding", "index": index, "embedding": _pack(vector) if packed else vector})
-        )
+        floats = struct.pack(f"<{size}f", *vector) if packed else b""
+        embedding = base64.b64encode(floats).decode() if packed else vector
+        data.append(json.dumps({"object": "embedding", "index": index, "embedding": embedding}))
     tokens = sum(max(1, len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN) for text in texts)
     rest = {"model": str(request.get("model") or ""), "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
     written = f'{{"object": "list", "data": [{", ".join(data)}], {json.dumps(rest)[1:]}'
@@ -134,7 +134,3 @@ def _vector(text: str, size: int) -> tuple[list[float], int]:
             found[(value >> 1) % size] += 1.0 if value & 1 else -1.0
     length = math.sqrt(sum(value * value for value in found))
     return ([value / length for value in found] if length else [1.0, *found[1:]]), len(words)
-
-
-def _pack(vector: Sequence[float]) -> str:
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()

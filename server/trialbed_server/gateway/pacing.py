@@ -54,15 +54,12 @@ def read_rates(headers: Mapping[str, str], now: datetime) -> dict[Kind, Rate]:
     found: dict[Kind, Rate] = {}
     for kind in get_args(Kind):
         for form in FORMS:
-            left, full, reset = (_value(headers, form, kind, part) for part in ("remaining", "limit", "reset"))
+            names = [form.format(part=part, kind=kind) for part in ("remaining", "limit", "reset")]
+            left, full, reset = (headers.get(name, "").strip()[: LONGEST + 1] for name in names)
             amount, seconds = _number(left), _seconds(reset, now)
             if amount is not None and seconds is not None:
                 found[kind] = Rate(amount, _number(full) or inf, seconds)
     return found
-
-
-def _value(headers: Mapping[str, str], form: str, kind: str, part: str) -> str:
-    return headers.get(form.format(part=part, kind=kind), "").strip()[: LONGEST + 1]
 
 
 def _number(text: str) -> float | None:

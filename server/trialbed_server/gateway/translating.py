@@ -9,7 +9,7 @@ from dataclasses import replace
 from uuid import uuid4
 
 from trialbed.records import Cause
-from trialbed.wire import ModelAnswer, ModelRequest, Reading, translate_request, usage_counts
+from trialbed.wire import ModelAnswer, ModelRequest, translate_request, usage_counts
 from trialbed.wire.dialects import CHAT, COUNTS, Dialect, EventStream, dialect
 from trialbed.wire.dialects.messages import MessagesRequest
 from trialbed.wire.dialects.responses import KeptResponses
@@ -99,10 +99,11 @@ class TranslatedAnswer(ResponseWriter):
             await self._writer.document(error, self._status, self._headers)
             return
         reading = self._asked.read_body(bytes(self._body)) if self._stream is None else self._stream.end()
-        if reading.problem is None:
+        problem = reading.problem
+        if problem is None:
             await self._answer(reading.answer)
         else:
-            await self._fail(reading)
+            await self._break(problem.message, cause_of_problem(problem.kind, problem.code) or "endpoint")
 
     async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:
         """Send an error of the gateway's own."""
@@ -129,12 +130,6 @@ class TranslatedAnswer(ResponseWriter):
             return
         await self._pass_on(rest)
         await self._writer.finish()
-
-    async def _fail(self, reading: Reading) -> None:
-        problem = reading.problem
-        if problem is not None:
-            cause = cause_of_problem(problem.kind, problem.code) or "endpoint"
-            await self._break(problem.message, cause)
 
     async def _break(self, why: str, cause: Cause) -> None:
         """End with an error, in the midst of a stream if one has begun."""
