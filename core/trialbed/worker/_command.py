@@ -78,7 +78,15 @@ class CommandAgent(BaseAgent):
             "query": query,
             "instructions": self.system_prompt,
             "endpoint": self.endpoint.model_dump(mode="json"),
-            "tools": [_describe(tool) for tool in self._tools],
+            "tools": [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                    "api": tool.api.model_dump(mode="json"),
+                }
+                for tool in self._tools
+            ],
             "tools_url": self._server_url,
             "mcp_url": url,
             "mcp_command": [sys.executable, "-m", "trialbed.wire.mcp", url],
@@ -120,8 +128,16 @@ class CommandAgent(BaseAgent):
         if streams.too_much:
             raise CommandFailed(f"{shown} wrote more than {MAX_OUTPUT >> 20} MiB to standard output")
         if code != 0:
-            raise _failure(f"{shown} {_ending(code)}", streams.errors())
-        return streams.output()
+            errors = bytes(streams.errors).decode(errors="replace").strip()
+            ending = f"ended with exit code {code}" if code > 0 else f"was killed by signal {-code}"
+            with contextlib.suppress(ValueError):
+                ending = f"was killed by {signal.Signals(-code).name}"
+            last = errors.splitlines()[-1][-SHOWN:] if errors else "it wrote nothing to standard error"
+            failure = CommandFailed(f"{shown} {ending}: {last}")
+            if errors:
+                failure.add_note(f"the end of its standard error:\n{errors}")
+            raise failure
+        return bytes(streams.output).decode(errors="replace")
 
 
 class _Streams:
@@ -131,8 +147,8 @@ class _Streams:
         self.too_much = False
         self._process = process
         self._task = task
-        self._output = bytearray()
-        self._errors = bytearray()
+        self.output = bytearray()
+        self.errors = bytearray()
         self._start(self._write, process.stdin)
         readers = ((self._read, process.stdout), (self._keep, process.stderr))
         self._readers = [(self._start(work, pipe), pipe) for work, pipe in readers]
@@ -152,14 +168,6 @@ class _Streams:
                 thread.join(BETWEEN)
                 empty = empty + 1 if _is_empty(pipe) else 0
 
-    def output(self) -> str:
-        """Standard output as text."""
-        return bytes(self._output).decode(errors="replace")
-
-    def errors(self) -> str:
-        """The end of standard error as text."""
-        return bytes(self._errors).decode(errors="replace").strip()
-
     def _write(self, pipe: IO[bytes]) -> None:
         # A program need not read its task.
         with contextlib.suppress(OSError), pipe:
@@ -168,8 +176,8 @@ class _Streams:
     def _read(self, pipe: IO[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError), pipe:
             while part := os.read(pipe.fileno(), 2**16):
-                self._output += part
-                if len(self._output) > MAX_OUTPUT:
+                self.output += part
+                if len(self.output) > MAX_OUTPUT:
                     self.too_much = True
                     end_group(self._process)
                     return
@@ -177,8 +185,8 @@ class _Streams:
     def _keep(self, pipe: IO[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError), pipe:
             while part := os.read(pipe.fileno(), 2**16):
-                self._errors += part
-                del self._errors[:-TAIL]
+                self.errors += part
+                del self.errors[:-TAIL]
 
 
 def _is_empty(pipe: IO[bytes] | None) -> bool:
@@ -208,35 +216,6 @@ def read_output(text: str, tools: Sequence[Tool]) -> Answer:
     Raises:
         AnswerError: it is such a document, and malformed.
     """
-    names = answer_names([tool.spec for tool in tools])
-    return read_answer(_document(text) or text, names)
-
-
-def _document(text: str) -> dict[str, Any] | None:
     value = lenient_json(text)
-    return value if isinstance(value, dict) and ("final_answer" in value or "answer" in value) else None
-
-
-def _describe(tool: Tool) -> dict[str, Any]:
-    return {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "api": tool.api.model_dump(mode="json"),
-    }
-
-
-def _failure(what: str, errors: str) -> CommandFailed:
-    last = errors.splitlines()[-1][-SHOWN:] if errors else "it wrote nothing to standard error"
-    failure = CommandFailed(f"{what}: {last}")
-    if errors:
-        failure.add_note(f"the end of its standard error:\n{errors}")
-    return failure
-
-
-def _ending(code: int) -> str:
-    if code > 0:
-        return f"ended with exit code {code}"
-    with contextlib.suppress(ValueError):
-        return f"was killed by {signal.Signals(-code).name}"
-    return f"was killed by signal {-code}"
+    is_document = isinstance(value, dict) and ("final_answer" in value or "answer" in value)
+    return read_answer(value if is_document else text, answer_names([tool.spec for tool in tools]))

@@ -130,31 +130,24 @@ def end(processes: Collection[psutil.Process]) -> None:
             process.kill()
 
 
-def marked(marks: Collection[str]) -> list[psutil.Process]:
-    """Every living process with one of these marks in its environment, regardless of its parent."""
-    return [process for process in psutil.process_iter() if _mark(process) in marks]
+def marked(mark: str) -> list[psutil.Process]:
+    """Every living process with this mark in its environment, regardless of its parent."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(WORKER_MARK) == mark:
+                found.append(process)
+    return found
 
 
-def end_marked(marks: Collection[str]) -> int:
-    """Kill every process with one of these marks, until none is left; returns how many there were."""
-    ended: set[int] = set()
+def end_marked(mark: str) -> None:
+    """Kill every process with this mark, until none is left."""
     for _ in range(ROUNDS):
-        strays = marked(marks)
+        strays = marked(mark)
         if not strays:
             break
-        ended |= {process.pid for process in strays}
         end(strays)
         time.sleep(PAUSE)
-    return len(ended)
-
-
-def _mark(process: psutil.Process) -> str | None:
-    try:
-        if process.status() == psutil.STATUS_ZOMBIE:
-            return None
-        return process.environ().get(WORKER_MARK)
-    except (psutil.Error, OSError):
-        return None
 
 
 def _children(pid: int) -> Iterator[int]:

@@ -568,7 +568,7 @@ class Worker:
             await asyncio.to_thread(processes.end_family, self.pid)
         await self._pipes.exited.wait()
         try:
-            await asyncio.to_thread(processes.end_marked, {self.mark})
+            await asyncio.to_thread(processes.end_marked, self.mark)
         finally:
             self._transport.close()
         await self._pipes.disconnected.wait()

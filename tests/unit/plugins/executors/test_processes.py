@@ -29,7 +29,7 @@ def family():
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True, env=environment) as process:
         assert process.stdout.readline() == b"up\n"
         yield process
-        processes.end_marked({f"mark-{os.getpid()}"})
+        processes.end_marked(f"mark-{os.getpid()}")
 
 
 def test_descendants_are_found_and_weighed(family):
@@ -56,9 +56,9 @@ def test_orphans_are_found_by_their_mark(family):
     (child,) = processes.descendants(family.pid)
     family.kill()
     family.wait(60)
-    assert processes.marked({f"mark-{os.getpid()}"}) == [child]
-    assert processes.end_marked({f"mark-{os.getpid()}"}) == 1
-    assert processes.marked({f"mark-{os.getpid()}"}) == []
+    assert processes.marked(f"mark-{os.getpid()}") == [child]
+    processes.end_marked(f"mark-{os.getpid()}")
+    assert processes.marked(f"mark-{os.getpid()}") == []
 
 
 def test_what_is_gone_has_no_family():
