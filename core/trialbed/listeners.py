@@ -73,7 +73,7 @@ class Listeners:
         for plugin, caller in self._each("score_trial"):
             for score in await self._scores_of(plugin, caller, context):
                 if score.name in scores:
-                    score = _failed(plugin, f"the score {score.name!r} is already given by another plugin")
+                    score = _no_score(plugin, f"the score {score.name!r} is already given by another plugin")
                 scores[score.name] = score
                 self._check_bounds(plugin, score, context)
         return tuple(scores.values())
@@ -103,16 +103,18 @@ class Listeners:
         except ScoringStopped as stopped:
             if not foreign:
                 raise
-            return [_failed(plugin, f"it {stopped} on this trial, and was stopped; the other scores are not affected")]
+            return [
+                _no_score(plugin, f"it {stopped} on this trial, and was stopped; the other scores are not affected")
+            ]
         except RuntimeError as error:
-            return [_failed(plugin, str(error))]
+            return [_no_score(plugin, str(error))]
 
     async def _scores_of_object(self, plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> Sequence[Score]:
         asked = replace(context, judge=judge_here(context.judge))
         try:
             return await self._objects[plugin].do(partial(_given_scores, caller, asked), SILENT_SECONDS)
         except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
-            return [_failed(plugin, f"{type(error).__name__}: {error}")]
+            return [_no_score(plugin, f"{type(error).__name__}: {error}")]
 
     def end(self) -> None:
         """End the event loops of the plugins that are objects."""
@@ -194,23 +196,23 @@ async def _scores_of(plugin: str, caller: pluggy.HookCaller, context: ScoreConte
     try:
         return await _given_scores(caller, context)
     except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
-        return [_failed(plugin, f"{type(error).__name__}: {error}")]
+        return [_no_score(plugin, f"{type(error).__name__}: {error}")]
 
 
 async def _given_scores(caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:
     scores: list[Score] = []
     hooked = partial(caller, context=context)
     for given in await asyncio.to_thread(hooked) if context.answer.is_long else hooked():
-        scores.extend(map(_checked, await given if inspect.isawaitable(given) else given))
+        scores.extend(map(_check_score, await given if inspect.isawaitable(given) else given))
     return scores
 
 
-def _checked(score: Any) -> Score:
+def _check_score(score: Any) -> Score:
     if not isinstance(score, Score):
         raise TypeError(f"score_trial must return a list of trialbed.Score, not of {type(score).__name__}")
     return score
 
 
-def _failed(plugin: str, message: str) -> Score:
+def _no_score(plugin: str, message: str) -> Score:
     failure = Failure(kind="scorer", message=f"{plugin}: {message}")
     return Score(name=f"{plugin}:failed", value=None, quality=False, failure=failure)

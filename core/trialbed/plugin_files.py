@@ -171,7 +171,7 @@ def file_kind(text: str, kinds: Collection[str]) -> str:
 
 def given_files(kinds: tuple[str, ...] = ("datasets", "judges", PLUGINS, "selectors")) -> Mapping[str, str]:
     """The plugins of this process that are files: name -> the first 16 characters of its SHA-256."""
-    return dict(sorted(_given(kinds)))
+    return dict(sorted(_file_versions(kinds)))
 
 
 def run_copy(space: dict[str, Any], original: str) -> None:
@@ -190,7 +190,7 @@ def run_copy(space: dict[str, Any], original: str) -> None:
     exec(code, space)  # noqa: S102 - it is the file that the user gave
 
 
-def _given(kinds: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _file_versions(kinds: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for kind in kinds:
         for offer in offers(_group(kind)):
             if offer.version.startswith(MARK):
@@ -232,7 +232,7 @@ def _close_file(path: Path) -> str:
 def _check_name(file: PluginFile) -> None:
     """See that the file can be compiled, and has the name; nothing of it runs."""
     body = _tree(file).body
-    names = {name for node in body for name in _bound(node)}
+    names = {name for node in body for name in _assigned_names(node)}
     if not file.attribute or file.attribute in names or STAR in names:
         return
     classes = [node.name for node in body if isinstance(node, ast.ClassDef)]
@@ -248,7 +248,7 @@ def _tree(file: PluginFile) -> ast.Module:
         raise FileMisfit(f"{file.text}: {_in_words(file, error)}") from error
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
+def _assigned_names(node: ast.stmt) -> Iterator[str]:
     """Yield the names that a statement of a module, and the statements in it, may give a value; ``STAR`` for any."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

@@ -59,7 +59,7 @@ def unknown_variables(given: Iterable[str], name: str, group: click.Group) -> Ma
     context = click.Context(group)
     known = others | {own for other in group.list_commands(context) for own in _variables(group, context, other)}
     nearest = others | set(_variables(group, context, name))
-    found = {variable: _meant(variable, nearest, known) for variable in unknown if variable not in known}
+    found = {variable: _closest_variable(variable, nearest, known) for variable in unknown if variable not in known}
     return {variable: meant for variable, meant in found.items() if meant or not variable.endswith(OF_KEYS)}
 
 
@@ -70,7 +70,7 @@ def own_variables() -> set[str]:
     return {*(item.variable for item in declared_settings()), *(f"{PREFIX}{own}" for own in OF_OPTIONS.split())}
 
 
-def _meant(variable: str, *known: Iterable[str]) -> str | None:
+def _closest_variable(variable: str, *known: Iterable[str]) -> str | None:
     """Return the most similar variable, of the first of these that have one."""
     cutoff = SIMILARITY if variable.endswith(OF_KEYS) else LIKE
     words = ({other.removeprefix(PREFIX) for other in names if other.startswith(PREFIX)} for names in known)

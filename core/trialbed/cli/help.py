@@ -54,14 +54,14 @@ def command(ctx: click.Context, topic: str | None, name: str | None, as_json: bo
 
     content: Any
     if topic is None:
-        content = _entries(TOPICS, "topic") if as_json else f"{_listed(TOPICS)}\n\n{OTHERS}"
+        content = _entries(TOPICS, "topic") if as_json else f"{_format_list(TOPICS)}\n\n{OTHERS}"
     elif topic != RECORDS:
         content = _command_help(ctx, topic, name)
         if as_json:
             raise click.UsageError(f"--json goes with topics, and {topic!r} is a command")
     elif name is None:
         meanings = {record.name: record.meaning for record in describe_records().values()}
-        content = _entries(meanings, "record") if as_json else _listed(meanings)
+        content = _entries(meanings, "record") if as_json else _format_list(meanings)
     else:
         record = describe_record(name)
         if record is None:
@@ -109,23 +109,23 @@ def _entries(meanings: dict[str, str], key: str) -> list[dict[str, str]]:
     return [{key: name, "meaning": meaning} for name, meaning in meanings.items()]
 
 
-def _listed(meanings: dict[str, str]) -> str:
+def _format_list(meanings: dict[str, str]) -> str:
     indent = " " * (max(map(len, meanings)) + 2)
-    return "\n".join(_wrapped(meaning, f"{name:<{len(indent)}}", indent) for name, meaning in meanings.items())
+    return "\n".join(_wrap(meaning, f"{name:<{len(indent)}}", indent) for name, meaning in meanings.items())
 
 
 def _record_lines(record: DescribedRecord) -> Iterator[str]:
     from trialbed.record_fields import MADE_ANEW
 
-    yield f"{record.name}\n\n{_wrapped(record.meaning, '', '')}"
+    yield f"{record.name}\n\n{_wrap(record.meaning, '', '')}"
     for field in record.fields:
         default = f" = {field.default}" if field.default else "  (must be given)"
         default = f"  ({MADE_ANEW})" if field.default == MADE_ANEW else default
         yield f"\n  {field.name}: {field.type}{default}"
         if field.meaning:
-            yield _wrapped(field.meaning, "      ", "      ")
+            yield _wrap(field.meaning, "      ", "      ")
 
 
-def _wrapped(text: str, first: str, others: str) -> str:
+def _wrap(text: str, first: str, others: str) -> str:
     width = min(shutil.get_terminal_size().columns, WIDTH)
     return click.wrap_text(text, width, first, others)

@@ -24,7 +24,7 @@ class Lanes:
         slots: how many agents work at once.
         ambient: whether trials are open one at a time.
         nodes: looks for lost nodes, and for those that lose many trials.
-        ended: is told of each trial that is committed.
+        ended: called with each trial that is committed.
     """
 
     def __init__(

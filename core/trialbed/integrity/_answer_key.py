@@ -141,15 +141,15 @@ SHORT = 500
 
 def decoded_texts(text: str) -> Iterable[str]:
     """Return the texts in a text that are written in base64, in hexadecimal, with escapes of JSON, or for a URL."""
-    return _short_texts(text) if len(text) <= SHORT else _decoded(text)
+    return _short_texts(text) if len(text) <= SHORT else _decode(text)
 
 
 @lru_cache(maxsize=4096)
 def _short_texts(text: str) -> tuple[str, ...]:
-    return tuple(_decoded(text))
+    return tuple(_decode(text))
 
 
-def _decoded(text: str) -> Iterator[str]:
+def _decode(text: str) -> Iterator[str]:
     if ESCAPED.search(text):
         yield ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
     if "%" in text:

@@ -55,7 +55,7 @@ def integrity_findings(
     answer = outcome.answer
     if answer is not None and outcome.failure is None:
         if not in_process and wire.model_calls:
-            counted = _counted(wire, origins)
+            counted = _log_of_counted(wire, origins)
             if unsourced(query, answer.final_answer, counted):
                 found.append(_finding("unsourced_answer", 1))
             elif replaced(answer.final_answer, counted):
@@ -113,7 +113,7 @@ def _calls(wire: WireLog, origins: Sequence[Origin]) -> Iterator[IntegrityFindin
             yield _finding(kind, len(titles), titles)
 
 
-def _counted(wire: WireLog, origins: Sequence[Origin]) -> WireLog:
+def _log_of_counted(wire: WireLog, origins: Sequence[Origin]) -> WireLog:
     """Return the log with the calls that count: the same object where all do."""
     if CALLS.keys().isdisjoint(origins):
         return wire
@@ -145,7 +145,7 @@ def outside_clock(outcome: Outcome, wire: WireLog, opening: Opening) -> list[Mod
         return []
     earliest, latest = opening
     ended = (outcome.ended_at - earliest).total_seconds() + ALLOWANCE
-    began = (_begun(outcome) - latest).total_seconds() - ALLOWANCE
+    began = (_start_of(outcome) - latest).total_seconds() - ALLOWANCE
     every: list[ModelCall | ApiCall] = [*wire.model_calls, *wire.api_calls]
     calls = sorted(every, key=lambda call: call.started)
     last = max((_end(call) for call in calls if call.started <= ended), default=ended)
@@ -157,7 +157,7 @@ def with_outside_time(outcome: Outcome, calls: Sequence[ModelCall | ApiCall], op
     """Return the outcome with a wall time that reaches from the first to the last request, where any lie outside."""
     if not calls or outcome.ended_at is None:
         return outcome
-    begun = (_begun(outcome) - opening[0]).total_seconds()
+    begun = (_start_of(outcome) - opening[0]).total_seconds()
     first = min(begun, *(call.started for call in calls))
     last = max(begun + outcome.wall_time, *map(_end, calls))
     return outcome.model_copy(update={"wall_time": last - first})
@@ -167,5 +167,5 @@ def _end(call: ModelCall | ApiCall) -> float:
     return call.started + call.duration
 
 
-def _begun(outcome: Outcome) -> datetime:
+def _start_of(outcome: Outcome) -> datetime:
     return (outcome.ended_at or outcome.started_at) - timedelta(seconds=outcome.wall_time)

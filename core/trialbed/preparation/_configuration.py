@@ -28,7 +28,7 @@ from trialbed.records import (
 from trialbed.settings import IdentitySettings
 
 FOLLOWING = ("told_as", "dataset_file")
-"""Fields that follow from others, or only name them, so that they tell no two configurations apart."""
+"""Fields that follow from others, or only name them, so that they distinguish no two configurations."""
 
 
 def config_digest(config: RunConfig) -> str:

@@ -181,7 +181,7 @@ def read_keywords(given: Mapping[str, Any], caller: Callable[..., Any], without:
                 f"{', '.join(sorted(meant))}"
             )
     try:
-        return {name: _typed(name, value) for name, value in given.items()}
+        return {name: _convert(name, value) for name, value in given.items()}
     except _WrongValue as error:
         raise UsageError(f"{caller.__name__}: {error.name}={given[error.name]!r:.80}: {error}") from error
 
@@ -199,7 +199,7 @@ def read_configured(configured: Mapping[str, ConfiguredValue]) -> dict[str, Any]
         SettingsError: a value cannot be that of its setting; says where it stands.
     """
     try:
-        return {name: _typed(name, found.value) for name, found in configured.items()}
+        return {name: _convert(name, found.value) for name, found in configured.items()}
     except _WrongValue as error:
         raise SettingsError(f"{configured[error.name].source}: {error}") from error
 
@@ -212,7 +212,7 @@ class _WrongValue(Exception):
         self.name = name
 
 
-def _typed(name: str, value: Any) -> Any:
+def _convert(name: str, value: Any) -> Any:
     repeatable = any(setting.repeatable for setting in declared_settings() if setting.name == name)
     kind = BESIDE_OPTIONS[name] if name in BESIDE_OPTIONS else get_type_hints(RunOptions, include_extras=True)[name]
     try:

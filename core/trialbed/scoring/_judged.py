@@ -70,9 +70,9 @@ def _not_its_own(context: ScoreContext) -> Score | None:
         found = relied_on(context.query, context.answer.final_answer, context.wire, others, context.asked)
         if found:
             apis = "; ".join(sorted({": ".join(filter(None, call.api.pair)) for call in found}))
-            return _unsolved("calls", f"the answer rests on calls that no answer of the model asked for: {apis}")
+            return _unsolved_score("calls", f"the answer rests on calls that no answer of the model asked for: {apis}")
     without_source = "" if context.in_process else unsourced(context.query, context.text, context.asked_wire)
-    return _unsolved("sources", without_source) if without_source else None
+    return _unsolved_score("sources", without_source) if without_source else None
 
 
 def _as_expected(context: ScoreContext, found: Sequence[Expectation]) -> Score:
@@ -101,7 +101,7 @@ def _list_outcomes(context: ScoreContext, found: Sequence[Expectation]) -> dict[
     return {"expectations": listed, "checks": checks} if checks else {"expectations": listed}
 
 
-def _unsolved(method: str, reason: str) -> Score:
+def _unsolved_score(method: str, reason: str) -> Score:
     detail: dict[str, Json] = {"method": method, "reason": reason, "votes": ["Unsolved"]}
     return Score(name=JUDGED, value=0.0, label="Unsolved", detail=detail)
 

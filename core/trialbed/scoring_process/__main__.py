@@ -26,7 +26,7 @@ from trialbed.scoring_process._messages import (
     Question,
     Reply,
     StepDone,
-    packed,
+    pack_message,
     read_message,
 )
 
@@ -47,7 +47,7 @@ class Engine:
 
     def send(self, message: Any) -> None:
         """Send a message."""
-        sent = packed(message)
+        sent = pack_message(message)
         with self._writing:
             self._replies.write(sent)
             self._replies.flush()

@@ -78,7 +78,7 @@ class StepDone(NamedTuple):
     error: Exception | None = None
 
 
-def packed(message: Any) -> bytes:
+def pack_message(message: Any) -> bytes:
     """Return a message as bytes."""
     body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
     return HEADER.pack(len(body)) + body

@@ -40,7 +40,7 @@ from trialbed.scoring_process._messages import (
     Question,
     Reply,
     StepDone,
-    packed,
+    pack_message,
 )
 
 T = TypeVar("T")
@@ -208,7 +208,7 @@ class _Scorer:
         return message
 
     async def _send(self, message: Any) -> None:
-        self._stdin.write(packed(message))
+        self._stdin.write(pack_message(message))
         await self._stdin.drain()
 
     async def _read(self) -> Any:

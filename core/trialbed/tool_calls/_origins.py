@@ -286,7 +286,7 @@ def unwritten_values(arguments: Json, written: str, schema: Json = None) -> list
     """
     parsed = parse_arguments(written)
     text = written if isinstance(parsed, str) else f"{written} {json.dumps(parsed, ensure_ascii=False)}"
-    plain, given = plain_text(text), {_key(value) for value in _given(schema)}
+    plain, given = plain_text(text), {_key(value) for value in _schema_values(schema)}
     numbers: set[float] | None = None
     found = []
     for value in islice(json_leaves(parse_arguments(arguments)), MOST):
@@ -320,7 +320,7 @@ def _numbers(text: str) -> set[float]:
     return found
 
 
-def _given(schema: Any) -> Iterator[Any]:
+def _schema_values(schema: Any) -> Iterator[Any]:
     """Yield the values that a schema gives itself: defaults, constants and sole choices, at any depth."""
     left = [schema]
     while left:
@@ -338,7 +338,7 @@ def _given(schema: Any) -> Iterator[Any]:
 
 
 def _key(value: Any) -> tuple[str, str]:
-    """Return a value so that 1, 1.0 and True are told apart as JSON tells them, and 1 equals 1.0."""
+    """Return a key for a value by which 1 equals 1.0 and differs from True, as in JSON."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return type(value).__name__, str(value)
     return "number", f"{float(value)!r}" if abs(value) < 1e300 else str(value)

@@ -47,7 +47,7 @@ class AnswerWriter(ABC):
         cut = answer.finish_reason is not None and answer.finish_reason not in COMPLETE
         yield from self._first("" if answer.content is None else "text")
         for kind, text in _texts(answer):
-            left = self._left(kind, text)
+            left = self._rest_of(kind, text)
             if left is not None:
                 yield from self._part(kind, pieces(left, piece))
         yield from self._close(cut=cut and not answer.calls)
@@ -55,7 +55,7 @@ class AnswerWriter(ABC):
             yield from self._call(answer, place, piece, cut=cut and place == len(answer.calls) - 1)
         yield from self._last(answer)
 
-    def _left(self, kind: TextKind, text: str) -> str | None:
+    def _rest_of(self, kind: TextKind, text: str) -> str | None:
         """Return the part of a text that is not written yet; None where all of it is."""
         said = self._said.get(kind)
         if said is None:

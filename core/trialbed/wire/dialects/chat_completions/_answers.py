@@ -92,18 +92,18 @@ def answered_calls(response: Document | None) -> list[Any]:
 def _read_completion(document: Document, body: bytes) -> Reading:
     choice = first_choice(document)
     if reports_error(document):
-        return _failed("error_body", f"the body reports an error: {excerpt(body)}", document)
+        return _broken_answer("error_body", f"the body reports an error: {excerpt(body)}", document)
     if not choice:
-        return _failed("no_choices", f"the completion has no choice, or an empty one: {excerpt(body)}", document)
+        return _broken_answer("no_choices", f"the completion has no choice, or an empty one: {excerpt(body)}", document)
     reason = choice.get("finish_reason")
     if not isinstance(choice.get("message"), dict) and not isinstance(choice.get("text"), str):
-        return _failed("null_message", f"the first choice has no message: {excerpt(body)}", document, reason)
+        return _broken_answer("null_message", f"the first choice has no message: {excerpt(body)}", document, reason)
     if not isinstance(reason, str) or not reason:
-        return _failed("no_finish_reason", f"the first choice has no finish reason: {excerpt(body)}", document)
+        return _broken_answer("no_finish_reason", f"the first choice has no finish reason: {excerpt(body)}", document)
     return Reading(outcome_of(reason), reason, document, answer=read_answer(document))
 
 
-def _failed(kind: str, message: str, document: Document, reason: Any = None) -> Reading:
+def _broken_answer(kind: str, message: str, document: Document, reason: Any = None) -> Reading:
     known = reason if isinstance(reason, str) else None
     error = document.get("error")
     problem = Problem(kind, message, error.get("code") if isinstance(error, dict) else None)

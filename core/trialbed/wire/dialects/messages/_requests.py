@@ -115,7 +115,7 @@ class MessagesRequest(ModelRequest):
         choice = self.tool_choice
         if choice.name and choice.name not in self.names:
             return f"tool_choice: Tool '{choice.name[:100]}' not found in provided tools"
-        messages = _joined(self.messages)
+        messages = _join_messages(self.messages)
         stray = stray_result(messages, next_to_its_call=True)
         if stray is not None:
             return (
@@ -169,7 +169,7 @@ def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     return [{"output_config": {"format": {"type": "json_schema", "schema": dict(schema)}}}]
 
 
-def _joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+def _join_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     """Return the messages with those of the model that follow one another as one, as the vendor takes them."""
     joined: list[ModelMessage] = []
     for message in messages:

@@ -148,7 +148,7 @@ class ResponsesWriter(AnswerWriter):
         yield from self._close_part()
         if self._item is not None:
             item, self._item = self._item, None
-            yield self._done(item, cut=cut)
+            yield self._end_item(item, cut=cut)
 
     def _call(self, answer: ModelAnswer, place: int, piece: int | None, *, cut: bool) -> Iterator[Document]:
         call, identity = answer.calls[place], item_identity(answer)
@@ -159,7 +159,7 @@ class ResponsesWriter(AnswerWriter):
         for part in pieces(call.arguments, piece):
             yield self._event("function_call_arguments.delta", **at, delta=part)
         yield self._event("function_call_arguments.done", **at, arguments=call.arguments)
-        yield self._done(item, cut=cut)
+        yield self._end_item(item, cut=cut)
 
     def _last(self, answer: ModelAnswer) -> Iterator[Document]:
         name = "incomplete" if is_cut(answer) else "completed"
@@ -181,7 +181,7 @@ class ResponsesWriter(AnswerWriter):
             return {"type": kind, "id": identity, "summary": []}
         return {"type": kind, "id": identity, "role": "assistant", "content": [], "status": "in_progress"}
 
-    def _done(self, item: Document, *, cut: bool) -> Document:
+    def _end_item(self, item: Document, *, cut: bool) -> Document:
         if "status" in item:
             item["status"] = "incomplete" if cut else "completed"
         place = len(self._items)
