@@ -1,4 +1,4 @@
-"""Answers of the real API that are kept, and failures that are not."""
+"""The answers of the real API that are accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading requests to the virtual API."""
+"""Requests to the virtual API as they are read."""
 
 from __future__ import annotations
 

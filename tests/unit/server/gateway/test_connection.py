@@ -1,4 +1,4 @@
-"""The secret never passes, whatever the pieces."""
+"""The key of an endpoint is masked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The response cache's database."""
+"""The database of the response cache, and the choice between entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed_server.response_store import Entry, Origin, ResponseStore
+from trialbed_server.response_store import ANY, Entry, Origin, ResponseStore, best
 from trialbed_server.standard_names import StandardName
 
 NAME = StandardName("Data", "tool", "api")
@@ -122,3 +122,36 @@ def test_several_servers_start_on_a_new_cache_at_once(file: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(start, range(8)))
+
+
+TEMPLATE = Origin("template", "1")
+
+
+def entries(*pairs: tuple[str, Origin]) -> list[Entry]:
+    return [Entry(key, NAME, "{}", "{}", origin) for key, origin in pairs]
+
+
+REAL, IMPORTED = Origin("real"), Origin("imported")
+
+
+@for_each(
+    ("stored", "asked", "found"),
+    [
+        ([("k", TEMPLATE), ("k", IMPORTED), ("k", REAL)], TEMPLATE, ("k", REAL)),
+        ([("k", TEMPLATE), ("k", IMPORTED)], TEMPLATE, ("k", IMPORTED)),
+        ([("k", TEMPLATE), ("alias", IMPORTED)], TEMPLATE, ("alias", IMPORTED)),
+        ([("k", IMPORTED), ("alias", REAL)], TEMPLATE, ("k", IMPORTED)),
+        ([("k", TEMPLATE)], TEMPLATE, ("k", TEMPLATE)),
+        ([("k", TEMPLATE)], Origin("template", "2"), None),
+        ([("k", TEMPLATE)], Origin("mini", "1"), None),
+        ([("alias", TEMPLATE)], TEMPLATE, None),
+        ([("k", TEMPLATE)], ANY, ("k", TEMPLATE)),
+        ([("alias", TEMPLATE)], ANY, None),
+        ([], TEMPLATE, None),
+    ],
+)
+def test_authoritative_entries_come_first_and_a_simulators_are_its_own(
+    stored: list[tuple[str, Origin]], asked: Origin, found: tuple[str, Origin] | None
+) -> None:
+    entry = best(entries(*stored), "k", asked)
+    assert (entry and (entry.key, entry.origin)) == found
