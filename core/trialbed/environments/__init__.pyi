@@ -8,6 +8,8 @@ from ._build import provide as provide
 from ._build import resolve as resolve
 from ._build import with_distributions as with_distributions
 from ._distributions import adapter_digest as adapter_digest
+from ._distributions import linked_folders as linked_folders
+from ._distributions import mapped_modules as mapped_modules
 from ._distributions import read_requirement as read_requirement
 from ._distributions import requirement_folder as requirement_folder
 from ._frameworks import FIRST_PARTY as FIRST_PARTY

@@ -242,13 +242,27 @@ def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Di
 
 def _search_path(environment: Environment) -> list[str]:
     """The folders in which the environment's interpreter looks for installed packages."""
-    places: list[str] = []
-    for site in package_folders(environment.python):
-        places.append(str(site))
-        for listing in sorted(site.glob("*.pth")):
-            lines = (line.strip() for line in listing.read_text(encoding="utf-8", errors="replace").splitlines())
-            places += [str(site / line) for line in lines if line and not line.startswith(("#", "import ", "import\t"))]
-    return places
+    return [str(place) for site in package_folders(environment.python) for place in (site, *linked_folders(site))]
+
+
+def linked_folders(site: Path) -> Iterator[Path]:
+    """Yield the places that the ``.pth`` files in a folder of packages add to the path."""
+    for listing in sorted(site.glob("*.pth")):
+        for line in map(str.strip, listing.read_text(encoding="utf-8", errors="replace").splitlines()):
+            if line and not line.startswith(("#", "import ", "import\t")) and (site / line).exists():
+                yield (site / line).resolve()
+
+
+def mapped_modules(sites: Iterable[Path]) -> dict[str, Path]:
+    """Return where modules are that setuptools installed as editable into these folders of packages."""
+    found: dict[str, Path] = {}
+    for site in sites:
+        for finder in sorted(site.glob("__editable___*_finder.py")):
+            match = _FINDER.search(finder.read_text(encoding="utf-8", errors="replace"))
+            with suppress(ValueError, SyntaxError):
+                mapping = ast.literal_eval(match[1]) if match else {}
+                found |= {name: Path(path).resolve() for name, path in mapping.items()}
+    return found
 
 
 def _files(entry: EntryPoint, adapter: Distribution, search: Sequence[str] | None) -> Iterator[tuple[str, Path]]:
@@ -275,7 +289,8 @@ def _places(module: str, search: Sequence[str] | None) -> list[Path]:
     """The folder or file of a module; several folders if it is spread over them."""
     spec = _spec(module, search)
     if spec is None:
-        return [Path(place) for site in search or () for place in _mapped_folder(Path(site), module)]
+        mapped = mapped_modules(map(Path, search or ()))
+        return [mapped[module]] if module in mapped else []
     if spec.submodule_search_locations is not None:
         return [Path(place) for place in spec.submodule_search_locations]
     return [Path(spec.origin)] if spec.origin else []
@@ -287,16 +302,6 @@ def _spec(module: str, search: Sequence[str] | None) -> ModuleSpec | None:
     with suppress(ImportError, ValueError):
         return find_spec(module)
     return None
-
-
-def _mapped_folder(site: Path, module: str) -> Iterator[str]:
-    """The folder of a package that is installed as editable by a finder of setuptools."""
-    for finder in sorted(site.glob("__editable__*_finder.py")):
-        match = _FINDER.search(finder.read_text(encoding="utf-8", errors="replace"))
-        with suppress(ValueError, SyntaxError):
-            mapping = ast.literal_eval(match[1]) if match else {}
-            if module in mapping:
-                yield mapping[module]
 
 
 def _walk(folder: Path) -> Iterator[Path]:

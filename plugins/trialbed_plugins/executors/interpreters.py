@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from trialbed.drivers import GROUPS
+from trialbed.environments import linked_folders, mapped_modules
 
 GOLD = (GROUPS["datasets"], GROUPS["simulators"])
 """The groups of entry points behind which answers to queries may be."""
@@ -69,8 +69,8 @@ def environment_interpreter(python: str, lock: str = "") -> Interpreter:
     folder = Path(python).parent.parent
     packages = [found.resolve() for found in sorted(folder.glob("lib*/python3*/site-packages"))]
     editable = [Path(url2pathname(urlsplit(url).path)).resolve() for url in _EDITABLE.findall(lock)]
-    sources = [source for source in _linked_folders(packages) if _is_in(source, editable)]
-    modules = {name: path for name, path in _mapped_modules(packages).items() if _is_in(path, editable)}
+    sources = [source for site in packages for source in linked_folders(site) if _is_in(source, editable)]
+    modules = {name: path for name, path in mapped_modules(packages).items() if _is_in(path, editable)}
     return _interpreter(python, [folder], packages, sources, modules)
 
 
@@ -83,8 +83,9 @@ def _own(prefix: str, python_path: str) -> Interpreter:
         packages.append(Path(site.getusersitepackages()))
     packages = [folder.resolve() for folder in packages if folder.is_dir()]
     sources = [Path(entry).resolve() for entry in python_path.split(os.pathsep) if entry]
-    sources += [folder for folder in _linked_folders(packages) if not _is_in(folder, [Path(prefix)])]
-    return _interpreter(sys.executable, [Path(prefix), *packages], packages, sources, _mapped_modules(packages))
+    linked = (folder for site in packages for folder in linked_folders(site))
+    sources += [folder for folder in linked if not _is_in(folder, [Path(prefix)])]
+    return _interpreter(sys.executable, [Path(prefix), *packages], packages, sources, mapped_modules(packages))
 
 
 def _interpreter(
@@ -135,28 +136,6 @@ def _shares_system_packages(prefix: Path) -> bool:
     except OSError:
         return False
     return re.search(r"^include-system-site-packages\s*=\s*true", text, re.MULTILINE | re.IGNORECASE) is not None
-
-
-def _linked_folders(packages: Iterable[Path]) -> Iterator[Path]:
-    """The folders that ``.pth`` files add."""
-    for folder in packages:
-        for file in sorted(folder.glob("*.pth")):
-            for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
-                if line.strip() and not line.startswith(("import ", "import\t", "#")):
-                    path = folder / line.strip()
-                    if path.is_dir():
-                        yield path.resolve()
-
-
-def _mapped_modules(packages: Iterable[Path]) -> dict[str, Path]:
-    """Module -> where it is, for what setuptools installed editable."""
-    found: dict[str, Path] = {}
-    for folder in packages:
-        for file in sorted(folder.glob("__editable___*_finder.py")):
-            match = re.search(r"^MAPPING[^=]*= (\{.*\})$", file.read_text(encoding="utf-8"), re.MULTILINE)
-            if match:
-                found |= {name: Path(path).resolve() for name, path in ast.literal_eval(match[1]).items()}
-    return found
 
 
 def _visible(folder: Path) -> Iterator[Path]:
