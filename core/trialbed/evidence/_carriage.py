@@ -1,4 +1,4 @@
-"""Finds the values that an answer states."""
+"""Finds the values that an answer states, or that many texts have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Second readings of numbers and times, where more than one convention fits the text."""
+"""Dates in a text, and second readings of numbers and times, where more than one convention fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The expectations of a task, and whether a trial meets them."""
+"""The expectations of a task, whether a trial meets them, and the functions that look at it for the task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes judges: of drivers, and of plain functions."""
+"""Makes judges of drivers and of plain functions, and has them asked in the event loop that is theirs."""
 
 from __future__ import annotations
 

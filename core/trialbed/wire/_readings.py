@@ -1,4 +1,4 @@
-"""The outcomes of an exchange, and the reading of its response."""
+"""The outcomes of an exchange, and the reading of its response and of bodies that are not streamed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Network addresses."""
+"""Network addresses, and the headers in which endpoints take their key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of requests that several dialects have, each in its own words."""
+"""Values and parts of documents that several dialects have, and pairs of calls and results."""
 
 from __future__ import annotations
 

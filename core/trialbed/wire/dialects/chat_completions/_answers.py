@@ -1,4 +1,4 @@
-"""Completions as JSON documents, including those of careless vendors."""
+"""Completions and errors as JSON documents, including those of careless vendors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests for chat completions."""
+"""Requests for chat completions, and settings of other dialects as theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of a model as JSON documents."""
+"""Messages of a model, and errors, as JSON documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests for messages."""
+"""Requests for messages, and settings of other dialects as theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests for responses."""
+"""Requests for responses, and settings of other dialects as theirs."""
 
 from __future__ import annotations
 
