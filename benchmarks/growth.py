@@ -3,12 +3,11 @@
     python benchmarks/growth.py [--trials 1000,10000,100000] [--store URL] [--folder DIR]
 
 It fills a store with trials that ``bench run`` has recorded here: it runs 100, and adds each of them again under
-other queries, with their texts changed, by the store's public methods. So rows, bodies and reports are what the engine
+other queries, with their texts changed, by the store's public methods. So rows, bodies and numbers are what the engine
 writes, but no agent ran for most of them; ``--bare`` leaves requests and calls out, which no reading command looks at.
-Then it keeps the run's report as the end of a run does, and measures commands and pages, each in a process of its own.
-Trials are scored again in a copy of the store whose dataset is there. Stores that were filled in a ``--folder`` are
-read again, and ``--only`` names the figures that are measured anew.
-``running.py`` measures the runs themselves.
+Then it measures commands and pages, each in a process of its own, and says which exceed their limits. Trials are scored
+again in a copy of the store whose dataset is there. Stores that were filled in a ``--folder`` are read again, and
+``--only`` names the figures that are measured anew. ``running.py`` measures the runs themselves.
 
 CPU times are user and system, memory is the most that a process had. Both mean something on a machine that is busy with
 other work. Figures are added to ``growth.json``, of which the tables of ``docs/explanation/scale.md`` are made.
@@ -131,21 +130,14 @@ def parts(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield part
 
 
-KEEP = """
+END = """
 import sys
-from trialbed.plugins import installed_listeners
-from trialbed.report import read_report
-from trialbed.report.kept import make_report
-from trialbed.store import Store, open_store
+from trialbed.store import open_store
+from trialbed.stored_report import report_run
 with open_store(sys.argv[1]) as reader:
-    run = reader.run("latest")
-    listeners = installed_listeners()
-    found = read_report(run, described=listeners.descriptions(), aggregate=listeners.aggregate)
-    made = make_report(run, lambda: found, listeners)
-with Store.open(sys.argv[1]) as store:
-    assert store.keep_report(made)
+    report_run(reader.run("latest"))
 """
-"""The report of a run, as its end makes and keeps it."""
+"""The report that the end of a run makes."""
 
 RESUME = """
 import sys
@@ -195,6 +187,19 @@ def measured(command: Sequence[str], folder: Path) -> dict[str, float]:
 
 STORED = "a trial copied and stored"
 
+LIMITED = ("end of a run: its report", "bench show RUN", "bench compare RUN/A RUN/B", "bench view: page of a run")
+LIMITS = {10_000: (2.0, 1024.0), 100_000: (20.0, 1024.0)}
+"""Number of trials -> the most CPU seconds and MiB that a report, a comparison and a page may take."""
+
+
+def excess(trials: int, name: str, found: dict[str, Any]) -> str:
+    """Say how a figure exceeds its limits; empty if it does not."""
+    seconds, mib = LIMITS.get(trials, (float("inf"), float("inf")))
+    if name not in LIMITED or (found["cpu"] <= seconds and found["mib"] <= mib):
+        return ""
+    taken = f"{found['cpu']:.2f} s and {found['mib']:.0f} MiB"
+    return f"{name}, {trials:,} trials: {taken} are more than {seconds:.0f} s or {mib:.0f} MiB"
+
 
 def size_per_trial(store: str, trials: int) -> int:
     """The size of a store for each of its trials, the log beside it included."""
@@ -221,8 +226,8 @@ def read(
     for name, page in {
         "list of runs": "/",
         "page of a run": f"/runs/{run}",
+        "queries of a run, the worst first": f"/runs/{run}/queries?sort=worst",
         "page of a trial": f"/runs/{run}/trial?framework=reference&query=7",
-        "differences": f"/runs/{run}/differences",
     }.items():
         if re.search(only, f"bench view: {name}"):
             cold, warm = (measured([sys.executable, "-c", PAGES, store, page, times], folder) for times in ("1", "11"))
@@ -248,7 +253,7 @@ def scored(store: str, run: str, trials: int, folder: Path, only: str) -> Iterat
 
 
 def commands(store: str, run: str) -> dict[str, list[str]]:
-    """The programs that are measured, by the names of their figures; the first keeps the report that others read."""
+    """The programs that are measured, by the names of their figures."""
     python, bench = [sys.executable, "-c"], [sys.executable, "-m", "trialbed"]
     own = {
         "bench --version": ["--version"],
@@ -260,7 +265,7 @@ def commands(store: str, run: str) -> dict[str, list[str]]:
         "bench export": ["export", run, "--output", os.devnull, "--store", store],
     }
     return {
-        "end of a run: its report": [*python, KEEP, store],
+        "end of a run: its report": [*python, END, store],
         "start of a resume": [*python, RESUME, store, run],
         **{name: [*bench, *arguments] for name, arguments in own.items()},
     }
@@ -303,11 +308,15 @@ def main() -> None:
         source = str(folder / "recorded.db")
         if not Path(source).exists():
             record(folder, source)
+        exceeding = []
         for trials in map(int, given.trials.split(",")):
             for figure, found in read(trials, given.store, folder, source, bare=given.bare, only=given.only):
-                print(f"{trials:>8,} {figure:<30} {found}", flush=True)
+                print(f"{trials:>8,} {figure:<45} {found}", flush=True)
+                exceeding.append(excess(trials, figure, found))
                 part = "postgresql" if given.store else "sqlite"
                 save(part, str(trials), {figure: found}, bare=given.bare)
+    if any(exceeding):
+        raise SystemExit("\n".join(filter(None, exceeding)))
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor
@@ -15,10 +16,10 @@ from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
 from trialbed.records import Run, TrialResult
-from trialbed.report import Report, check_folder, open_documents, read_report, write_document
+from trialbed.report import DocumentEntries, Report, check_folder, open_documents, write_document
 from trialbed.report.comparison import chosen_baseline
-from trialbed.report.kept import make_report
-from trialbed.store import MadeReport, Store, StoredRun, make_columns, open_store
+from trialbed.store import Store, open_store
+from trialbed.stored_report import report_run
 
 
 async def run_and_report(
@@ -43,16 +44,36 @@ async def run_and_report(
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
-    reporter = RunReporter(prepared, objects)
-    ended = await run(prepared, executor=executor, ambient=ambient, progress=progress, report=reporter)
-    shown = progress or RunProgress()
-    await _judge_again(prepared, ended, shown)
-    concluding = asyncio.to_thread(reporter.conclude, ended, documents=documents)
-    return await say_when_long(shown, "writing the documents", concluding)
+    store, queries, shown = prepared.options.store, queries_by_id(prepared.queries), progress or RunProgress()
+    # Entries of documents are written as trials are committed, so that the end of the run need not read them again.
+    with DocumentEntries(lambda: queries, options.output) if documents else nullcontext() as entries:
+        keep = partial(_add_measured, entries) if entries else None
+        ended = await run(prepared, executor=executor, ambient=ambient, progress=progress, committed=keep)
+        if await _judge_again(prepared, ended, shown) and entries is not None:
+            entries.clear()
+
+        def conclude() -> Report:
+            with open_store(store) as reader:
+                report = report_run(
+                    reader.run(ended.run_id),
+                    queries,
+                    against=options.against,
+                    margin=options.margin,
+                    allow_incomplete=options.allow_incomplete,
+                    plugins=objects.plugins,
+                )
+                if entries is not None:
+                    with open_documents(report, entries) as made:
+                        for document, own in made:
+                            write_document(document, options.output, own)
+                installed_listeners(objects.plugins).notify("run_finished", run=report.run, report=report)
+            return replace(report, results=partial(_results, store, ended.run_id))
+
+        return await say_when_long(shown, "reporting the trials", asyncio.to_thread(conclude))
 
 
-async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> None:
-    """Have the further judges grade the answers of a run that has ended, as ``bench score --judge`` does.
+async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> bool:
+    """Have further judges grade the answers of a run that has ended; return whether there are any.
 
     What keeps one from it is a note: the trials have been paid for, and are reported all the same.
     """
@@ -66,6 +87,7 @@ async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) ->
                 f"the judge {judge} has not graded the answers: {refusal}; "
                 f"bench score {ended.run_id} --judge {judge} asks it"
             )
+    return len(prepared.options.judges) > 1
 
 
 async def _judge_once(prepared: Prepared, run_id: str, judge: str, progress: RunProgress) -> str | None:
@@ -96,77 +118,12 @@ def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, execut
     return prepared
 
 
-class RunReporter:
-    """Reports a run once its trials have ended, for its store, its documents and the caller."""
-
-    def __init__(self, prepared: Prepared, objects: RunObjects = NO_OBJECTS) -> None:
-        self._prepared = prepared
-        self._listeners = installed_listeners(objects.plugins)
-        self._made: tuple[MadeReport, Report] | None = None
-
-    def __call__(self, ended: Run) -> MadeReport | None:
-        """Report the run as its session ends; if it lacks trials, only their columns, where these are kept.
-
-        Raises:
-            DataError: a plugin's figure has the name of another.
-        """
-        with open_store(self._prepared.options.store) as store:
-            stored = replace(store.run(ended.run_id), record=ended)
-            if ended.status != "finished":
-                return make_columns(stored)
-            self._made = self._make(stored)
-            return self._made[0]
-
-    def _make(self, stored: StoredRun) -> tuple[MadeReport, Report]:
-        found: list[Report] = []
-
-        def read() -> Report:
-            found.append(self._read(stored))
-            return found[0]
-
-        made = make_report(stored, read, self._listeners)
-        return made, found[0]
-
-    def _read(self, stored: StoredRun) -> Report:
-        options = self._prepared.options
-        return read_report(
-            stored,
-            queries_by_id(self._prepared.queries),
-            against=options.against,
-            margin=options.margin,
-            allow_incomplete=options.allow_incomplete,
-            described=self._listeners.descriptions(),
-            aggregate=self._listeners.aggregate,
-        )
-
-    def conclude(self, run: Run, *, documents: bool = True) -> Report:
-        """Report a run that has ended: write its result documents, if they are wanted, and notify plugins.
-
-        Raises:
-            DataError: a document cannot be written, or a plugin's figure has the name of another.
-        """
-        options = self._prepared.options
-        with open_store(options.store) as store:
-            report = self._current(store.run(run.run_id))
-            if documents:
-                with open_documents(report, options.output) as made:
-                    for document, entries in made:
-                        write_document(document, options.output, entries)
-            self._listeners.notify("run_finished", run=report.run, report=report)
-        return replace(report, whole=lambda: _each_result(options.store, run.run_id))
-
-    def _current(self, stored: StoredRun) -> Report:
-        """The report of the run as it is now: a further judge may have graded it since it ended."""
-        if self._made is not None and self._made[0].trials == stored.version()[1:]:
-            return replace(self._made[1], run=stored.record, whole=stored.each_result)
-        if stored.status != "finished":
-            return self._read(stored)
-        made, report = self._make(stored)
-        with suppress(TrialbedError), Store.open(self._prepared.options.store) as store:
-            store.keep_report(made)  # one that is not kept is made anew by those who read it
-        return report
+def _add_measured(entries: DocumentEntries, results: Sequence[TrialResult]) -> None:
+    """Add entries; a run in which nothing can be measured leaves no folder of results behind."""
+    if measured := [result for result in results if result.status != "not measured"]:
+        entries.add(measured)
 
 
-def _each_result(store: str, run_id: str) -> Iterator[TrialResult]:
+def _results(store: str, run_id: str, rows: Sequence[int]) -> Iterator[TrialResult]:
     with open_store(store) as reader:
-        yield from reader.run(run_id).each_result()
+        yield from reader.run(run_id).results_at(rows)

@@ -48,31 +48,10 @@ def growth_of_reading() -> str:
     names = dict.fromkeys(name for size in sizes for name in found[str(size)])
     rows = [_row(name, [found[str(size)].get(name) for size in sizes]) for name in names]
     titles = ("", *(f"{size:,} trials" for size in sizes), *(["last to first"] if len(sizes) > 1 else []))
-    return f"{table(titles, rows)}\n\n{_about(found)}{_growth_of_memory(found)}"
-
-
-def _growth_of_memory(found: dict[str, Any]) -> str:
-    """Say how many bytes of each further trial processes hold."""
-    sizes = sorted((int(size) for size, own in found.items() if REPORT in own), reverse=True)
-    if len(sizes) == 1:
-        return ""
-    last, before = (found[str(size)] for size in sizes[:2])
-    grown = {name: (last[name]["mib"] - before[name]["mib"]) * 2**20 / (sizes[0] - sizes[1]) for name in HOLDING}
-    named = ", ".join(f"{round(value, -1):,.0f} ({name})" for name, value in grown.items())
-    return f" Bytes of memory that each trial beyond {sizes[1]:,} takes: {named}."
+    return f"{table(titles, rows)}\n\n{_about(found)}"
 
 
 REPORT = "end of a run: its report"
-
-HOLDING = (
-    REPORT,
-    "bench compare RUN/A RUN/B",
-    "bench plan RUN",
-    "bench show RUN",
-    "bench view: page of a run",
-    "bench score RUN",
-)
-"""The figures of processes that hold something of each trial or query."""
 
 SHOWN = ("bench ", "end of a run", "start of a resume")
 """What the names of rows begin with."""

@@ -98,7 +98,8 @@ def read_findings(values: Sequence[str], store: str | None) -> list[ScoreFinding
     from trialbed.cli.waiting import names_reading
     from trialbed.report.comparison import are_same_trials, paired_findings, read_groups, run_pairs, unique_names
 
-    sides = unique_names([side for group in read_groups(values, store, names_reading) for side in group])
+    with names_reading():
+        sides = unique_names([side for own in read_groups(values, store) for side in own])
     for one, other in combinations(sides, 2):
         if are_same_trials(one, other):
             raise UsageError(f"the pilot has the trials of {one.name} twice; name each run once")

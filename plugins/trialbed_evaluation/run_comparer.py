@@ -68,7 +68,8 @@ class RunComparer(Comparer):
         from trialbed.settings import MARGIN
         from trialbed.views import html_page
 
-        groups = read_groups(values, options["store"], names_reading)
+        with names_reading():
+            groups = read_groups(values, options["store"])
         # The frameworks of one run are compared as the run itself compares them.
         usual = groups[0][0].about.margin if len(groups) == 1 else MARGIN
         how = ComparisonOptions(
@@ -133,7 +134,7 @@ def _conclusion(found: RunComparison) -> Conclusion | None:
         unsure=candidate,
         baseline_unsure=baseline,
         finding=finding,
-        measured=int(found.candidate.table.measured.sum()),
+        measured=int(found.candidate.trials.measured.sum()),
         failures=found.candidate.measured_failures,
     )
 
@@ -141,7 +142,7 @@ def _conclusion(found: RunComparison) -> Conclusion | None:
 def _of_baseline(side: Side) -> Conclusion:
     from trialbed.report import Conclusion
 
-    measured = int(side.table.measured.sum())
+    measured = int(side.trials.measured.sum())
     return Conclusion(side.name, "", None, "", measured=measured, failures=side.measured_failures)
 
 

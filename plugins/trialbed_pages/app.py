@@ -25,9 +25,9 @@ from trialbed_pages.live import progress_events
 from trialbed_pages.rendering import multiline, render, style
 from trialbed_pages.runs import (
     ANSWERS,
-    FigureCache,
     GridFilter,
     PairPage,
+    RunCache,
     RunFigures,
     RunFilter,
     TrialPage,
@@ -89,7 +89,7 @@ def create_app(
         files: results of ``bench verify`` and ``bench fidelity``, and folders of such files.
         writable: whether the page of answers takes annotations; otherwise the pages write nothing.
     """
-    pages = _Pages(store, FigureCache(data_dir or default_folder()), FilePages(files), writable=writable)
+    pages = _Pages(store, RunCache(data_dir or default_folder()), FilePages(files), writable=writable)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -99,8 +99,6 @@ def create_app(
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
     app.add_api_route("/", pages.listing, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}", pages.run, response_class=HTMLResponse)
-    app.add_api_route("/runs/{run_id}/differences", pages.differences, response_class=HTMLResponse)
-    app.add_api_route("/runs/{run_id}/conclusions", pages.conclusions, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/queries", pages.queries, response_class=HTMLResponse)
     app.add_api_route("/runs/{run_id}/answers", pages.answers, response_class=HTMLResponse)
     if writable:
@@ -154,7 +152,7 @@ def _static(name: str) -> Response:
 class _Pages:
     """The routes; each opens the store for itself, so that any thread may serve it."""
 
-    def __init__(self, store: str | None, cache: FigureCache, files: FilePages, *, writable: bool) -> None:
+    def __init__(self, store: str | None, cache: RunCache, files: FilePages, *, writable: bool) -> None:
         self._writable = writable
         self._store = store
         self._cache = cache
@@ -215,22 +213,8 @@ class _Pages:
         if run.record.kind == "endpoints":
             return self._render("verification.html", request, run=run, content=self._cache.verification(run))
         figures = self._figures(run, score)
-        compared = differences(figures) if figures.is_small else None
-        return self._render(
-            "run.html", request, run=run, figures=figures, page=run_page(figures, score), compared=compared
-        )
-
-    def differences(self, request: Request, run_id: str) -> str:
-        """Return the part that the page of the run asks for, or a page of its own where scripts do not run."""
-        run = self._open().run(run_id)
-        template = "differences.html" if "hx-request" in request.headers else "differences_page.html"
-        figures = self._cache.of(run)
-        return self._render(template, request, run=run, figures=figures, page=differences(figures))
-
-    def conclusions(self, request: Request, run_id: str) -> str:
-        """Return the sentences that the page of a large run asks for."""
-        run = self._open().run(run_id)
-        return self._render("conclusions.html", request, figures=self._cache.of(run))
+        shown = {"page": run_page(figures, score), "compared": differences(figures)}
+        return self._render("run.html", request, run=run, figures=figures, **shown)
 
     def queries(self, request: Request, run_id: str, score: str = "", chosen: GridFilter = CHOICE) -> str:
         return self._render("queries.html", request, **self._grid(run_id, score, chosen))
@@ -309,8 +293,8 @@ class _Pages:
         return StreamingResponse(events, media_type="text/event-stream")
 
     def _figures(self, run: StoredRun, score: str) -> RunFigures:
-        figures = self._cache.of(run, score)
-        if len(figures.columns) and score not in ("", *figures.quality, *figures.headline):
+        figures = self._cache.of(run)
+        if len(figures.trials) and score not in ("", *figures.quality, *figures.headline):
             there = ", ".join(figures.quality)
             raise UsageError(f"run {run.run_id} has no score {score!r} from 0 to 1; it has {there}")
         return figures

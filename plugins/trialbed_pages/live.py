@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from trialbed.store import StoreReader, run_ends
+from trialbed.store import StoreReader
 from trialbed.views import printable
 
 EVERY = 1.0
@@ -41,7 +41,7 @@ async def progress_events(
 
 def _progress(reader: StoreReader, run_id: str) -> tuple[bytes, bool]:
     run = reader.run(run_id)
-    ends = run_ends(run)
+    ends = run.ends()
     total = len(run.config.query_ids) * run.config.repeat * len(run.config.frameworks)
     document = {
         "status": run.status,

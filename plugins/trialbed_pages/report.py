@@ -12,7 +12,7 @@ from trialbed.settings import data_dir as default_folder
 from trialbed.store import StoredRun
 from trialbed.views import html_page
 from trialbed_pages.rendering import render
-from trialbed_pages.runs import FigureCache, GridFilter, TrialPage, differences, grid_page, run_page
+from trialbed_pages.runs import GridFilter, RunCache, TrialPage, differences, grid_page, run_page
 
 DETAILED = 10
 """The worst queries that have their worst trial in the file."""
@@ -32,8 +32,8 @@ def run_report(
     """
     if run.record.kind == "endpoints":
         return html_page(run_title(run.record), load_driver("components", "verification").page_parts(run))
-    cache = FigureCache(data_dir or default_folder(), {} if queries is None else {run.run_id: queries})
-    figures = cache.of(run, score)
+    cache = RunCache(data_dir or default_folder(), {} if queries is None else {run.run_id: queries})
+    figures = cache.of(run)
     tasks = cache.queries(run)
     page = run_page(figures, score)
     details = []

@@ -151,7 +151,7 @@ class ObservedTrial:
 
     def lost(self, tool: str | None = None) -> str:
         """Return where the first expected call, or the first of a tool, was lost, and why; empty if none was."""
-        from trialbed.report.attribution import attribute, unrequested_calls
+        from trialbed.attribution import attribute, unrequested_calls
 
         tools = self.single.tools
         for found in attribute(self.single.query, tools, self.result, unrequested_calls(self.result, tools)):

@@ -22,7 +22,6 @@ PATHS = [
     "/",
     f"/runs/{NEW}",
     f"/runs/{NEW}/queries",
-    f"/runs/{NEW}/differences",
     "/runs/%3Cscript%3Ewindow.ran=1%3C%2Fscript%3E",
     "/files",
     "/files/vendors/verification",

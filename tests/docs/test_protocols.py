@@ -85,7 +85,7 @@ def fields_written(document: Any) -> Iterator[str]:
 def test_every_field_that_is_read_is_on_the_page(name: str) -> None:
     files = [file for file in (SOURCES / name).glob("*.py") if file.name not in ("__init__.py", "_flaws.py")]
     found = {field for file in files for field in fields_read(file) if NAME(field)}
-    assert {"model", "tools", "tool_choice", "stream", "temperature", "usage"} <= found
+    assert {"model", "tools", "tool_choice", "temperature", "usage"} <= found
     assert sorted(found - words(name) - OWN) == []
 
 

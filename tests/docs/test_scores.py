@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from trialbed.report.attribution import STAGES, USED
+from trialbed.attribution import USED
+from trialbed.records import STAGES
 from trialbed_plugins.scorers import CATALOG
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "scores.md").read_text(encoding="utf-8")

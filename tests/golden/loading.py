@@ -8,7 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from trialbed.records import GoldAnswer, Run, ToolSpec, TrialResult
+from support.memory_runs import ended_with
+
+from trialbed.catalogs import known_queries
+from trialbed.records import GoldAnswer, Query, Run, ToolSpec, TrialResult
 from trialbed.store import Store
 
 INPUTS = Path(__file__).parent / "inputs"
@@ -41,7 +44,18 @@ def write_run(store: Store, document: dict[str, Any]) -> None:
         store.add_selections(run.run_id, selector, {query_id: specs})
     for answer in document["gold_answers"]:
         store.add_gold_answer(run.run_id, GoldAnswer.model_validate(answer))
-    store.add_trials(run.run_id, [TrialResult.model_validate(trial) for trial in document["attempts"]])
+    queries = known_queries(run.config, INPUTS) or {}
+    attempts = [TrialResult.model_validate(trial) for trial in document["attempts"]]
+    store.add_trials(run.run_id, [_with_facts(store, run, one, queries.get(one.key.query_id)) for one in attempts])
+
+
+def _with_facts(store: Store, run: Run, result: TrialResult, query: Query | None) -> TrialResult:
+    """Return a trial with the facts that are computed when it ends, which the documents do not have."""
+    if query is None:
+        return result
+    key = result.key
+    tools = store.selections(run.run_id, [key.query_id], run.config.own_limit(key.framework)).get(key.query_id, ())
+    return ended_with(result, run, query, tools)
 
 
 def write_vendors(folder: Path) -> None:

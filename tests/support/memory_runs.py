@@ -1,64 +1,101 @@
-"""Reports of runs whose attempts are in memory."""
+"""Reports of runs whose attempts a test has at hand: they are stored, and read as any run is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import SimpleNamespace
-from typing import Any, cast
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
-from trialbed.records import GoldAnswer, Query, Run, TrialResult
+from trialbed.attribution import attribute_trial
+from trialbed.records import GoldAnswer, Query, Run, ToolSpec, TrialResult
 from trialbed.report import Report, legacy_document, read_report
-from trialbed.store import StoredRun, counted_attempts
+from trialbed.scoring import absent_scores
+from trialbed.store import Store, StoredRun, open_store
+
+Queries = Mapping[int | str, Query]
 
 
-@dataclass(frozen=True)
-class MemoryRun:
-    """A run as a store reads it, whose attempts are in memory.
+@cache
+def _empty_store() -> bytes:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "empty.db")
+        Store.open(str(path)).close()
+        return path.read_bytes()
 
-    Attributes:
-        tools: the tools on offer as ``StoredRun.offers`` gives them; None where what was lost is not to be known.
+
+@contextmanager
+def stored_run(
+    run: Run,
+    attempts: Sequence[TrialResult],
+    gold: Mapping[int | str, GoldAnswer] | None = None,
+    location: str | None = None,
+) -> Iterator[StoredRun]:
+    """Store a run, and give it as readers get it.
+
+    Args:
+        gold: the answers to the expected calls of queries.
+        location: the store; a new one if not given.
     """
+    with TemporaryDirectory() as folder:
+        if location is None:
+            location = str(Path(folder, "runs.db"))
+            Path(location).write_bytes(_empty_store())
+        with Store.open(location) as store:
+            store.create_run(run)
+            for answer in (gold or {}).values():
+                store.add_gold_answer(run.run_id, answer)
+            store.add_trials(run.run_id, attempts)
+        with open_store(location) as reader:
+            yield reader.run(run.run_id)
 
-    record: Run
-    attempts: Sequence[TrialResult]
-    tools: Any = None
-    gold: Mapping[int | str, GoldAnswer] = field(default_factory=dict)
 
-    def each_result(self) -> Iterator[TrialResult]:
-        return iter(self.attempts)
+def ended_with(result: TrialResult, run: Run, query: Query, tools: Sequence[ToolSpec] | None = None) -> TrialResult:
+    """Return a result with the facts that the engine adds when the trial of a query ends.
 
-    def trial(self, *key: Any) -> Any:
-        counted = counted_attempts(self.attempts)
-        names = ("framework", "query_id", "repeat")
-        return SimpleNamespace(result=next(one for one in counted if tuple(getattr(one.key, n) for n in names) == key))
-
-    def offers(self, queries: Any) -> Any:
-        return self.tools
-
-    def gold_answers(self) -> Mapping[int | str, GoldAnswer]:
-        return self.gold
+    Args:
+        tools: those on offer; None if the result says what became of the expected calls.
+    """
+    prices = run.prices_of(result.key.framework)
+    used = [call.usage for call in result.wire.model_calls if call.usage is not None]
+    return result.model_copy(
+        update={
+            "absent": absent_scores(query),
+            "cost": None if prices is None else sum(map(prices.cost, used)),
+            "gold_calls": result.gold_calls if tools is None else attribute_trial(result, query, tools),
+        }
+    )
 
 
 def report_of(
     run: Run,
-    queries: Mapping[int | str, Query],
+    queries: Queries,
     attempts: Sequence[TrialResult],
     *,
-    tools: Any = None,
+    tools: Sequence[ToolSpec] | None = None,
     gold: Mapping[int | str, GoldAnswer] | None = None,
     allow_incomplete: bool = False,
     **more: Any,
 ) -> Report:
-    """The report of a run whose attempts are in memory; the other arguments are those of ``read_report``."""
-    stored = cast("StoredRun", MemoryRun(run, attempts, tools, gold or {}))
-    return read_report(stored, queries, allow_incomplete=allow_incomplete, **more)
+    """The report of a run with these attempts; the other arguments are those of ``read_report``."""
+    known = [
+        ended_with(one, run, queries[one.key.query_id], tools) if one.key.query_id in queries else one
+        for one in attempts
+    ]
+    with stored_run(run, known, gold) as stored:
+        report = read_report(stored, queries, allow_incomplete=allow_incomplete, **more)
+        rows = report.table["row"].tolist()
+        whole = dict(zip(rows, report.results(rows), strict=True))
+    return replace(report, results=lambda asked: (whole[row] for row in asked))
 
 
 def result_document(
     run: Run,
     framework: str,
-    queries: Mapping[int | str, Query],
+    queries: Queries,
     results: Sequence[TrialResult],
     extra: Mapping[str, Any] | None = None,
     **more: Any,
@@ -67,7 +104,7 @@ def result_document(
 
     Args:
         extra: figures that plugins add.
-        **more: as ``read_report`` takes it.
+        **more: as ``report_of`` takes it.
     """
     report = report_of(run, queries, results, aggregate=lambda *_: extra or {}, **more)
     return legacy_document(report, framework)

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from support.memory_runs import report_of
-from support.scoring import attribution_of
-from support.trials import run_config
+from support.trials import run_config, trial_of, verdict
 
 from trialbed.plugins import described_scores
 from trialbed.preparation import config_digest
 from trialbed.records import (
     ApiRef,
+    AttributedCall,
     Deviation,
-    Failure,
     FrameworkInfo,
     GoldCall,
-    Outcome,
-    Query,
     Run,
-    Score,
-    Timing,
-    TrialKey,
     TrialResult,
-    WireLog,
 )
 from trialbed.report import (
     Claims,
@@ -36,7 +28,6 @@ from trialbed.report import (
     Reason,
     Repeated,
     Report,
-    ReportedTrial,
     ScoreMean,
     ScoreSummary,
     Success,
@@ -46,13 +37,11 @@ from trialbed.report import (
     WireFigures,
     WireTally,
 )
-from trialbed.report.attribution import AttributedCall, Attribution
 from trialbed.report.comparison import FrameworkComparison, ScoreFinding
 from trialbed.statistics import Interval, Pilot
 from trialbed.store import new_run
 
 DESCRIBED = described_scores()[0]
-NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
 def document(name: str = "reference", **more: Any) -> dict[str, Any]:
@@ -128,25 +117,39 @@ def reason(kind: str, count: int, status: str = "failed", **more: Any) -> dict[s
 
 
 def reported(*documents: Mapping[str, Any]) -> Report:
-    """The report of a run that has these figures."""
-    summaries = tuple(map(summary, documents))
-    return Report(summaries[0].run, summaries, {}, DESCRIBED, {}, lambda: iter(()))
+    """The report of a run that has these figures, and the trials of their entries."""
+    results = [
+        _trial(one["metadata"]["agent_name"], {"query_id": number, **entry})
+        for one in documents
+        for number, entry in enumerate(one.get("results", ()), 1)
+    ]
+    run = run_of(documents[0]["metadata"])
+    queries = dict.fromkeys([*run.config.query_ids, *(result.key.query_id for result in results)])
+    labels = tuple(one["metadata"]["agent_name"] for one in documents)
+    every = {"frameworks": labels, "query_ids": tuple(queries)}
+    found = report_of(run.model_copy(update={"config": run.config.model_copy(update=every)}), {}, results)
+    summaries = tuple(map(_with_figures, found.frameworks, documents))
+    return replace(found, run=run, frameworks=summaries, described=DESCRIBED)
 
 
 def summary(document: Mapping[str, Any]) -> Summary:
     """The summary of a framework that has these figures."""
+    return reported(document).frameworks[0]
+
+
+def _with_figures(measured: Summary, document: Mapping[str, Any]) -> Summary:
     about, found = document["metadata"], document["summary"]
-    name = about["agent_name"]
-    version = about.get("framework_version")
+    name, version = about["agent_name"], about.get("framework_version")
     deviations = tuple(Deviation(text=text) for text in about.get("deviations", ()))
     info = FrameworkInfo(
         name=name, version=version or "", adapter="a", adapter_version="1", python="3", deviations=deviations
     )
     claims = found.get("claims") or {"invented": 0, "unreported": 0, "unasked": 0}
     first = found.get("first_trials", {"count": 0, "kept_apart": False, "averages": {}})
-    return Summary(
+    counts = found.get("attribution", {}).get("counts")
+    return replace(
+        measured,
         run=run_of(about),
-        framework=name,
         info=info if version or deviations else None,
         counts=_counts(found),
         scores=_scores(found),
@@ -163,20 +166,11 @@ def summary(document: Mapping[str, Any]) -> Summary:
         times=Times(None, 0, None, 0, None, first["count"], first["kept_apart"], first["averages"]),
         success=Success(*({int(k): _mean(one) for k, one in found.get(key, {}).items()} for key in SUCCESS)),
         repeated=Repeated(**found.get("repeated", {"trials": 0, "replaced": 0})),
-        trials=tuple(_trial(name, entry) for entry in document.get("results", ())),
-        attribution=_attribution(name, document),
+        attribution=measured.attribution if counts is None else replace(measured.attribution, counts=counts),
         comparisons=tuple(map(_comparison, found.get("comparisons", ()))),
+        ranks=None,
+        extra={},
     )
-
-
-def _attribution(name: str, document: Mapping[str, Any]) -> Attribution | None:
-    """What its entries say became of gold calls, with the counts of its summary where that has any."""
-    entries = document.get("results", ())
-    counts = document["summary"].get("attribution", {}).get("counts")
-    if counts is None and not any("gold_calls" in entry for entry in entries):
-        return None
-    made = attribution_of(_trial(name, entry) for entry in entries)
-    return made if counts is None else replace(made, counts=counts)
 
 
 NO_CLAIMS = {"claimed": 0, "observed": 0, "trials": 0, "differ": 0}
@@ -299,49 +293,27 @@ def finding(score: str, found: Mapping[str, Any]) -> ScoreFinding:
     )
 
 
-def _trial(framework: str, entry: Mapping[str, Any]) -> ReportedTrial:
+def _trial(framework: str, entry: Mapping[str, Any]) -> TrialResult:
     """A trial that ended as an entry says."""
-    query_id, error = entry.get("query_id", 1), entry.get("error")
-    verdict = entry.get("scores", {}).get("answer_status", "Solved")
-    failure = Failure(**{"message": "", **error}) if error else None
-    reason = entry.get("evaluation", {}).get("reason", "")
-    known = verdict != "Error"
-    judged = Score(
-        name="sopr_score",
-        value=1.0 if known else None,
-        label=verdict if known else None,
-        detail={"reason": reason},
-        failure=None if known else Failure(kind="judge", message=reason),
+    error = entry.get("error") or {}
+    label = entry.get("scores", {}).get("answer_status", "Solved")
+    judged = verdict(None if label == "Error" else label, entry.get("evaluation", {}).get("reason", ""))
+    return trial_of(
+        entry["query_id"],
+        0,
+        error.get("kind"),
+        () if error else [judged],
+        framework=framework,
+        message=error.get("message", ""),
+        wall=entry.get("timing", {}).get("system_answer_time", 0.0),
+        gold_calls=tuple(map(_gold_call, entry["gold_calls"])) if "gold_calls" in entry else None,
     )
-    key = TrialKey(framework=framework, query_id=query_id)
-    wall = entry.get("timing", {}).get("system_answer_time", 0.0)
-    result = TrialResult(
-        trial=f"token-{query_id}",
-        key=key,
-        seed=0,
-        outcome=Outcome(started_at=NOON, wall_time=wall, failure=failure),
-        wire=WireLog(trial=f"token-{query_id}", opened_at=NOON),
-        timing=Timing(wall=wall, model=0, tool=0, framework=0),
-        selected_tools=(),
-        scores=() if failure else (judged,),
-    )
-    return replace(
-        short(result), gold_calls=tuple(map(_gold_call, entry["gold_calls"])) if "gold_calls" in entry else None
-    )
-
-
-def short(result: TrialResult) -> ReportedTrial:
-    """A trial as reports have it."""
-    run, query_id = run_of({"agent_name": result.key.framework}), result.key.query_id
-    queries = {query_id: Query(query_id=query_id, text="", apis=())}
-    (trial,) = report_of(run, queries, [result]).frameworks[0].trials
-    return trial
 
 
 def _gold_call(call: Mapping[str, Any]) -> AttributedCall:
     tool, api = call["api"]
     gold = GoldCall(api=ApiRef(category="c", tool_name=tool, api_name=api), arguments=call["arguments"])
-    return AttributedCall(gold, call["lost"], call["reason"])
+    return AttributedCall(gold=gold, lost=call["lost"], reason=call["reason"])
 
 
 def _tokens(totals: dict[str, int]) -> Tokens:

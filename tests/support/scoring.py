@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from trialbed.attribution import Attribution, count_calls
 from trialbed.contracts import Judge, Verdict
 from trialbed.records import (
     Answer,
     ApiCall,
     ApiRef,
+    AttributedCall,
     ClaimedCall,
     Failure,
     GoldCall,
@@ -25,8 +27,6 @@ from trialbed.records import (
     Usage,
     WireLog,
 )
-from trialbed.report import ReportedTrial
-from trialbed.report.attribution import AttributedCall, Attribution, CallCounter
 from trialbed.scoring import ScoreContext
 from trialbed_plugins.scorers import score_trial
 
@@ -42,12 +42,9 @@ class Attributed:
     gold_calls: Sequence[AttributedCall] | None
 
 
-def attribution_of(trials: Iterable[Attributed | ReportedTrial]) -> Attribution:
+def attribution_of(trials: Iterable[Attributed]) -> Attribution:
     """Count the expected calls of trials."""
-    counter = CallCounter()
-    for trial in trials:
-        counter.add(trial.query_id, trial.gold_calls or (), trial.failure)
-    return counter.total
+    return count_calls((one.query_id, one.gold_calls or (), one.failure.kind if one.failure else "") for one in trials)
 
 
 class Says(Judge):

@@ -59,14 +59,17 @@ def load_columns(store: str) -> None:
 
 
 def _price(document: dict[str, Any]) -> None:
-    """Give the trials that ended with an answer the score that a run with prices has."""
+    """Give trials the cost, and those with an answer the score, that they have in a run with prices."""
     run = Run.model_validate(document["run"])
     for attempt in document["attempts"]:
         prices = run.prices_of(attempt["key"]["framework"])
-        wire = TrialResult.model_validate(attempt).wire
-        cost = None if prices is None or attempt["outcome"]["failure"] else observed_cost(wire, prices)
-        if cost is not None:
-            attempt["scores"].append({"name": "cost", "value": cost, "bounded": False, "quality": False})
+        result = TrialResult.model_validate(attempt)
+        if prices is None:
+            continue
+        attempt["cost"] = sum(prices.cost(call.usage) for call in result.wire.model_calls if call.usage is not None)
+        score = observed_cost(result.wire, prices)
+        if not result.failed and score is not None:
+            attempt["scores"].append({"name": "cost", "value": score, "bounded": False, "quality": False})
 
 
 def _derived(beginning: str, labels: dict[str, str], queries: Any) -> dict[str, Any]:

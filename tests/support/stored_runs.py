@@ -12,7 +12,6 @@ from typing import Any
 from support.trials import run_config, run_of
 
 from trialbed.catalogs import open_dataset
-from trialbed.prices import read_prices
 from trialbed.records import (
     Answer,
     ApiCall,
@@ -144,15 +143,6 @@ def hostile_trial(framework: str, query_id: str, repeat: int, text: str) -> Tria
         selected_tools=(text[:60],),
         scores=() if failure else scores,
     )
-
-
-def add_costs(path: Path) -> None:
-    """Price the tokens of the newer run, and give each trial with an answer a cost."""
-    with Store.open(str(path)) as store:
-        store.update_run(NEW, prices=read_prices("1000,0"))
-        for result in list(store.each_attempt(NEW)):
-            if result.outcome.answer is not None:
-                store.add_scores(NEW, result, [Score(name="cost", value=0.25, bounded=False)])
 
 
 def created_at() -> datetime:

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from trialbed.records import Failure, FailureKind, Outcome, Run, RunConfig, Timing, TrialKey, TrialResult, WireLog
+from trialbed.records import (
+    Answer,
+    ApiCall,
+    Failure,
+    FailureKind,
+    ModelCall,
+    Outcome,
+    Run,
+    RunConfig,
+    Score,
+    Timing,
+    TrialKey,
+    TrialResult,
+    WireLog,
+)
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -42,4 +57,52 @@ def ended(kind: FailureKind | None = None, message: str = "refused") -> TrialRes
         wire=WireLog(trial="token-token", opened_at=NOW),
         timing=Timing(wall=1, model=0, tool=0, framework=1),
         selected_tools=(),
+    )
+
+
+VALUES = {"Solved": 1.0, "Unsure": 0.5, "Unsolved": 0.0}
+
+
+def verdict(label: str | None, reason: str = "") -> Score:
+    """A judge's score with this label, or without a verdict."""
+    failure = None if label else Failure(kind="judge", message=reason or "no verdict")
+    detail = {"reason": reason}
+    return Score(name="sopr_score", value=VALUES[label] if label else None, label=label, detail=detail, failure=failure)
+
+
+def trial_of(
+    query_id: int | str = 1,
+    repeat: int = 0,
+    kind: FailureKind | None = None,
+    scores: Iterable[Score] = (),
+    *,
+    framework: str = "reference",
+    message: str = "it died",
+    first: bool = False,
+    wall: float = 1.0,
+    model_calls: Iterable[ModelCall] = (),
+    api_calls: Iterable[ApiCall] = (),
+    wire: dict[str, Any] | None = None,
+    answer: dict[str, Any] | None = None,
+    **fields: Any,
+) -> TrialResult:
+    """A trial with these calls and scores.
+
+    Args:
+        kind: how it failed; None if it has an answer.
+        wire, answer: further fields of its wire log and of its answer.
+        **fields: further fields of the result.
+    """
+    token = f"token-{framework}-{query_id}-{repeat}"
+    failure = Failure(kind=kind, message=message) if kind else None
+    said = None if failure else Answer(**{"final_answer": "42", "finish": "give_answer"} | (answer or {}))
+    calls = {"model_calls": tuple(model_calls), "api_calls": tuple(api_calls)}
+    return TrialResult(
+        trial=token,
+        key=TrialKey(framework=framework, query_id=query_id, repeat=repeat),
+        seed=0,
+        outcome=Outcome(started_at=NOW, wall_time=wall, answer=said, failure=failure, first=first),
+        wire=WireLog(trial=token, opened_at=NOW, **calls | (wire or {})),
+        scores=tuple(scores),
+        **{"timing": Timing(wall=wall, model=0, tool=0, framework=wall), "selected_tools": (), **fields},
     )

@@ -13,7 +13,7 @@ from unittest import mock
 
 from trialbed.errors import DataError
 from trialbed.records import Run, TrialResult
-from trialbed.store import column_table, open_store
+from trialbed.store import open_store
 from trialbed_verify.verification import (
     RequestSettings,
     Target,
@@ -110,8 +110,7 @@ def stored(folder: Path, label: str | None = None) -> int:
     """The cases that the latest verification in the store has, or those of one endpoint."""
     try:
         with open_store(str(store_in(folder))) as reader:
-            found = column_table(reader.run("latest"), ()).trials()
-            return sum(label in (None, trial.key.framework) for trial in found)
+            return sum(label in (None, trial.key.framework) for trial in reader.run("latest").table())
     except DataError:
         return 0
 

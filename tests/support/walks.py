@@ -13,11 +13,12 @@ from typing import Any
 
 from trialbed.catalogs import known_queries
 from trialbed.contracts import Reporter
-from trialbed.report import Report, legacy_documents, read_report
+from trialbed.report import Report, legacy_documents
 from trialbed.report.comparison import ComparisonOptions, RunComparison, compare_groups, read_sides
 from trialbed.store import StoredRun
+from trialbed.stored_report import report_run
 from trialbed_pages.report import run_report
-from trialbed_pages.runs import FigureCache, RunFigures
+from trialbed_pages.runs import RunCache, RunFigures
 from trialbed_plugins.reporters import CsvReporter, MarkdownReporter
 
 Figure = tuple[str, str]
@@ -29,8 +30,8 @@ class Walk:
 
     def __init__(self, run: StoredRun, store: str, data_dir: Path) -> None:
         self.run, self.store, self.data_dir = run, store, data_dir
-        self.report: Report = read_report(run, known_queries(run.config, data_dir))
-        self.figures: RunFigures = FigureCache(data_dir).of(run)
+        self.report: Report = report_run(run, known_queries(run.config, data_dir))
+        self.figures: RunFigures = RunCache(data_dir).of(run)
 
     @property
     def is_alike(self) -> bool:

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from itertools import repeat
-from math import isnan, nan
 from typing import TYPE_CHECKING
 
 import click
@@ -19,8 +17,8 @@ from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.cli.stored import Since, complete_trial, store_option
 
 if TYPE_CHECKING:
-    from trialbed.records import Rating, RunConfig, RunStatus
-    from trialbed.store import StoredRun, TrialColumns
+    from trialbed.records import Rating, RunStatus
+    from trialbed.store import StoredRun
 
 JUDGED = "sopr_score"
 
@@ -166,42 +164,25 @@ def _entry_of(run: StoredRun) -> ListedRun:
 
 
 def _figures(run: StoredRun) -> tuple[dict[str, int], dict[str, float | None]]:
-    """Return how many trials of a run were answered, and failed, and the mean of ``sopr_score`` of each framework."""
-    from trialbed.plugins import installed_listeners
-    from trialbed.report.kept import headlines
-    from trialbed.store import column_table, run_ends
+    """Return how many trials of a run were answered, and failed, and the mean of ``sopr_score`` of each framework.
 
-    known = headlines(run, installed_listeners())
-    if known is None:
-        table, ends = column_table(run, (JUDGED,)), run_ends(run)
-        scores = table.score(JUDGED) if JUDGED in table.scores else repeat(nan)
-        every = list(zip(table.trials(), scores, strict=False))
-        of_framework = {name: [one for one in every if one[0].key.framework == name] for name in run.config.frameworks}
-        means = {name: _mean(name, run.config, own) for name, own in of_framework.items()}
-        return {status: ends[status] for status in ("answered", "failed")}, means
-    counts = [found.counts for found in known.values()]
-    ended = {"answered": sum(one.answered for one in counts), "failed": sum(one.failed for one in counts)}
-    judged = {name: found.scores.get(JUDGED) for name, found in known.items()}
-    return ended, {name: score.value if score else None for name, score in judged.items()}
-
-
-def _mean(framework: str, config: RunConfig, own: Sequence[tuple[TrialColumns, float]]) -> float | None:
-    """Return the mean of ``sopr_score`` over the trials of a framework that were measured; failed ones are 0.
-
-    None of a row that is void.
-
-    Args:
-        own: its trials, each with its score; nan without one.
+    The mean is over the trials that were measured, failed ones as 0; None of a row that is void.
     """
-    from statistics import fmean
+    found = run.headline()
+    if found is None:
+        from trialbed.report import read_report
 
-    from trialbed.report import framework_integrity
-
-    if framework_integrity(config, framework, (trial.integrity for trial, _ in own)).void:
-        return None
-    values = [score for trial, score in own if trial.status == "answered" and not isnan(score)]
-    values += [0.0 for trial, _ in own if trial.status == "failed"]
-    return fmean(values) if values else None
+        report = read_report(run)
+        found = {
+            own.framework: (
+                own.counts.answered,
+                own.counts.failed,
+                own.scores[JUDGED].value if not own.integrity.void else None,
+            )
+            for own in report.frameworks
+        }
+    answered, failed, means = zip(*found.values(), strict=True)
+    return {"answered": sum(answered), "failed": sum(failed)}, dict(zip(found, means, strict=True))
 
 
 @command.command("remove", epilog="Example: bench runs remove 20260101T120000 20260102")
@@ -216,12 +197,12 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
     """
     from trialbed.errors import DataError, UsageError
     from trialbed.settings import store_file
-    from trialbed.store import Store, open_store, run_ends
+    from trialbed.store import Store, open_store
 
     place = store or store_file()
     with open_store(place) as reader:
         found = {run.run_id: run for run in map(reader.run, runs)}
-        trials = {run.run_id: run_ends(run).total() for run in found.values()}
+        trials = {run.run_id: run.ends().total() for run in found.values()}
     for run in found.values():
         if run.status == "running":
             raise UsageError(f"run {run.run_id} is under way; end it first")

@@ -26,4 +26,4 @@ def names_itself(text: str, seconds: float = LONG) -> Iterator[None]:
 
 def names_reading() -> AbstractContextManager[None]:
     """Print a line if the reading of a run's trials takes long."""
-    return names_itself("reading the trials of a run of which no figures are kept")
+    return names_itself("reading the trials of the run")

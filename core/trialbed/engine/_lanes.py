@@ -16,6 +16,9 @@ from trialbed.engine._trial import TrialRunner
 from trialbed.records import TrialKey, TrialResult
 from trialbed.store import Commits, Store
 
+Committed = Callable[[Sequence[TrialResult]], object]
+"""Is called with trials once they are committed, in a thread."""
+
 
 class Lanes:
     """Runs trials and commits them, those that were not measured a second time once the others have ended.
@@ -24,7 +27,8 @@ class Lanes:
         slots: how many agents work at once.
         ambient: whether trials are open one at a time.
         nodes: looks for lost nodes, and for those that lose many trials.
-        ended: called with each trial that is committed.
+        ended: is told of each trial that is committed.
+        committed: called with several of them, in a thread.
     """
 
     def __init__(
@@ -39,6 +43,7 @@ class Lanes:
         nodes: NodeWatch,
         progress: RunProgress,
         ended: Callable[[TrialResult], None],
+        committed: Committed | None = None,
     ) -> None:
         self._store = store
         self._run_id = run_id
@@ -50,6 +55,7 @@ class Lanes:
         self._nodes = nodes
         self._progress = progress
         self._ended = ended
+        self._committed = committed
         self._unmeasured: dict[TrialKey, int] = {}
         self._not_chosen: Exception | None = None
 
@@ -66,7 +72,7 @@ class Lanes:
 
     async def _run(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
         queue = deque(todo)
-        commits = Commits(self._store, self._run_id, self._note_committed)
+        commits = Commits(self._store, self._run_id, self._note_committed, after=self._committed)
         async with commits.open(), asyncio.TaskGroup() as group:
             for _ in range(self._count):
                 group.create_task(self._lane(runner, queue, commits))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -12,11 +13,10 @@ from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, Judge, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._control import ControlClient
-from trialbed.engine._end import ReportRun, RunEnd
 from trialbed.engine._gold import GoldCalls
 from trialbed.engine._helper_use import KeptUse
 from trialbed.engine._judge import judge_duties, judge_of, judge_order, judge_report
-from trialbed.engine._lanes import Lanes
+from trialbed.engine._lanes import Committed, Lanes
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._outage import Outage
@@ -38,6 +38,7 @@ from trialbed.records import (
     FrameworkInfo,
     Json,
     Run,
+    RunStatus,
     TrialKey,
     TrialResult,
     Usage,
@@ -57,7 +58,7 @@ class RunSession:
 
     Args:
         ambient: whether requests without a token belong to the open trial.
-        report: makes the report that is kept once the run has ended.
+        committed: called with trials once they are committed, in a thread.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class RunSession:
         progress: RunProgress,
         *,
         ambient: bool,
-        report: ReportRun | None = None,
+        committed: Committed | None = None,
     ) -> None:
         self._prepared = prepared
         self._store = store
@@ -80,7 +81,9 @@ class RunSession:
         self._outage = Outage(measured=False, key_variable=prepared.options.api_key_env)
         self._earlier: dict[str, FrameworkInfo] = {}
         self._lost = LostTrials(store, run.run_id, run.lost, progress.note)
-        self._end = RunEnd(store, run, progress, report)
+        self._committed = committed
+        self._time_before = run.overall_time
+        self._began = time.monotonic()
 
     async def run(self, executor: Executor | None) -> Run:
         """Run every trial that was not measured yet.
@@ -92,12 +95,29 @@ class RunSession:
             await self._trials(executor)
         except BaseException as error:
             void = isinstance(error, NothingMeasured) and not self._outage.measured
-            await self._end.cut_short(void=void)
+            await asyncio.shield(asyncio.to_thread(self._end_early, void=void))
             raise
         finally:
             self._progress.end()
             self._listeners.end()
-        return await self._end.reached(self._run, self._lost)
+        return await asyncio.to_thread(self._finish)
+
+    def _end_early(self, *, void: bool) -> None:
+        """Store that the session did not get to the end; a run without a trial, or that is void, is discarded."""
+        if self._store.has_attempts(self._run.run_id) and not void:
+            overall = self._time_before + time.monotonic() - self._began
+            self._store.update_run(self._run.run_id, status="interrupted", overall_time=overall, flights="")
+        else:
+            self._store.discard_run(self._run.run_id)
+
+    def _finish(self) -> Run:
+        """Store the state of a run whose trials have all had their turn, and return it in that state."""
+        overall = self._time_before + time.monotonic() - self._began
+        measured = self._store.count_measured(self._run.run_id)
+        status: RunStatus = "finished" if measured == count_trials(self._run.config) else "incomplete"
+        self._store.update_run(self._run.run_id, status=status, overall_time=overall, flights="")
+        ended = {"status": status, "overall_time": overall, "lost": self._lost.counts}
+        return self._run.model_copy(update=ended)
 
     async def _trials(self, executor: Executor | None) -> None:
         ends = await asyncio.to_thread(self._read_ends)
@@ -140,6 +160,7 @@ class RunSession:
             nodes=nodes,
             progress=self._progress,
             ended=self._note_ended,
+            committed=self._committed,
         )
 
     def _note_ended(self, result: TrialResult) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 
 from trialbed.catalogs import absent_ends
 from trialbed.contracts import Executor
-from trialbed.engine._end import ReportRun
+from trialbed.engine._lanes import Committed
 from trialbed.engine._progress import RunProgress
 from trialbed.engine._session import RunSession
 from trialbed.errors import DataError
@@ -23,7 +23,7 @@ async def run(
     executor: Executor | None = None,
     ambient: bool = False,
     progress: RunProgress | None = None,
-    report: ReportRun | None = None,
+    committed: Committed | None = None,
 ) -> Run:
     """Run or resume what was prepared, until every result is in the store.
 
@@ -31,7 +31,7 @@ async def run(
         executor: runs the trials of all frameworks that are not objects; the driver that the options name if not given.
         ambient: whether requests without a token belong to the open trial.
         progress: follows the run.
-        report: makes the report that the store keeps, once all trials have ended.
+        committed: called with trials once they are committed, in a thread.
 
     Raises:
         TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
@@ -44,7 +44,7 @@ async def run(
             run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
             for line in (*prepared.notes, *absent_ends(prepared.dataset, prepared.options.query_ids)):
                 shown.note(line)
-            session = RunSession(prepared, store, run_, shown, ambient=ambient, report=report)
+            session = RunSession(prepared, store, run_, shown, ambient=ambient, committed=committed)
             return await session.run(executor)
 
 

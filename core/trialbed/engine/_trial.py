@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from trialbed.answers import look_up_claims
+from trialbed.attribution import attribute_trial
 from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, OpenedModel
 from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient, new_trial_token
@@ -27,12 +28,14 @@ from trialbed.records import (
     NOT_MEASURED,
     Answer,
     ApiCall,
+    AttributedCall,
     Failure,
     FaultPlan,
     IntegrityFinding,
     ModelCall,
     ModelEndpoint,
     Outcome,
+    Prices,
     Query,
     Run,
     Score,
@@ -50,6 +53,7 @@ from trialbed.scoring import (
     Check,
     ScoreContext,
     ScoringStopped,
+    absent_scores,
     is_large,
     is_short,
     is_small,
@@ -129,28 +133,31 @@ class TrialRunner:
         outcome = classify(outcome, wire, in_process=self._is_live(key))
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
-        integrity: tuple[IntegrityFinding, ...] = ()
-        try:
-            scores = await self._scores(key, outcome, wire, timing)
-            integrity = await self._integrity(key, outcome, wire, outside)
-        except ScoringStopped as stopped:
-            scores, outcome = (), _without_scores(outcome, stopped)
-        return TrialResult(
+        query, tools, prices = self.queries[key.query_id], spec.tools, self.run.prices_of(key.framework)
+        result = TrialResult(
             trial=spec.trial,
             key=key,
             seed=spec.endpoint.seed,
             outcome=outcome,
             wire=wire,
             timing=timing,
-            selected_tools=tuple(tool.name for tool in spec.tools),
-            topped_up_tools=tuple(tool.name for tool in spec.tools if tool.topped_up),
-            scores=scores,
-            evaluation_time=time.perf_counter() - started,
+            selected_tools=tuple(tool.name for tool in tools),
+            topped_up_tools=tuple(tool.name for tool in tools if tool.topped_up),
             attempt=attempt,
             earlier=earlier,
-            integrity=integrity,
+            absent=absent_scores(query),
+            cost=None if prices is None else _cost(wire, prices),
             adapter_digest=self.run.config.adapter_digests.get(key.framework, ""),
         )
+        try:
+            result = result.model_copy(update={"scores": await self._scores(key, outcome, wire, timing)})
+            integrity, gold_calls = await self._examine(result, outside)
+        except ScoringStopped as stopped:
+            result = result.model_copy(update={"outcome": _without_scores(outcome, stopped), "scores": ()})
+            lost = partial(AttributedCall, lost="trial failed", reason=f"its log cannot be read: that {stopped}")
+            integrity, gold_calls = (), tuple(lost(gold=gold) for gold in query.gold_calls)
+        found = {"integrity": integrity, "gold_calls": gold_calls, "evaluation_time": time.perf_counter() - started}
+        return result.model_copy(update=found)
 
     async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog, Sequence[ModelCall | ApiCall]]:
         """Have a trial run and observed; also returns the requests outside of the agent's time.
@@ -310,22 +317,20 @@ class TrialRunner:
         """Masks the secrets of the environment, which is not read again for every trial."""
         return redaction_of(secret_values())
 
-    async def _integrity(
-        self, key: TrialKey, outcome: Outcome, wire: WireLog, outside: Sequence[ModelCall | ApiCall]
-    ) -> tuple[IntegrityFinding, ...]:
+    async def _examine(self, result: TrialResult, outside: Sequence[ModelCall | ApiCall]) -> Examined:
         """Read the trial's requests: long ones in a thread, and very long ones in a process, as they hold this one up.
 
         Raises:
             ScoringStopped: they are more than can be read within the limits.
         """
-        answer, live = outcome.answer or Answer(final_answer=""), self._is_live(key)
-        query, tools = self.queries[key.query_id], self._tools(key)
-        read = partial(integrity_findings, query, tools, outcome, wire, outside, in_process=live)
+        answer, live = result.outcome.answer or Answer(final_answer=""), self._is_live(result.key)
+        query, tools, wire = self.queries[result.key.query_id], self._tools(result.key), result.wire
         if is_small(answer, wire) and is_short(query, tools):
-            return read()  # to wait for a thread takes nearly as long, and both then take turns
+            # To wait for a thread takes nearly as long, and both then take turns.
+            return examine(result, query, tools, outside, in_process=live)
         if self.processes is None or not is_large(answer, wire):
-            return await asyncio.to_thread(read)
-        return await self.processes.call(read.func, *read.args, **read.keywords)
+            return await asyncio.to_thread(examine, result, query, tools, outside, in_process=live)
+        return await self.processes.call(examine, result, query, tools, outside, in_process=live)
 
     async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
         if outcome.answer is None or outcome.failure is not None:
@@ -346,6 +351,28 @@ class TrialRunner:
         )
         checked = replace(context, checks=await run_checks(self.checks, context))
         return await self.listeners.score(await with_criteria(checked, self.processes))
+
+
+Examined = tuple[tuple[IntegrityFinding, ...], tuple[AttributedCall, ...] | None]
+
+
+def examine(
+    result: TrialResult,
+    query: Query,
+    tools: Sequence[ToolSpec],
+    outside: Sequence[ModelCall | ApiCall],
+    *,
+    in_process: bool,
+) -> Examined:
+    """Return the findings on the integrity of a scored trial, and what became of its expected calls."""
+    found = integrity_findings(query, tools, result.outcome, result.wire, outside, in_process=in_process)
+    return found, attribute_trial(result, query, tools)
+
+
+def _cost(wire: WireLog, prices: Prices) -> float:
+    """Return the cost of the tokens that the run's model reported."""
+    used = (turn.usage for turn in wire.model_calls if turn.usage is not None and not turn.other_model)
+    return sum(map(prices.cost, used))
 
 
 def _with_readable_answer(outcome: Outcome) -> Outcome:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from trialbed.records import IntegrityFinding, IntegrityKind, RunConfig
 from trialbed.texts import number_of
@@ -141,6 +142,12 @@ class IntegrityCounter:
     def of_framework(self, config: RunConfig, framework: str) -> Integrity:
         """Return the sum for a framework of a run."""
         return self.total(config.allowed_models, in_process=framework not in config.adapter_versions)
+
+
+def trial_findings(facts: Mapping[str, Any]) -> tuple[IntegrityFinding, ...] | None:
+    """Return the findings among the facts of a stored trial; None where none were looked for."""
+    found = facts.get("integrity")
+    return None if found is None else tuple(IntegrityFinding.model_construct(**one) for one in found)
 
 
 def framework_integrity(

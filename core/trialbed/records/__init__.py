@@ -3,6 +3,7 @@
 from trialbed.records._annotations import Annotation, Rating
 from trialbed.records._answers import GIVE_UP, Answer, ClaimedCall, Finish, finish_of
 from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
+from trialbed.records._attribution import STAGES, AttributedCall, Stage
 from trialbed.records._base import Json, Record
 from trialbed.records._fault_files import plan_text, read_fault_plan
 from trialbed.records._faults import FaultPlan, ModelFault, ModelFaults, ToolFault, ToolFaults
@@ -83,12 +84,14 @@ __all__ = [
     "PIN",
     "PROFILE",
     "SETTINGS",
+    "STAGES",
     "Annotation",
     "Answer",
     "Api",
     "ApiCall",
     "ApiRef",
     "Attempt",
+    "AttributedCall",
     "Budget",
     "Cause",
     "CircuitState",
@@ -136,6 +139,7 @@ __all__ = [
     "ScoreDescription",
     "ScriptedCall",
     "SentCall",
+    "Stage",
     "TaskTest",
     "Timing",
     "TokenRate",

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from trialbed.records._answers import Answer
 from trialbed.records._apis import Api, ApiRef
+from trialbed.records._attribution import AttributedCall
 from trialbed.records._base import Json, Record
 from trialbed.records._faults import FaultPlan
 from trialbed.records._integrity import IntegrityFinding
@@ -118,6 +119,9 @@ class TrialResult(Record):
         topped_up_tools: those of ``selected_tools`` that fill up a model's choice, which was too short.
         integrity: the findings on the wire that bear on whether its scores are the framework's and the model's; None
             where these were not looked for, as before this was a field.
+        gold_calls: what became of the query's expected calls; None if the trial was not measured.
+        absent: the scores that no trial of the query can have, so that a failed one is not 0 in them.
+        cost: of the tokens that the run's model reported, in US dollars; None if its prices are not known.
         verified: a verification's findings about the endpoint's answer, by the keys of its results file; None where the
             subject is a framework.
     """
@@ -136,6 +140,9 @@ class TrialResult(Record):
     earlier: tuple[Outcome, ...] = ()
     topped_up_tools: tuple[str, ...] = ()
     integrity: tuple[IntegrityFinding, ...] | None = None
+    gold_calls: tuple[AttributedCall, ...] | None = None
+    absent: tuple[str, ...] = ()
+    cost: float | None = None
     verified: dict[str, Json] | None = None
 
     @property

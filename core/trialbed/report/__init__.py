@@ -1,9 +1,11 @@
 """Reports of runs as typed records, and the documents and texts that are made of them."""
 
+from trialbed.attribution import Attribution, FirstLoss
 from trialbed.integrity import Integrity, IntegrityTally, framework_integrity
-from trialbed.report._build import read_report
+from trialbed.records import AttributedCall
 from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, join_alike
 from trialbed.report._document import (
+    DocumentEntries,
     legacy_document,
     legacy_documents,
     legacy_metadata,
@@ -26,7 +28,6 @@ from trialbed.report._records import (
     ClaimTotals,
     Counts,
     Figures,
-    KeptFigures,
     Reason,
     Repeated,
     ScoreMean,
@@ -39,42 +40,36 @@ from trialbed.report._records import (
     WireTally,
     WorstQuery,
 )
-from trialbed.report._report import Report
+from trialbed.report._report import AskQueries, Queries, Report, read_report
 from trialbed.report._schema import document_schema
-from trialbed.report._scores import ScoreValues
 from trialbed.report._shares import percent, points
 from trialbed.report._thresholds import LESS_IS_BETTER, REPEATS, ThresholdCheck, check_thresholds
 from trialbed.report._title import run_title
-from trialbed.report._trials import Claimed, ReportedTrial, WireCounts
 from trialbed.report._worst import trial_name, worst_queries
-from trialbed.report.attribution import AttributedCall, Attribution, FirstLoss
 from trialbed.report.comparison import (
     ComparedRun,
-    ComparedTrial,
     Factor,
     FactorContrast,
     FactorEffects,
     FrameworkComparison,
-    HelperTotals,
     ScoreFinding,
     Side,
-    SideColumn,
-    TrialTable,
 )
 from trialbed.statistics import EnoughQueries, Interval, Pilot
+from trialbed.store import ScoreKind, TrialRow, TrialTable
 
 __all__ = [
     "LESS_IS_BETTER",
     "REPEATS",
+    "AskQueries",
     "AttributedCall",
     "Attribution",
     "ClaimTotals",
-    "Claimed",
     "Claims",
     "ComparedRun",
-    "ComparedTrial",
     "Conclusion",
     "Counts",
+    "DocumentEntries",
     "EnoughQueries",
     "Factor",
     "FactorContrast",
@@ -82,29 +77,26 @@ __all__ = [
     "Figures",
     "FirstLoss",
     "FrameworkComparison",
-    "HelperTotals",
     "Integrity",
     "IntegrityTally",
     "Interval",
-    "KeptFigures",
     "Pilot",
+    "Queries",
     "Reason",
     "Repeated",
     "Report",
-    "ReportedTrial",
     "ScoreFinding",
+    "ScoreKind",
     "ScoreMean",
     "ScoreSummary",
-    "ScoreValues",
     "Side",
-    "SideColumn",
     "Success",
     "Summary",
     "ThresholdCheck",
     "Times",
     "Tokens",
+    "TrialRow",
     "TrialTable",
-    "WireCounts",
     "WireFigures",
     "WireTally",
     "WorstQuery",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from trialbed.attribution import LOST_BY, USED, Attribution
 from trialbed.records import NOT_MEASURED, failures_line, shown_name
 from trialbed.report._records import ScoreMean, Summary
 from trialbed.report._report import Report
 from trialbed.report._shares import percent, points
-from trialbed.report.attribution import LOST_BY, USED, Attribution
 from trialbed.report.comparison import ScoreFinding, leading_scores
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of

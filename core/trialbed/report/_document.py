@@ -2,141 +2,154 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, Self
 
-from trialbed.records import TrialResult
+from trialbed.records import AttributedCall, GoldAnswer, TrialResult
 from trialbed.report._document_summary import clean, legacy_summary
-from trialbed.report._entries import entry
+from trialbed.report._entries import entry, failed_scores
 from trialbed.report._files import json_bytes, open_scratch_file, unwritable
 from trialbed.report._metadata import metadata
-from trialbed.report._packed import finder
-from trialbed.report._records import Summary
-from trialbed.report._report import Report
-from trialbed.report._trials import ReportedTrial
-from trialbed.report.attribution import AttributedCall
+from trialbed.report._records import QueryId, Summary
+from trialbed.report._report import Queries, Report
 from trialbed.report.comparison import FactorEffects
-from trialbed.scoring import zero_scores
 from trialbed.settings import secret_values
 
 
 def legacy_document(report: Report, framework: str) -> dict[str, Any]:
-    """``{"metadata", "summary", "results"}``, ready to be written as JSON; its schema is ``document_schema()``.
+    """Return ``{"metadata", "summary", "results"}``, ready to be written as JSON; its schema is ``document_schema()``.
 
     Keys that StableToolBench's runners write have their names and meanings; failures count as 0 there and here.
     Differences: unless the run made the expected calls itself, ``gold_answer_time``, ``gold_api_responses`` and their
-    average are null; where the dataset has a reference answer, that is the ``gold_answer``; failures enter no average
+    average are null; if the dataset has a reference answer, that is the ``gold_answer``; failures enter no average
     of times; a trial that was not measured has null scores and enters no average.
 
     Raises:
         DataError: a plugin's figure has the name of another.
     """
-    summary = report[framework]
-    return _documents(report, [summary], report.trials(summary.framework))[0]
+    label = report[framework].framework
+    return next(one for one in legacy_documents(report) if one["metadata"]["agent_name"] == label)
 
 
 def legacy_documents(report: Report) -> list[dict[str, Any]]:
-    """The documents of all frameworks."""
-    return _documents(report, report.frameworks, report.trials())
-
-
-def _documents(report: Report, summaries: Iterable[Summary], trials: Iterator[TrialResult]) -> list[dict[str, Any]]:
-    """Return the documents of some frameworks, of which these are the trials."""
-    write, effects = _EntryWriter(report), report.factors
-    whole = {(result.key, result.attempt): result for result in trials}
-    return [
-        _frame(summary, effects, [write(summary, trial, whole[trial.key, trial.attempt]) for trial in summary.trials])
-        for summary in summaries
-    ]
+    """Return the documents of all frameworks."""
+    with open_documents(report) as documents:
+        return [{**document, "results": list(map(json.loads, entries))} for document, entries in documents]
 
 
 def legacy_metadata(summary: Summary) -> dict[str, Any]:
-    """The document's ``metadata``."""
+    """Return the document's ``metadata``."""
     found: dict[str, Any] = clean(metadata(summary.run, summary.framework), ())
     return found
 
 
+class DocumentEntries:
+    """The entries of a run's documents, in a scratch file, so that trials need not be read again at the end.
+
+    Args:
+        queries: gives the tasks by id.
+        folder: where the scratch file is; None for the system's folder of temporary files.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+
+    def __init__(self, queries: Callable[[], Queries], folder: str | os.PathLike[str] | None = None) -> None:
+        self._queries = queries
+        self._folder = folder
+        self._opened: IO[bytes] | None = None
+        self._places: dict[tuple[str, QueryId, int, int], tuple[int, int]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    @property
+    def _file(self) -> IO[bytes]:
+        """The scratch file, which the first entry opens, so that a run without any leaves no folder behind."""
+        if self._opened is None:
+            self._opened = open_scratch_file(self._folder)
+        return self._opened
+
+    def clear(self) -> None:
+        """Forget the entries, such as when trials have new scores."""
+        self._places.clear()
+
+    def add(self, results: Iterable[TrialResult], gold: Mapping[QueryId, GoldAnswer] | None = None) -> None:
+        """Write the entries of trials.
+
+        Args:
+            gold: the answers to the expected calls of queries, if the run made them.
+        """
+        queries, answers, secrets = self._queries(), gold or {}, secret_values()
+        for result in results:
+            key = result.key
+            found: dict[str, Any] = clean(entry(queries[key.query_id], result, answers.get(key.query_id)), secrets)
+            if result.gold_calls is not None:
+                found["gold_calls"] = clean(list(map(_gold_call, result.gold_calls)), secrets)
+            text = json_bytes(found)
+            self._places[key.framework, key.query_id, key.repeat, result.attempt] = self._file.seek(0, 2), len(text)
+            try:
+                self._file.write(text)
+            except OSError as error:
+                raise unwritable(self._folder or tempfile.gettempdir(), error) from error
+
+    def complete(self, report: Report) -> None:
+        """Add the entries that are missing for a report, whose trials are read."""
+        if report.gold:
+            self.clear()
+        missing = [
+            int(row["row"])
+            for row in report.table
+            if (row.key.framework, row.query_id, row.repeat, int(row["attempt"])) not in self._places
+        ]
+        self.add(report.results(missing), report.gold)
+
+    def of(self, summary: Summary) -> Iterator[bytes]:
+        """Yield the entries of a framework as JSON, in the order of its trials."""
+        quality = [score.name for score in summary.scores.values() if score.quality]
+        for row in summary.trials:
+            begin, length = self._places[summary.framework, row.query_id, row.repeat, int(row["attempt"])]
+            self._file.seek(begin)
+            text = self._file.read(length)
+            if row.status == "failed":  # which scores it has as 0 is known at the end alone
+                absent = summary.trials.absences[int(row["absent"])]
+                found = json.loads(text)  # a message may hold half of a pair of surrogates
+                found["scores"] = failed_scores(name for name in quality if name not in absent)
+                text = json_bytes(found)
+            yield text
+
+
 @contextmanager
 def open_documents(
-    report: Report, folder: str | os.PathLike[str] | None = None
+    report: Report, entries: DocumentEntries | None = None
 ) -> Iterator[Iterator[tuple[dict[str, Any], Iterator[bytes]]]]:
     """Give each framework's document without its results, and these as JSON, one by one.
 
-    The trials are read once, and their entries are kept in a file: a long run need not fit into memory.
-
     Args:
-        folder: where that file is; None for the system's folder of temporary files.
+        entries: those that are known; the others are read from the store.
 
     Raises:
-        DataError: it cannot be written.
+        DataError: the scratch file cannot be written.
     """
-    entries = {summary.framework: _Entries(summary) for summary in report.frameworks}
-    write = _EntryWriter(report)
-    with open_scratch_file(folder) as file:
-        for result in report.trials():
-            own = entries[result.key.framework]
-            place = own.place_of(result)
-            text = json_bytes(write(own.summary, own.summary.trials[place], result))
-            own.begins[place], own.lengths[place] = file.tell(), len(text)
-            try:
-                file.write(text)
-            except OSError as error:
-                raise unwritable(folder or tempfile.gettempdir(), error) from error
-
+    with entries or DocumentEntries(lambda: report.queries) as known:
+        known.complete(report)
         effects = report.factors
-        yield ((_frame(own.summary, effects, []), own.read(file)) for own in entries.values())
+        yield ((_frame(summary, effects), known.of(summary)) for summary in report.frameworks)
 
 
-class _Entries:
-    """Where the entries of a framework's trials lie in a file."""
-
-    def __init__(self, summary: Summary) -> None:
-        self.summary = summary
-        self._find = finder(summary.trials)
-        self.begins, self.lengths = (array("Q", [0]) * len(summary.trials) for _ in range(2))
-
-    def place_of(self, result: TrialResult) -> int:
-        """Return the place of a trial that counts among those of its framework."""
-        place = self._find(result.key, result.attempt)
-        assert place is not None  # noqa: S101 - it is one that counts
-        return place
-
-    def read(self, file: IO[bytes]) -> Iterator[bytes]:
-        """Read the entries in the order of the trials."""
-        for begin, length in zip(self.begins, self.lengths, strict=True):
-            file.seek(begin)
-            yield file.read(length)
-
-
-class _EntryWriter:
-    """Makes the entries of a report's trials."""
-
-    def __init__(self, report: Report) -> None:
-        self._report = report
-        self._secrets = secret_values()
-        self._quality = {
-            summary.framework: [score.name for score in summary.scores.values() if score.quality]
-            for summary in report.frameworks
-        }
-
-    def __call__(self, summary: Summary, trial: ReportedTrial, result: TrialResult) -> dict[str, Any]:
-        query, gold = self._report.queries[trial.query_id], self._report.gold.get(trial.query_id)
-        zeros = zero_scores(self._quality[summary.framework], trial.query_id, self._report.absent)
-        found: dict[str, Any] = clean(entry(query, result, zeros, gold), self._secrets)
-        if trial.gold_calls is not None:
-            found["gold_calls"] = list(map(_gold_call, trial.gold_calls))
-        return found
-
-
-def _frame(summary: Summary, effects: FactorEffects | None, entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _frame(summary: Summary, effects: FactorEffects | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "metadata": legacy_metadata(summary),
         "summary": legacy_summary(summary),
-        "results": entries,
+        "results": [],
     }
     if effects is not None:
         found["summary"]["effects"] = _effects(effects)

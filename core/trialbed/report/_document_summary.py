@@ -109,10 +109,9 @@ def _costs(summary: Summary) -> dict[str, Any]:
 
 def _found_beside(summary: Summary) -> dict[str, Any]:
     """Return the attribution of the expected calls, and the comparisons with other frameworks of the run."""
-    found: dict[str, Any] = {}
     lost = summary.attribution
-    if lost is not None:
-        found["attribution"] = {"gold_calls": lost.gold_calls, "counts": dict(lost.counts), "shares": lost.shares}
+    attribution = {"gold_calls": lost.gold_calls, "counts": dict(lost.counts), "shares": lost.shares}
+    found: dict[str, Any] = {"attribution": attribution}
     if summary.integrity.trials:
         found["integrity"] = _integrity(summary.integrity)
     found["comparisons"] = list(map(_comparison, summary.comparisons))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Any
 
 from trialbed.answers import answer_document
-from trialbed.records import Answer, GoldAnswer, Json, Query, Score, TrialResult, Usage, WireLog
-from trialbed.report._trials import is_finished, sent_calls
+from trialbed.records import Answer, GoldAnswer, Json, Query, Score, SentCall, TrialResult, Usage, WireLog
 from trialbed.tool_calls import claimed_pairs, observed_pairs
 from trialbed.wire_log import (
     failed,
@@ -26,14 +25,22 @@ SHOWN_ELSEWHERE = ("sopr_score", "claimed_vs_observed")
 """Scores whose details stand under ``evaluation`` and ``wire``."""
 
 
-def entry(
-    query: Query, result: TrialResult, quality: Collection[str], gold: GoldAnswer | None = None
-) -> dict[str, Any]:
-    """One of the document's ``results``; a failed trial has the same keys and ``error``.
+def is_finished(result: TrialResult) -> bool:
+    """Return whether the agent ended by itself, with an answer that counts."""
+    answer = result.outcome.answer
+    return result.status == "answered" and answer is not None and answer.finish is not None
+
+
+def sent_calls(wire: WireLog) -> list[SentCall]:
+    """The calls that the model sent, in order."""
+    return [call for turn in wire.model_calls for call in turn.tool_calls]
+
+
+def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> dict[str, Any]:
+    """Return one of the document's ``results``; a failed trial has the same keys and ``error``.
 
     Args:
-        quality: the scores that a failed trial has as 0.
-        gold: the answers to the query's expected calls, where the run made them.
+        gold: the answers to the query's expected calls, if the run made them.
     """
     answer = result.outcome.answer or NO_ANSWER
     if result.status != "answered":  # an agent's words on a refusal do not count; its claims stay
@@ -55,7 +62,7 @@ def entry(
         "topped_up_tools": list(result.topped_up_tools),
         "system_answer_time": result.outcome.wall_time,
         "system_answer": {"final_answer": answer.final_answer, "has_finish": finished},
-        "scores": _scores(result, quality, finished=finished),
+        "scores": _scores(result, finished=finished),
         "score_details": _details(result),
         "called_apis": observed_pairs(result.wire),
         "evaluation": _evaluation(result, finished=finished),
@@ -99,10 +106,16 @@ def _gold_responses(gold: GoldAnswer | None) -> list[dict[str, Any]] | None:
     ]
 
 
-def _scores(result: TrialResult, quality: Collection[str], *, finished: bool) -> dict[str, Any]:
+def failed_scores(zeros: Iterable[str]) -> dict[str, Any]:
+    """Return the ``scores`` of a trial that failed, which has some as 0."""
+    values = {"sopr_score": None, "api_call_score": None, **dict.fromkeys(zeros, 0.0)}
+    return {**values, "answer_status": "Error", "has_finish": False}
+
+
+def _scores(result: TrialResult, *, finished: bool) -> dict[str, Any]:
     values: dict[str, Any] = {"sopr_score": None, "api_call_score": None}
     if result.status == "failed":
-        return {**values, **dict.fromkeys(quality, 0.0), "answer_status": "Error", "has_finish": False}
+        return failed_scores(())
     if result.status == "not measured":
         return {**values, "answer_status": "Error", "has_finish": None}
     values.update({score.name: score.value for score in result.scores})

@@ -4,58 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from trialbed.records import Failure, shown_name
+from trialbed.records import shown_name
 from trialbed.report._records import Reason, Summary
-from trialbed.report._trials import ReportedTrial
 from trialbed.report._worst import trial_name
-from trialbed.texts import number_of, one_line
-
-MAX_MESSAGE = 300
-"""Characters of a message; the whole stands in the trial's entry."""
-
-
-@dataclass
-class ReasonCounter:
-    """Counts the failures of trials, one trial after the other, of which it keeps the first of each kind."""
-
-    _ends: dict[str, Reason] = field(default_factory=dict)
-    _untold: dict[str, Reason] = field(default_factory=dict)
-
-    def add(self, place: int, trial: ReportedTrial) -> None:
-        """Add a trial.
-
-        Args:
-            place: its place in ``Summary.trials``.
-        """
-        if trial.failure is not None:
-            _count(self._ends, trial.failure.kind, place, trial, trial.failure)
-        for score in trial.scores if trial.status == "answered" else ():
-            if score.value is None:
-                failure = score.failure or Failure(kind="scorer", message="no reason is given")
-                _count(self._untold, score.name, place, trial, failure, score.name)
-
-    @property
-    def failures(self) -> tuple[Reason, ...]:
-        """One for each kind of failure of trials, the most frequent first."""
-        return tuple(sorted(self._ends.values(), key=lambda found: -found.count))
-
-    @property
-    def untold(self) -> tuple[Reason, ...]:
-        """One for each score that could not be determined for some trials without failure."""
-        return tuple(self._untold.values())
-
-
-def _count(
-    reasons: dict[str, Reason], key: str, place: int, trial: ReportedTrial, failure: Failure, score: str = ""
-) -> None:
-    known = reasons.get(key)
-    if known is None:
-        reasons[key] = _reason(place, trial, failure, score)
-    else:
-        alike = known.alike + (one_line(failure.message, MAX_MESSAGE) == known.message)
-        reasons[key] = replace(known, count=known.count + 1, alike=alike)
+from trialbed.texts import number_of
 
 
 def how_to_complete(summaries: Iterable[Summary]) -> str:
@@ -68,19 +22,6 @@ def how_to_complete(summaries: Iterable[Summary]) -> str:
     if "tool" in kinds:
         return "mend the tool first: the same command then runs what is missing"
     return "the same command runs what is missing"
-
-
-def _reason(place: int, trial: ReportedTrial, failure: Failure, score: str) -> Reason:
-    return Reason(
-        kind=failure.kind,
-        status=trial.status,
-        count=1,
-        message=one_line(failure.message, MAX_MESSAGE),
-        query_id=trial.query_id,
-        repeat=trial.repeat,
-        entry=place,
-        score=score,
-    )
 
 
 def reason_lines(summary: Summary) -> Iterator[str]:

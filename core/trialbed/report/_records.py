@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
+from trialbed.attribution import Attribution
 from trialbed.integrity import Integrity
 from trialbed.records import (
     FrameworkInfo,
@@ -14,10 +14,10 @@ from trialbed.records import (
     ScoreDescription,
     framework_profile,
 )
-from trialbed.report._packed import columns_of
-from trialbed.report._trials import QueryId, ReportedTrial
-from trialbed.report.attribution import Attribution
-from trialbed.report.comparison import FactorEffects, FrameworkComparison, Side, run_side
+from trialbed.report.comparison import FrameworkComparison, Side
+from trialbed.store import TrialRow, TrialTable
+
+QueryId = int | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Reason:
         count: how many there are.
         alike: those of them that have this message.
         message: one line, cut where it is long.
-        entry: the place of the first in ``Summary.trials``.
+        entry: the place of the first among the trials of its framework.
         score: the one that could not be determined; empty for the end of a trial.
     """
 
@@ -264,13 +264,12 @@ class Summary:
         over_answered: the means over the trials without failure alone.
         common: the scores over the queries and repeats that were measured for every framework, if some were not.
         failures: why trials failed or were not measured, the most frequent first; ``untold``: why scores have no value.
-        attribution: what became of the expected calls; None where the queries are not known.
+        attribution: what became of the expected calls.
         integrity: the facts of the wire that bear on whether the row can be compared with others.
         ranks: score -> the best and the worst rank that the comparisons leave open; None in an incomplete run.
         extra: figures of plugins.
-        absent: the scores that trials of a query cannot have.
         trials: those that count, in the order of the run's queries.
-        last_end: when the last of these ended; None where there is none.
+        side: the framework as comparisons of runs take it.
     """
 
     run: Run
@@ -288,34 +287,18 @@ class Summary:
     times: Times
     success: Success
     repeated: Repeated
-    trials: Sequence[ReportedTrial] = field(repr=False)
-    last_end: datetime | None = None
-    attribution: Attribution | None = None
+    attribution: Attribution
+    trials: TrialTable = field(repr=False, compare=False)
+    side: Side = field(repr=False, compare=False)
     integrity: Integrity = field(default_factory=Integrity)
     comparisons: tuple[FrameworkComparison, ...] = ()
     ranks: Mapping[str, tuple[int, int]] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
-    absent: Mapping[QueryId, Collection[str]] = field(default_factory=dict, repr=False)
 
     @property
     def incomplete(self) -> bool:
         """True where the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
-
-    @property
-    def side(self) -> Side:
-        """The framework as comparisons of runs take it."""
-        scores = self.scores.values()
-        quality = frozenset(score.name for score in scores if score.quality)
-        return run_side(
-            self.run,
-            self.framework,
-            columns_of(self.trials).table(self.trials, self.absent),
-            bounded=frozenset(score.name for score in scores if score.interval),
-            quality=quality,
-            void=self.integrity.void,
-            first_apart=self.times.first_apart or not self.times.first_trials,
-        )
 
     @property
     def cost_per_solved(self) -> float | None:
@@ -341,18 +324,5 @@ class WorstQuery:
 
     query_id: QueryId
     text: str
-    trials: Mapping[str, Sequence[ReportedTrial]]
-    worst: ReportedTrial
-
-
-@dataclass(frozen=True)
-class KeptFigures:
-    """Figures that a store keeps beside the summaries of a run.
-
-    Attributes:
-        factors: as those of the report.
-        worst: the worst queries.
-    """
-
-    factors: FactorEffects | None
-    worst: tuple[WorstQuery, ...]
+    trials: Mapping[str, Sequence[TrialRow]]
+    worst: TrialRow

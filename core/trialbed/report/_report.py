@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, meant_labels
-from trialbed.report._packed import finder
-from trialbed.report._records import KeptFigures, Summary
+from trialbed.report._records import QueryId, Summary
+from trialbed.report._summary import summarise
 from trialbed.report._thresholds import check_thresholds, check_values
-from trialbed.report._trials import QueryId
 from trialbed.report.comparison import (
     FactorEffects,
     ScoreFinding,
+    compare_frameworks,
     complete_sides,
     factor_effects,
     leading_scores,
+    open_ranks,
     regressions,
 )
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
+from trialbed.store import StoredRun, TrialTable, require_frameworks
+
+Aggregate = Callable[[Run, Iterable[TrialResult]], Mapping[str, Any]]
+"""Gives the figures of plugins on the trials of a framework."""
+
+
+Queries = Mapping[QueryId, Query]
+
+AskQueries = Callable[[], Queries | None]
+"""Reads the queries of a run; None if its dataset is out of reach."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +45,27 @@ class Report:
     Attributes:
         run: its settings and its state.
         frameworks: a summary of each, in the run's order.
-        queries: the tasks by id.
+        table: all trials that count.
         described: the scores that plugins describe, by name.
-        gold: what expected calls were answered, where the run made them itself.
-        absent: the scores that trials of a query cannot have.
-        whole: gives every attempt with its wire log, a part at a time where they are stored.
-        kept: figures that need not be reckoned from the trials, as the store has them.
+        gold: the answers to expected calls, if the run made them itself.
+        results: yields attempts by their rows in the store, whole and in that order.
     """
 
     run: Run
     frameworks: tuple[Summary, ...]
-    queries: Mapping[QueryId, Query] = field(repr=False)
+    table: TrialTable = field(repr=False, compare=False)
     described: Mapping[str, ScoreDescription] = field(repr=False)
     gold: Mapping[QueryId, GoldAnswer] = field(repr=False)
-    whole: Callable[[], Iterator[TrialResult]] = field(repr=False, compare=False)
-    absent: Mapping[QueryId, Collection[str]] = field(default_factory=dict, repr=False)
-    kept: KeptFigures | None = field(default=None, repr=False, compare=False)
+    results: Callable[[Sequence[int]], Iterator[TrialResult]] = field(repr=False, compare=False)
+    ask: AskQueries = field(repr=False, compare=False)
+
+    @cached_property
+    def queries(self) -> Queries:
+        """The tasks by id; without texts and Apis if the dataset is out of reach."""
+        found = self.ask()
+        if found is not None:
+            return found
+        return {query_id: Query(query_id=query_id, text="", apis=()) for query_id in self.run.config.query_ids}
 
     def __getitem__(self, framework: str) -> Summary:
         """The summary of a framework, by its label in the run or by its name where that is unique."""
@@ -68,8 +86,6 @@ class Report:
 
         None where only the frameworks differ, or where trials are missing and that is not accepted.
         """
-        if self.kept is not None:
-            return self.kept.factors
         if self.incomplete and not all(summary.common for summary in self.frameworks):
             return None
         sides = {summary.framework: summary.side for summary in self.frameworks if not summary.integrity.void}
@@ -86,24 +102,16 @@ class Report:
     @property
     def last_end(self) -> datetime | None:
         """The time at which its last trial ended; None without one."""
-        ends = [summary.last_end for summary in self.frameworks if summary.last_end is not None]
-        return max(ends, default=None)
+        ended = self.table["ended"]
+        return datetime.fromtimestamp(float(ended.max()), UTC) if len(ended) else None
 
     def trials(self, framework: str | None = None) -> Iterator[TrialResult]:
-        """The trials that count as a whole, wire logs included, of one framework or of all.
+        """Yield the trials that count as a whole, wire logs included, of one framework or of all.
 
         Those of a stored run are read from the store, a part at a time.
         """
-        find = {
-            summary.framework: finder(summary.trials)
-            for summary in self.frameworks
-            if framework in (None, summary.framework)
-        }
-        return (
-            result
-            for result in self.whole()
-            if result.key.framework in find and find[result.key.framework](result.key, result.attempt) is not None
-        )
+        table = self.table if framework is None else self[framework].trials
+        return self.results(table["row"].tolist())
 
     def below(self, thresholds: Mapping[str, float] | None = None, /, **more: float) -> list[str]:
         """Return a line for each framework whose mean of a score is below its threshold, as ``--fail-under`` does.
@@ -160,6 +168,82 @@ class Report:
     def _repr_html_(self) -> str:
         """The table and plots, as a notebook shows them."""
         return _reporter_text(self, "html")
+
+
+def read_report(
+    stored: StoredRun,
+    queries: Queries | AskQueries | None = None,
+    *,
+    against: str | None = None,
+    margin: float | None = None,
+    allow_incomplete: bool = True,
+    described: Mapping[str, ScoreDescription] | None = None,
+    aggregate: Aggregate | None = None,
+    renamed: Mapping[str, str] | None = None,
+) -> Report:
+    """Report a run as the store holds it now.
+
+    A run that has not ended, or that lacks trials, is ``incomplete``.
+
+    Args:
+        queries: the run's queries by id, or a function that reads them when they are looked at; None if the dataset is
+            out of reach: their texts and expected Apis are not known then.
+        against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
+        margin: the largest difference of a score that does not matter; None for the run's own.
+        allow_incomplete: of a run that lacks trials, add the figures over those that every framework has.
+        described: the descriptions of scores; those that the run keeps come first.
+        aggregate: gives the figures of plugins on the trials of a framework.
+        renamed: as ``StoredRun.table`` takes it, such as for the verdicts of another judge.
+
+    Raises:
+        UsageError: ``against`` is not in the run.
+        DataError: a plugin's figure has the name of another.
+    """
+    record = require_frameworks(stored).record
+    run = record if record.status == "finished" else record.model_copy(update={"status": "incomplete"})
+    every, gold = stored.attempt_table(renamed), stored.gold_answers()
+    results = partial(_read_results, stored, renamed or {})
+    # The scorers of the run may not be installed here, or have changed.
+    known = {**(described or {}), **run.scores}
+    summaries = summarise(run, every, known, gold, allow_incomplete=allow_incomplete)
+    compared = _add_comparisons(summaries, results, against or run.against, margin or run.margin)
+    if aggregate is not None:
+        compared = tuple(replace(one, extra=aggregate(run, results(one.trials["row"].tolist()))) for one in compared)
+    ask = queries if callable(queries) else lambda: queries
+    return Report(run, compared, every.take(every["counts"]), known, gold, results, ask)
+
+
+def _read_results(stored: StoredRun, renamed: Mapping[str, str], rows: Sequence[int]) -> Iterator[TrialResult]:
+    """Yield attempts by their rows, their scores under the names that the report has for them."""
+    for result in stored.results_at(rows):
+        kept = (score for score in result.scores if score.name in renamed or score.name not in renamed.values())
+        scores = [score.model_copy(update={"name": renamed.get(score.name, score.name)}) for score in kept]
+        yield result.model_copy(update={"scores": tuple(scores)}) if renamed else result
+
+
+def _add_comparisons(
+    summaries: Sequence[Summary],
+    results: Callable[[Sequence[int]], Iterator[TrialResult]],
+    against: str | None,
+    margin: float,
+) -> tuple[Summary, ...]:
+    """Return the summaries with comparisons and ranks; without if trials are missing and that is not accepted."""
+    sides = {summary.framework: summary.side for summary in summaries}
+    incomplete = any(summary.incomplete for summary in summaries)
+    if incomplete and not all(summary.common for summary in summaries):
+        return tuple(summaries)
+    compared = compare_frameworks(sides, against=against, margin=margin, results=results)
+    ranks = None if incomplete else open_ranks(list(sides.values()), margin)
+    return tuple(
+        replace(
+            summary,
+            comparisons=compared.get(summary.framework, ()),
+            ranks=None
+            if ranks is None
+            else {score: own[summary.framework] for score, own in ranks.items() if summary.framework in own},
+        )
+        for summary in summaries
+    )
 
 
 def _reporter_text(report: Report, name: str) -> str:

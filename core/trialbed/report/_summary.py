@@ -1,129 +1,346 @@
-"""The figures over all trials of a framework, each with its denominator."""
+"""The figures of each framework of a run, computed from the table of its trials."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from statistics import fmean
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from trialbed.records import Run, ScoreDescription
+from trialbed.attribution import count_calls
+from trialbed.integrity import framework_integrity, trial_findings
+from trialbed.records import (
+    Failure,
+    GoldAnswer,
+    Run,
+    ScoreDescription,
+)
 from trialbed.report._metadata import framework_info
-from trialbed.report._packed import PackedTrials
-from trialbed.report._records import Counts, Figures, Summary, Times
-from trialbed.report._scores import score_summaries
-from trialbed.report._success import success
-from trialbed.report._tally import TrialTally
-from trialbed.report._trials import QueryId
-from trialbed.scoring import TIMES
+from trialbed.report._records import (
+    Claims,
+    ClaimTotals,
+    Counts,
+    Figures,
+    QueryId,
+    Reason,
+    Repeated,
+    ScoreMean,
+    ScoreSummary,
+    Success,
+    Summary,
+    Times,
+    Tokens,
+    WireFigures,
+    WireTally,
+)
+from trialbed.report.comparison import run_side
+from trialbed.scoring import ALWAYS, JUDGED, TIMES
+from trialbed.settings import secret_values
+from trialbed.statistics import pass_at_k, pass_hat_k, quantile, wilson_interval
+from trialbed.store import TrialTable
+from trialbed.texts import one_line
+from trialbed.wire.redaction import redact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+MAX_MESSAGE = 300
+"""Characters of the message of a failure; the whole stands in the trial's entry."""
+
 
 def summarise(
     run: Run,
-    framework: str,
-    trials: PackedTrials,
-    tally: TrialTally,
+    every: TrialTable,
+    described: Mapping[str, ScoreDescription],
+    gold: Mapping[QueryId, GoldAnswer],
     *,
-    absent: Mapping[QueryId, Collection[str]],
-    quality: Collection[str],
-    common: NDArray[Any] | None = None,
-    first_apart: bool | None = None,
-    attributed: bool = False,
-    described: Mapping[str, ScoreDescription] | None = None,
-) -> Summary:
-    """Sum up the trials of a framework.
+    allow_incomplete: bool,
+) -> list[Summary]:
+    """Sum up the trials of each framework of a run.
 
     A mean of a score of quality is over the trials that were measured, those that failed counted as 0; of any other
-    score over those without failure. Intervals are 95 % Wilson intervals of bounded scores, clustered by
-    query. Times are seconds; failures enter none of their averages.
+    score over those without failure. Intervals are 95 % Wilson intervals of bounded scores, clustered by query. Times
+    are seconds; failures enter none of their averages.
 
     Args:
-        trials: in the order of the run's queries.
-        tally: the counts over them; its tokens are those of attempts that do not count, too.
-        absent: the scores that trials of a query cannot have.
-        quality: the scores that say how good an answer is, over all frameworks of the run.
-        common: for each trial, whether it was measured for every framework; None where all were.
-        first_apart: whether times leave out each worker's first trial; None for wherever there are others.
-        attributed: whether the trials say what became of the expected calls.
+        every: all attempts.
         described: the descriptions of scores by name.
+        gold: the answers to the expected calls of queries, if the run made them.
+        allow_incomplete: of a run that lacks trials, add the figures over those that every framework has.
     """
-    columns = trials.columns
+    import numpy as np
+
+    table = every.take(every["counts"])
+    common = None
+    if allow_incomplete and run.status != "finished" and len(run.config.frameworks) > 1:
+        measured = (table.pairs[table.measured & (table["framework"] == at)] for at in range(len(table.labels)))
+        common = np.isin(table.pairs, list(set.intersection(*(set(pairs.tolist()) for pairs in measured))))
+    first_apart = table.first_apart and (common is None or table.are_first_apart(table.answered & common))
+    return [
+        _summary(run, label, table, every.of(label), common, described, gold, first_apart=first_apart)
+        for label in run.config.frameworks
+    ]
+
+
+def _summary(
+    run: Run,
+    label: str,
+    table: TrialTable,
+    attempts: TrialTable,
+    common: NDArray[Any] | None,
+    described: Mapping[str, ScoreDescription],
+    gold: Mapping[QueryId, GoldAnswer],
+    *,
+    first_apart: bool,
+) -> Summary:
+    quality, own = table.quality, table.of(label)
+    shared = None if common is None else common[table["framework"] == table.labels.index(label)]
+    undetermined = list(_undetermined(own))
+    integrity = framework_integrity(run.config, label, map(trial_findings, own["facts"]))
+    times = _times(own, gold, first_apart=first_apart)
     return Summary(
         run=run,
-        framework=framework,
-        info=framework_info(run, framework),
-        counts=_counts(run, trials, tally),
-        scores=score_summaries(
-            columns,
-            columns.is_measured,
-            quality,
-            absent,
-            first_apart=first_apart,
-            untold=tally.untold,
-            described=described or {},
-        ),
-        over_answered=Figures(
-            tally.ends["answered"], score_summaries(columns, columns.is_answered, first_apart=first_apart)
-        ),
+        framework=label,
+        info=framework_info(run, label),
+        counts=_counts(run, own),
+        scores=score_summaries(own, own.measured, quality, described, undetermined, first_apart=first_apart),
+        over_answered=Figures(int(own.answered.sum()), score_summaries(own, own.answered, (), first_apart=first_apart)),
         common=None
-        if common is None
-        else Figures(int(common.sum()), score_summaries(columns, common, quality, absent, first_apart=first_apart)),
-        failures=tally.reasons.failures,
-        untold=tally.reasons.untold,
-        tokens=tally.tokens.total,
-        claims=tally.claims.total,
-        wire=tally.wire.total,
-        integrity=tally.integrity.of_framework(run.config, framework),
-        times=_times(trials, tally, first_apart),
-        success=success(columns),
-        repeated=tally.repeats,
-        attribution=tally.calls.total if attributed else None,
-        trials=trials,
-        last_end=tally.last_end,
-        absent=absent,
+        if shared is None
+        else Figures(int(shared.sum()), score_summaries(own, shared, quality, first_apart=first_apart)),
+        failures=tuple(sorted(_reasons(own, _failures(own)), key=lambda found: -found.count)),
+        untold=tuple(_reasons(own, undetermined)),
+        tokens=_tokens(attempts, has_prices=run.prices_of(label) is not None),
+        claims=_claims(own.take(own.answered)),
+        wire=_wire(own),
+        times=times,
+        success=_success(own),
+        repeated=Repeated(int((own["again"] > 0).sum()), int((own["again"] > 1).sum())),
+        attribution=count_calls(
+            (row.query_id, row.gold_calls, row["failure"]) for row in own if row["facts"].get("gold_calls")
+        ),
+        trials=own,
+        side=run_side(
+            run, label, own, table, void=integrity.void, first_apart=times.first_apart or not times.first_trials
+        ),
+        integrity=integrity,
     )
 
 
-def _counts(run: Run, trials: PackedTrials, tally: TrialTally) -> Counts:
+def _counts(run: Run, own: TrialTable) -> Counts:
     """Count the ends of trials; one that never began was not measured either."""
     import numpy as np
 
-    ends, verdicts = tally.ends, tally.verdicts
-    planned = max(len(run.config.query_ids) * run.config.repeat, len(trials))
+    answered, failed = int(own.answered.sum()), int(own.failed.sum())
+    verdicts = Counter(own["verdict"][own.answered].tolist())
+    finishes = own.values("has_finish", zeros=False)
+    planned = max(len(run.config.query_ids) * run.config.repeat, len(own))
     return Counts(
-        queries=len(np.unique(trials.columns.query)),
-        trials=len(trials),
-        answered=ends["answered"],
-        failed=ends["failed"],
-        not_measured=planned - ends["answered"] - ends["failed"],
+        queries=len(np.unique(own["query"])),
+        trials=len(own),
+        answered=answered,
+        failed=failed,
+        not_measured=planned - answered - failed,
         solved=verdicts["Solved"],
         unsure=verdicts["Unsure"],
-        unsolved=verdicts["Unsolved"] + ends["failed"],
-        finished=tally.finishes[True],
-        finish_known=tally.finishes.total() + ends["failed"],
-        failures=dict(tally.failures),
+        unsolved=verdicts["Unsolved"] + failed,
+        finished=int((finishes > 0).sum()),
+        finish_known=int(np.isfinite(finishes).sum()) + failed,
+        failures=dict(Counter(filter(None, own["failure"].tolist()))),
     )
 
 
-def _times(trials: PackedTrials, tally: TrialTally, first_apart: bool | None) -> Times:
-    columns = trials.columns
-    answered = columns.is_answered
-    counted = columns.have_times(answered, first_apart=first_apart)
-    first = answered & columns.first
-    timed = int(counted.sum())
+def _have_times(own: TrialTable, chosen: NDArray[Any], *, first_apart: bool) -> NDArray[Any]:
+    """Return which of the chosen trials ended without failure and have times that count."""
+    answered: NDArray[Any] = chosen & own.answered
+    later: NDArray[Any] = answered & (own["first"] == 0)
+    return later if first_apart and later.any() else answered
+
+
+def score_summaries(
+    own: TrialTable,
+    chosen: NDArray[Any],
+    quality: Sequence[str],
+    described: Mapping[str, ScoreDescription] | None = None,
+    undetermined: Sequence[tuple[int, str, Failure]] = (),
+    *,
+    first_apart: bool,
+) -> dict[str, ScoreSummary]:
+    """Sum up every score over some trials of a framework.
+
+    Args:
+        chosen: for each trial, whether it is one of them.
+        quality: the scores in which a trial that failed counts as 0; in others only trials without failure count.
+        undetermined: place of a trial without failure, score and reason, for scores without a value.
+    """
+    import numpy as np
+
+    untold = Counter(name for _, name, _ in undetermined)
+    timed = _have_times(own, chosen, first_apart=first_apart)
+    found = {}
+    for name in dict.fromkeys([*ALWAYS, *own.names(chosen & own.answered), *quality]):
+        column = own.values(name, zeros=name in quality and name not in TIMES)
+        counted = (timed if name in TIMES else chosen) & np.isfinite(column)
+        given = column[counted & own.answered]
+        # A scorer that calls its score bounded and leaves [0, 1] gets a mean, but no interval.
+        kind = own.kinds.get(name)
+        bounded = (kind is None or kind.bounded or not len(given)) and bool(((given >= 0) & (given <= 1)).all())
+        found[name] = _score(name, column[counted].tolist(), len(np.unique(own["query"][counted])), bounded, quality)
+        found[name] = replace(found[name], untold=untold[name], description=(described or {}).get(name))
+    return found
+
+
+def _score(name: str, values: list[float], queries: int, bounded: bool, quality: Sequence[str]) -> ScoreSummary:
+    if not values:
+        return ScoreSummary(None, None, 0, name, bounded, name in quality)
+    mean = fmean(values)
+    if bounded:
+        # The repeats of a query may all agree, so that they count as one observation.
+        interval = wilson_interval(mean, queries)
+        return ScoreSummary(mean, (interval.low, interval.high), len(values), name, True, name in quality)
+    half = quantile(sorted(values), 0.25), quantile(sorted(values), 0.75)
+    return ScoreSummary(mean, None, len(values), name, False, name in quality, median(values), half)
+
+
+def _undetermined(own: TrialTable) -> Iterator[tuple[int, str, Failure]]:
+    """Yield the trials without failure that have a score without a value, the score, and why."""
+    places = {row: place for place, row in enumerate(own["row"].tolist())}
+    found = [
+        (places[row], name, failure)
+        for (row, name), failure in own.undetermined.items()
+        if row in places and own.answered[places[row]]
+    ]
+    return iter(sorted(found, key=lambda item: item[0]))
+
+
+def _failures(own: TrialTable) -> Iterator[tuple[int, str, Failure]]:
+    import numpy as np
+
+    for place in np.flatnonzero(own["failure"] != "").tolist():
+        failure = own.row(place).failure
+        if failure is not None:
+            yield place, "", failure
+
+
+def _reasons(own: TrialTable, found: Iterable[tuple[int, str, Failure]]) -> Iterator[Reason]:
+    """Yield one reason for each kind of failure, or for each score, in the words of the first trial."""
+    groups: dict[str, list[tuple[int, str, Failure]]] = {}
+    for item in found:
+        groups.setdefault(item[1] or item[2].kind, []).append(item)
+    secrets = secret_values() if groups else ()
+    for items in groups.values():
+        place, score, failure = items[0]
+        row, message = own.row(place), one_line(failure.message, MAX_MESSAGE)
+        yield Reason(
+            kind=failure.kind,
+            status=row.status,
+            count=len(items),
+            message=redact(message, secrets),
+            query_id=row.query_id,
+            repeat=row.repeat,
+            entry=place,
+            score=score,
+            alike=sum(one_line(other.message, MAX_MESSAGE) == message for _, _, other in items),
+        )
+
+
+def _tokens(attempts: TrialTable, *, has_prices: bool) -> Tokens:
+    import numpy as np
+
+    unpriced = np.isnan(attempts["cost"]) & (attempts["prompt_tokens"] + attempts["completion_tokens"] > 0)
+    has_prices = not unpriced.any() and (has_prices or bool(np.isfinite(attempts["cost"]).any()))
+    cost = float(np.nansum(attempts["cost"])) if has_prices else None
+    total = {name: int(attempts[name].sum()) for name in ("prompt_tokens", "completion_tokens", "requests")}
+    return Tokens(
+        prompt=total["prompt_tokens"],
+        completion=total["completion_tokens"],
+        total=total["prompt_tokens"] + total["completion_tokens"],
+        requests=total["requests"],
+        unreported=int(attempts["unreported"].sum()),
+        recorded_requests=int(attempts["recorded_requests"].sum()),
+        recorded=int(attempts["recorded_tokens"].sum()),
+        cost=cost if len(attempts) else None,
+    )
+
+
+def _claims(answered: TrialTable) -> Claims:
+    import numpy as np
+
+    def compared(what: str) -> ClaimTotals:
+        said, seen = answered[f"claimed_{what}"], answered[f"observed_{what}"]
+        known = np.isfinite(said) & np.isfinite(seen)
+        differ = int((said[known] != seen[known]).sum())
+        return ClaimTotals(int(said[known].sum()), int(seen[known].sum()), int(known.sum()), differ)
+
+    calls = {kind: int(answered[f"{kind}_claims"].sum()) for kind in ("invented", "unreported", "unasked")}
+    return Claims(**calls, tokens=compared("tokens"), turns=compared("turns"))
+
+
+def _wire(own: TrialTable) -> WireFigures:
+    kinds: dict[str, Counter[str]] = {name: Counter() for name in ("finish_reasons", "refused", "lost")}
+    for facts in own["facts"]:
+        for name, counter in kinds.items():
+            counter.update(facts[name] or ())
+
+    def tally(name: str, found: Mapping[str, int] | None = None) -> WireTally:
+        column = own[name].round()
+        return WireTally(int(column.sum()), int((column > 0).sum()), dict(found or {}))
+
+    return WireFigures(
+        finish_reasons=dict(+kinds["finish_reasons"]),
+        truncated=tally("truncated"),
+        text_calls=tally("text_calls"),
+        refused=tally("refused", +kinds["refused"]),
+        lost=tally("lost_calls", kinds["lost"]),
+        filled=tally("filled"),
+        api_calls=int(own["api_calls"].sum()),
+        cached=int(own["cached_calls"].sum()),
+        waited=tally("waited"),
+        translated=tally("translated"),
+    )
+
+
+def _times(own: TrialTable, gold: Mapping[QueryId, GoldAnswer], *, first_apart: bool) -> Times:
+    timed = _have_times(own, own.answered, first_apart=first_apart)
+    first = own.answered & (own["first"] > 0)
+    made = [gold[row.query_id].seconds for row in own if row.query_id in gold] if gold else []
+    means = score_summaries(own, first, (), first_apart=False)
     return Times(
-        gold=_mean(tally.gold_times),
-        gold_trials=len(tally.gold_times),
-        answer=_mean(columns.column("wall_time")[counted].tolist()),
-        timed=timed,
-        evaluation=_mean(columns.column("evaluation_time")[answered].tolist()),
+        gold=_mean(made),
+        gold_trials=len(made),
+        answer=_mean(own["wall_time"][timed].tolist()),
+        timed=int(timed.sum()),
+        evaluation=_mean(own["evaluation_time"][own.answered].tolist()),
         first_trials=int(first.sum()),
-        first_apart=timed < int(answered.sum()),
-        first={name: found.value for name, found in score_summaries(columns, first).items() if name in TIMES},
+        first_apart=bool(timed.sum() < own.answered.sum()),
+        first={name: found.value for name, found in means.items() if name in TIMES},
     )
 
 
 def _mean(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
+
+
+def _success(own: TrialTable) -> Success:
+    """Return success in any of k trials of a query, and in each of k.
+
+    A trial succeeds if the judge finds its answer Solved; a failed one does not. Trials that were not measured or have
+    no verdict are left out, and so is a query for each k above the number of its trials. Empty without repeats.
+    """
+    import numpy as np
+
+    known = own.failed | (own.answered & np.isfinite(own.values(JUDGED, zeros=False)))
+    solved = known & own.answered & (own["verdict"] == "Solved")
+    counts = np.bincount(own["query"][known]).tolist()
+    successes = np.bincount(own["query"][solved], minlength=len(counts)).tolist()
+    outcomes = [(n, won) for n, won in zip(counts, successes, strict=True) if n]
+    most = max(counts, default=0)
+    numbers = range(1, most + 1) if most > 1 else ()
+
+    def figure(k: int, estimate: Callable[[int, int, int], float]) -> ScoreMean:
+        values = [estimate(n, won, k) for n, won in outcomes if n >= k]
+        interval = wilson_interval(fmean(values), len(values))
+        return ScoreMean(fmean(values), (interval.low, interval.high), len(values))
+
+    return Success({k: figure(k, pass_at_k) for k in numbers}, {k: figure(k, pass_hat_k) for k in numbers})

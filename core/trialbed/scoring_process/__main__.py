@@ -131,12 +131,12 @@ def main() -> None:
     _limit_memory()
     engine = Engine(orders, replies)
     with suppress(EOFError), asyncio.Runner() as runner:
-        worker = Worker(engine, runner)
+        worker = ScoringWorker(engine, runner)
         while True:
             engine.send(worker.carry_out(engine.read()))
 
 
-class Worker:
+class ScoringWorker:
     """Carries out the orders of the engine, with judges that it makes once."""
 
     def __init__(self, engine: Engine, runner: asyncio.Runner) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from trialbed.records import TrialKey, TrialStatus
+from trialbed.records import TrialStatus
 
 
 class NumberedAttempt(Protocol):
@@ -34,7 +34,7 @@ class NumberedAttempt(Protocol):
 class AttemptSummary:
     """An attempt in a store, without its answer."""
 
-    key: TrialKey
+    key: Any
     attempt: int
     status: TrialStatus
     adapter_digest: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 
@@ -29,6 +29,7 @@ class Commits:
         gathering: seconds.
         most: how many may wait to be committed.
         masked: whether there are no secrets in the trials any more.
+        after: called with trials once they are committed, in a thread, before ``committed``.
     """
 
     def __init__(
@@ -40,11 +41,13 @@ class Commits:
         gathering: float = GATHERING,
         most: int = MOST,
         masked: bool = False,
+        after: Callable[[Sequence[TrialResult]], object] | None = None,
     ) -> None:
         self._committed = committed
         self._gathering = gathering
         self._most = most
         self._add = partial(store.add_trials, run_id, masked=True) if masked else partial(store.add_trials, run_id)
+        self._after = after
         self._ended: list[TrialResult] = []
         self._waiting = 0
         self._room = asyncio.Event()
@@ -101,7 +104,7 @@ class Commits:
         ended, self._ended = self._ended, []
         if not ended:
             return
-        transaction = asyncio.ensure_future(asyncio.to_thread(self._add, ended))
+        transaction = asyncio.ensure_future(asyncio.to_thread(self._add_all, ended))
         try:
             await asyncio.shield(transaction)
         finally:
@@ -110,6 +113,11 @@ class Commits:
             self._count(-len(ended))
             for result in ended:
                 self._committed(result)
+
+    def _add_all(self, ended: Sequence[TrialResult]) -> None:
+        self._add(ended)
+        if self._after is not None:
+            self._after(ended)
 
     def _count(self, more: int) -> None:
         self._waiting += more

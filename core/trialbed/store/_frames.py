@@ -1,4 +1,4 @@
-"""Runs as data frames of pandas: a row for each trial, each call, or each message."""
+"""The calls and messages of runs as data frames of pandas."""
 
 from __future__ import annotations
 
@@ -8,39 +8,8 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.installed import extra_command
-from trialbed.records import ApiCall, RunConfig, TrialResult
-from trialbed.scoring import TIMES, absent_by_trials, first_trials_apart, quality_scores, zero_scores
+from trialbed.records import ApiCall, TrialResult
 from trialbed.wire import ModelMessage, recorded_answer, recorded_request
-
-KEYS = (
-    "run_id",
-    "model",
-    "test_set",
-    "framework",
-    "query_id",
-    "repeat",
-    "attempt",
-    "status",
-    "failure",
-    "answer_status",
-    "first",
-)
-"""The columns that do not hold scores."""
-
-
-def trial_frame(run_id: str, config: RunConfig, results: Sequence[TrialResult]) -> Any:
-    """A ``pandas.DataFrame`` with a row for each trial, and a column for each score beside those of ``KEYS``.
-
-    Args:
-        results: the trials that count.
-
-    Raises:
-        UsageError: pandas is not installed.
-    """
-    rows = trial_rows(run_id, config, results)
-    scores = dict.fromkeys(name for row in rows for name in row if name not in KEYS)
-    return _frame(rows, [*KEYS, *scores])
-
 
 TRIAL = ("run_id", "framework", "query_id", "repeat", "attempt")
 """The columns that identify a trial."""
@@ -80,13 +49,23 @@ def messages_frame(run_id: str, results: Iterable[TrialResult]) -> Any:
 
 
 def _frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Any:
+    every = list(rows)
+    return data_frame({name: [row.get(name) for row in every] for name in columns})
+
+
+def data_frame(columns: Mapping[str, Any]) -> Any:
+    """Return a ``pandas.DataFrame`` of columns.
+
+    Raises:
+        UsageError: pandas is not installed.
+    """
     try:
         import pandas
     except ImportError as error:
         raise UsageError(
             f"a DataFrame needs pandas, which is not installed ({error}); install it with: {extra_command('dataframe')}"
         ) from error
-    return pandas.DataFrame(list(rows), columns=list(columns))
+    return pandas.DataFrame(dict(columns))
 
 
 def _trial(run_id: str, result: TrialResult) -> dict[str, Any]:
@@ -125,48 +104,3 @@ def _message(message: ModelMessage) -> dict[str, Any]:
 
 def _said(message: ModelMessage) -> tuple[Any, ...]:
     return message.role, message.text, message.call_id, [(call.name, call.arguments) for call in message.calls]
-
-
-def trial_rows(run_id: str, config: RunConfig, results: Sequence[TrialResult]) -> list[dict[str, Any]]:
-    """The rows, whose means are those of tables.
-
-    A failed trial is 0 in scores of quality; a score without a value is None, and so are the times of each worker's
-    first trial, unless a framework has no others.
-    """
-    quality = quality_scores(results)
-    groups = {name: [result for result in results if result.key.framework == name] for name in config.frameworks}
-    left_out = TIMES if first_trials_apart(groups) else ()
-    answered = (
-        (result.key.query_id, [score.name for score in result.scores if score.value is not None])
-        for result in results
-        if result.status == "answered"
-    )
-    absent = absent_by_trials(config.query_ids, answered)
-    return [
-        _row(run_id, config, result, zero_scores(quality, result.key.query_id, absent), left_out) for result in results
-    ]
-
-
-def _row(
-    run_id: str, config: RunConfig, result: TrialResult, zeros: Sequence[str], left_out: Sequence[str]
-) -> dict[str, Any]:
-    failure, sopr = result.outcome.failure, result.score("sopr_score")
-    keys = {
-        "run_id": run_id,
-        "model": config.of(result.key.framework).model,
-        "test_set": config.test_set,
-        "framework": result.key.framework,
-        "query_id": result.key.query_id,
-        "repeat": result.key.repeat,
-        "attempt": result.attempt,
-        "status": result.status,
-        "failure": failure.kind if failure else None,
-        "answer_status": sopr.label if sopr and result.status == "answered" else None,
-        "first": result.first,
-    }
-    if result.status == "failed":
-        return {**keys, **dict.fromkeys(zeros, 0.0)}
-    if result.status == "not measured":
-        return keys
-    values = {score.name: score.value for score in result.scores if score.name not in KEYS}
-    return {**keys, **values, **(dict.fromkeys(left_out) if result.first else {})}

@@ -1,8 +1,8 @@
 """The tables.
 
 Columns are for queries; ``record`` is read back: the JSON of a frozen record, without the parts that
-have rows of their own. ``checksum`` covers the other columns of its row (see ``_checksums``), and a trial has one more
-for its scores and one for its calls. Only types that SQLite and PostgreSQL share are used.
+have rows of their own. ``checksum`` covers the other columns of its row, and a trial has one more for its scores and
+one for its calls. Only types that SQLite and PostgreSQL share are used.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
-A new field of a record needs none where it has a default: records that lack it are read with that. Stores of versions
-1 to 7 are refused: they were written before the first release whose stores later ones read.
+A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 8 were
+written before the first release, and are refused.
 """
 
 metadata = MetaData()
@@ -56,6 +56,36 @@ blobs = Table(
     Column("body", LargeBinary, nullable=False),  # zlib
 )
 
+NUMBERS = (
+    "requests",  # requests to the model
+    "request_errors",  # those that failed
+    "unreported",  # answers of the model without a report of their tokens
+    "prompt_tokens",
+    "completion_tokens",
+    "recorded_requests",  # requests that got a recorded answer
+    "recorded_tokens",  # as these answers report them
+    "invalid_calls",  # calls that the model sent and that cannot be made
+    "truncated",  # answers of the model that were cut at a limit of tokens
+    "text_calls",  # calls that the model wrote as text
+    "refused",  # requests past a limit of the trial
+    "lost_calls",  # calls that the framework's offer made impossible
+    "filled",  # optional arguments that had to be made up
+    "api_calls",
+    "api_errors",
+    "cached_calls",
+    "waited",  # seconds for which requests waited for the endpoint, or were repeated
+    "translated",  # requests that the endpoint was asked in another dialect
+    "cost",  # US dollars
+    "invented_claims",  # calls that the agent claims and never made
+    "unreported_claims",  # calls that it made and does not claim
+    "unasked_claims",  # calls that no answer of the model asked for
+    "claimed_tokens",
+    "observed_tokens",
+    "claimed_turns",
+    "observed_turns",
+)
+"""Columns of a trial that are counted when it is stored; NULL if the number is not known."""
+
 trials = Table(
     "trials",
     metadata,
@@ -68,7 +98,15 @@ trials = Table(
     Column("status", String, nullable=False),
     Column("failure", String),  # its kind
     Column("adapter_digest", String, nullable=False),
+    Column("first", Integer, nullable=False),  # 1 for the first trial of its worker
     Column("wall_time", Double, nullable=False),  # seconds
+    Column("evaluation_time", Double, nullable=False),  # seconds
+    Column("ended", Double, nullable=False),  # seconds since the epoch
+    Column("tools", String, nullable=False),  # digest of the names of the tools on offer; empty for none
+    Column("absent", String, nullable=False),  # scores that it cannot have, with commas
+    *(Column(name, Double) for name in NUMBERS),
+    # JSON: findings on integrity, what became of the expected calls, finish reasons, refusals, lost calls, the failure
+    Column("facts", Text, nullable=False),
     Column("record", Text, nullable=False),
     Column("scores_checksum", String(16), nullable=False),
     Column("calls_checksum", String(16), nullable=False),
@@ -85,6 +123,8 @@ scores = Table(
     Column("name", String, nullable=False),
     Column("value", Double),
     Column("label", String),
+    Column("bounded", Integer, nullable=False),  # 1 if it lies in [0, 1]
+    Column("quality", Integer, nullable=False),  # 1 if it says how good an answer is, so that a failed trial has 0
     Column("record", Text, nullable=False),
 )
 
@@ -121,16 +161,3 @@ gold_answers = Table(
     Column("answer", ForeignKey("blobs.digest"), nullable=False, index=True),
     Column("checksum", String(16), nullable=False),
 )
-
-reports = Table(
-    "reports",
-    metadata,
-    Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
-    Column("part", String, primary_key=True),
-    Column("version", String, nullable=False),  # of what made it
-    Column("source", String(64), nullable=False),  # SHA-256 of its sources
-    Column("digest", String(64), nullable=False),  # SHA-256 of the body
-    Column("body", LargeBinary, nullable=False),  # zlib
-    Column("checksum", String(16), nullable=False),  # of all columns but the body
-)
-"""Figures of runs that have ended, which are read in place of their trials."""

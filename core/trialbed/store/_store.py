@@ -22,7 +22,6 @@ from trialbed.settings import secret_values
 from trialbed.store._attempts import AttemptSummary
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
-from trialbed.store._reports import MadeReport, keep_report
 from trialbed.store._runs import (
     RunChanges,
     annotate_run,
@@ -33,7 +32,6 @@ from trialbed.store._runs import (
     insert_gold_answer,
     insert_run,
     insert_selections,
-    lock_run,
     read_gold_answers,
     read_run,
     read_selections,
@@ -114,15 +112,6 @@ class Store:
         """Change the fields that are given, and leave the rest."""
         with self._database.write() as connection:
             change_run(connection, run_id, changes)
-
-    def keep_report(self, report: MadeReport) -> bool:
-        """Keep the report of a run, and return True, unless the run has changed since it was made.
-
-        Raises:
-            DataError: there is no such run.
-        """
-        with self._database.write() as connection:
-            return keep_report(connection, lock_run(connection, report.run.run_id), report)
 
     def annotate(self, run_id: str, annotation: Annotation) -> None:
         """Keep a person's annotation of a trial in place of an earlier one; an empty one removes it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -26,15 +27,24 @@ from trialbed.records import (
     WireLog,
     meant_labels,
 )
+from trialbed.scoring import TIMES
 from trialbed.store._attempts import counted_attempts
-from trialbed.store._columns import RunVersion, read_version
-from trialbed.store._frames import calls_frame, messages_frame, trial_frame
+from trialbed.store._frames import calls_frame, data_frame, messages_frame
 from trialbed.store._offers import StoredOffers
 from trialbed.store._rows import encode_id
-from trialbed.store._run_columns import rows_in_order
 from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._stored_trial import StoredTrial
-from trialbed.store._trials import each_result, read_trials, read_wire, results_of
+from trialbed.store._table import TrialTable, frame_columns, read_headline, read_table
+from trialbed.store._trials import (
+    IN_PART,
+    RunVersion,
+    count_ends,
+    each_result,
+    read_trials,
+    read_version,
+    read_wire,
+    results_of,
+)
 from trialbed.suggestions import closest
 from trialbed.texts import number_of
 
@@ -133,14 +143,52 @@ class StoredRun:
         with self._read() as connection:
             yield from each_result(connection, self.run_id)
 
-    def each_counted(self) -> Iterator[TrialResult]:
-        """Yield the trials that count, whole, framework by framework in the order of queries and repeats.
+    def table(self, renamed: Mapping[str, str] | None = None) -> TrialTable:
+        """Return the trials that count as columns, framework by framework in the order of queries and repeats.
 
-        They are read a part at a time, as those of ``each_result``.
+        Args:
+            renamed: name of a score -> another one under which it stands, in place of the score that has it.
         """
-        rows = rows_in_order(self)
+        every = self.attempt_table(renamed)
+        return every.take(every["counts"])
+
+    def attempt_table(self, renamed: Mapping[str, str] | None = None) -> TrialTable:
+        """Return every attempt as ``table`` does; the column ``counts`` marks those that count."""
         with self._read() as connection:
-            yield from results_of(connection, rows)
+            return read_table(connection, self.record, renamed or {})
+
+    def headline(self) -> dict[str, tuple[int, int, float | None]] | None:
+        """Return the answered and failed trials of each framework and its mean of ``sopr_score``, fast.
+
+        None if only the table tells them, because trials have several attempts or another model answered.
+        """
+        with self._read() as connection:
+            return read_headline(connection, self.record)
+
+    def ends(self) -> Counter[TrialStatus]:
+        """Count the trials that count by how they ended."""
+        with self._read() as connection:
+            return count_ends(connection, self.run_id)
+
+    def each_counted(self) -> Iterator[TrialResult]:
+        """Yield the trials that count, whole, in the order of ``table``, read a part at a time."""
+        return self.results_at(self.table()["row"].tolist())
+
+    def results_at(self, rows: Sequence[int]) -> Iterator[TrialResult]:
+        """Yield the attempts of some rows, as the column ``row`` of a table has them, whole and in this order.
+
+        They are read a part at a time, each as it is then: what is written meanwhile does not wait for the reader.
+
+        Raises:
+            DataError: one of them is gone.
+        """
+        for first in range(0, len(rows), IN_PART):
+            own = rows[first : first + IN_PART]
+            with self._read() as connection:
+                part = list(results_of(connection, own))
+            if len(part) < len(own):
+                raise DataError(f"trials of run {self.run_id} were deleted while they were read")
+            yield from part
 
     def trials(
         self,
@@ -181,7 +229,7 @@ class StoredRun:
         )
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a row for each trial that counts, and a column for each score.
+        """Return ``table`` as a pandas DataFrame: a row for each trial that counts, a column for each score.
 
         A failed trial is 0 in scores of quality, and the times of each worker's first trial are missing wherever
         tables leave them out, so that means are those of the tables; column ``first`` marks these trials, and
@@ -190,7 +238,9 @@ class StoredRun:
         Raises:
             UsageError: pandas is not installed, which comes with the extra ``dataframe``.
         """
-        return trial_frame(self.run_id, self.config, [trial._record for trial in self.trials()])
+        table = self.table()
+        untimed = TIMES if table.first_apart else ()
+        return data_frame(frame_columns(table, self.record, table.quality, untimed))
 
     def calls_frame(self) -> Any:
         """A pandas DataFrame with a row for each call of an Api, in the trials that count.

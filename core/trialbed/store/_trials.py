@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, delete, func, select, union, update
+from sqlalchemy import Connection, Row, Select, and_, delete, func, select, union, update
 
 from trialbed.errors import DataError
-from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, WireLog
-from trialbed.store._attempts import AttemptSummary
+from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, TrialStatus, WireLog
+from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._blobs import Bodies, body_of, read_bodies
 from trialbed.store._rows import (
     IN_ONE,
@@ -29,9 +29,13 @@ from trialbed.store._rows import (
     insert,
     with_checksum,
 )
-from trialbed.store._schema import calls, scores, trials
+from trialbed.store._schema import calls, runs, scores, trials
+from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals, text_calls, truncated
 
 ByTrial = dict[int, list[Any]]
+
+CLAIMS = "claimed_vs_observed"
+"""The score whose details are counted over all trials."""
 
 MODEL, API = "model", "api"
 """Kinds of calls."""
@@ -95,8 +99,10 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     rows = _score_rows(result.model_copy(update={"scores": (*kept, *added)}))
     connection.execute(delete(scores).where(scores.c.trial_id == row.id))
     insert(connection, scores, _of_trials([row.id], [rows]))
-    changed = with_checksum({**row._mapping, "scores_checksum": checksum(rows)})
-    columns = {name: changed[name] for name in ("scores_checksum", "checksum")}
+    scored = result.model_copy(update={"scores": (*kept, *added)})
+    numbers = _numbers(scored) if CLAIMS in names else {}
+    changed = with_checksum({**row._mapping, **numbers, "scores_checksum": checksum(rows)})
+    columns = {name: changed[name] for name in (*numbers, "scores_checksum", "checksum")}
     connection.execute(update(trials).where(trials.c.id == row.id).values(columns))
 
 
@@ -119,6 +125,39 @@ def count_measured(connection: Connection, run_id: str) -> int:
     return connection.scalar(select(func.count()).select_from(measured.subquery())) or 0
 
 
+class RunVersion(NamedTuple):
+    """A version of a run: another one whenever its status, its trials or their scores have changed."""
+
+    status: str
+    attempts: int
+    digest: str
+
+
+def read_version(connection: Connection, run_id: str) -> RunVersion:
+    """Return the version of a run by the checksums of its attempts: no trial itself is read."""
+    status = connection.scalar(select(runs.c.status).where(runs.c.run_id == run_id))
+    lines = select(trials.c.checksum, trials.c.id).where(trials.c.run_id == run_id)
+    found = connection.execute(lines.order_by(trials.c.checksum, trials.c.id)).all()
+    digest = hashlib.sha256("\n".join(f"{checksum} {row}" for checksum, row in found).encode())
+    return RunVersion(status or "", len(found), digest.hexdigest())
+
+
+def count_ends(connection: Connection, run_id: str) -> Counter[TrialStatus]:
+    """Count the trials of a run that count by how they ended; only trials with several attempts are read."""
+    own = trials.c.run_id == run_id
+    every = select(trials.c.status, func.count()).where(own).group_by(trials.c.status)
+    found = Counter[TrialStatus](dict(connection.execute(every).all()))
+    key = [trials.c[name] for name in ("framework", "query_id", "repeat")]
+    again = select(*key).where(own, trials.c.attempt > 0).distinct().subquery()
+    same = and_(*(column == again.c[column.name] for column in key))
+    names = (*key, trials.c.attempt, trials.c.status, trials.c.adapter_digest)
+    rows = connection.execute(select(*names).where(own).join(again, same))
+    attempts = [AttemptSummary(tuple(row[:3]), *row[3:]) for row in rows]
+    found.subtract(one.status for one in attempts)
+    found.update(one.status for one in counted_attempts(attempts))
+    return found
+
+
 def has_attempts(connection: Connection, run_id: str) -> bool:
     """Return whether any trial of a run has ended."""
     return connection.scalar(select(trials.c.id).where(trials.c.run_id == run_id).limit(1)) is not None
@@ -130,8 +169,7 @@ def each_result(connection: Connection, run_id: str) -> Iterator[TrialResult]:
     They are read in parts: those that the caller lets go do not stay in memory.
     """
     every = select(trials.c.id).where(trials.c.run_id == run_id).order_by(trials.c.id)
-    rows = connection.execute(every.execution_options(yield_per=IN_ONE)).scalars()
-    return results_of(connection, array("q", rows))
+    return results_of(connection, connection.scalars(every).all())
 
 
 def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[TrialResult]:
@@ -247,20 +285,85 @@ def _name(row: Row[Any]) -> str:
     )
 
 
+IN_FACTS = ("integrity", "gold_calls")
+"""Fields of a result that are in the facts of its row, and not in its record."""
+
+
 def _columns(result: TrialResult) -> dict[str, Any]:
-    failure = result.outcome.failure
-    record = result.model_dump(exclude={"scores": True, "wire": {"model_calls", "api_calls"}})
+    outcome, wire = result.outcome, result.wire
+    left_out: dict[str, Any] = {"scores": True, "wire": {"model_calls", "api_calls"}, **dict.fromkeys(IN_FACTS, True)}
     return {
         "framework": result.key.framework,
         "query_id": encode_id(result.key.query_id),
         "repeat": result.key.repeat,
         "attempt": result.attempt,
         "status": result.status,
-        "failure": failure.kind if failure else None,
+        "failure": outcome.failure.kind if outcome.failure else None,
         "adapter_digest": result.adapter_digest,
+        "first": int(outcome.first),
         "wall_time": result.timing.wall,
-        "record": encode(record),
+        "evaluation_time": result.evaluation_time,
+        "ended": outcome.started_at.timestamp() + outcome.wall_time,
+        "tools": tools_digest(result.selected_tools),
+        "absent": ",".join(result.absent),
+        **_numbers(result),
+        "facts": encode(
+            {
+                **{name: getattr(result, name) for name in IN_FACTS},
+                "finish_reasons": finish_reasons(wire),
+                "refused": refusals(wire),
+                "lost": [call.reason for call in wire.lost],
+                "message": outcome.failure.message if outcome.failure else None,
+            }
+        ),
+        "record": encode(result.model_dump(exclude=left_out)),
     }
+
+
+def tools_digest(names: Iterable[str]) -> str:
+    """Return a digest of the names of the tools on offer; empty for none."""
+    text = "\n".join(sorted(names)).encode(errors="backslashreplace")
+    return hashlib.blake2b(text, digest_size=8).hexdigest() if text else ""
+
+
+def _numbers(result: TrialResult) -> dict[str, float | None]:
+    """Return the columns ``NUMBERS`` of an attempt."""
+    answer, wire = result.outcome.answer, result.wire
+    turns, calls = wire.model_calls, wire.api_calls
+    used = [turn.usage for turn in turns if turn.usage is not None]
+    recorded = [turn for turn in turns if turn.recorded is not None]
+    claims = result.score(CLAIMS)
+    detail = claims.detail if claims is not None else {}
+    observed, claimed = observed_usage(wire), answer.usage if answer is not None else None
+    tokens = None if claimed is None or observed is None else (claimed.total_tokens, observed.total_tokens)
+    told = answer.model_turns if answer is not None and turns else None
+    found: dict[str, float | None] = {
+        "requests": len(turns),
+        "request_errors": sum(map(failed, turns)),
+        "unreported": sum(1 for turn in turns if turn.usage is None and not failed(turn)),
+        "prompt_tokens": sum(usage.prompt_tokens for usage in used),
+        "completion_tokens": sum(usage.completion_tokens for usage in used),
+        "recorded_requests": len(recorded),
+        "recorded_tokens": sum(turn.usage.total_tokens for turn in recorded if turn.usage),
+        "invalid_calls": sum(1 for turn in turns for call in turn.tool_calls if call.problem is not None),
+        "truncated": truncated(wire),
+        "text_calls": len(text_calls(wire)),
+        "refused": refusals(wire).total(),
+        "lost_calls": len(wire.lost),
+        "filled": len(wire.filled),
+        "api_calls": len(calls),
+        "api_errors": sum(1 for call in calls if call.error or call.status != 200),
+        "cached_calls": sum(1 for call in calls if call.cached),
+        "waited": sum(turn.waited for turn in turns if turn.recorded is None),
+        "translated": sum(1 for turn in turns if turn.translated),
+        "cost": result.cost,
+        **{f"{kind}_claims": len(detail.get(kind, ())) for kind in ("invented", "unreported", "unasked")},
+        "claimed_tokens": None if tokens is None else tokens[0],
+        "observed_tokens": None if tokens is None else tokens[1],
+        "claimed_turns": told,
+        "observed_turns": None if told is None else sum(1 for turn in turns if not failed(turn)),
+    }
+    return {name: None if value is None else float(value) for name, value in found.items()}
 
 
 def _score_rows(result: TrialResult) -> Rows:
@@ -270,6 +373,8 @@ def _score_rows(result: TrialResult) -> Rows:
             "name": column_text(score.name),
             "value": _column_number(score.value),
             "label": column_text(score.label),
+            "bounded": int(score.bounded),
+            "quality": int(score.bounded and score.quality),
             "record": encode(vars(score)),  # a copy of its fields would take longer than to write them
         }
         for place, score in enumerate(result.scores)
@@ -343,7 +448,8 @@ def _api_call(row: Row[Any], bodies: Mapping[str, str]) -> ApiCall:
 
 
 def _result(row: Row[Any], found: list[Score], model_calls: list[ModelCall], api_calls: list[ApiCall]) -> TrialResult:
-    result = decode_record(TrialResult, row.record, scores=found)
+    facts = decode(row.facts)
+    result = decode_record(TrialResult, row.record, scores=found, **{name: facts[name] for name in IN_FACTS})
     return result.model_copy(update={"wire": _with_calls(result.wire, model_calls, api_calls)})
 
 

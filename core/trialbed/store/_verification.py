@@ -12,9 +12,8 @@ from sqlalchemy import Column, Connection, Row, Table, func, select, text
 from trialbed.errors import DataError
 from trialbed.store._blobs import check_body, unused_bodies
 from trialbed.store._database import Database, open_database
-from trialbed.store._reports import check_report
 from trialbed.store._runs import check_gold_answer, check_selection, run_of
-from trialbed.store._schema import blobs, calls, gold_answers, reports, runs, scores, selections, trials
+from trialbed.store._schema import blobs, calls, gold_answers, runs, scores, selections, trials
 from trialbed.store._trials import check_trial
 
 TABLES: Mapping[str, Table] = {
@@ -24,7 +23,6 @@ TABLES: Mapping[str, Table] = {
     "calls": calls,
     "selections": selections,
     "gold answers": gold_answers,
-    "parts of reports": reports,
     "bodies": blobs,
 }
 
@@ -88,7 +86,6 @@ CHECKS: tuple[tuple[Table, Callable[[Connection, Row[Any]], object]], ...] = (
     (trials, check_trial),
     (selections, lambda _, row: check_selection(row)),
     (gold_answers, lambda _, row: check_gold_answer(row)),
-    (reports, lambda _, row: check_report(row)),
     (blobs, lambda _, row: check_body(row)),
 )
 """Tables, and the check of each of their rows, which raises a DataError."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from array import array
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -28,10 +27,9 @@ from trialbed.records import (
 from trialbed.scoring import JUDGED, CheckResult, ScoreContext, ScoringStopped, criterion_name, judge_label
 from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import RunSettings
-from trialbed.store import ColumnTable, Store, column_table, results_at
+from trialbed.store import Store, TrialTable
 from trialbed.tool_calls import unasked_calls
 from trialbed_evaluation.bounded import for_each
-from trialbed_evaluation.score._tally import RunTally
 
 WITHOUT_JUDGE = ("calls", "sources")
 """The methods of verdicts for which neither the expectations nor a judge were asked."""
@@ -73,22 +71,21 @@ class Rescored:
     """A stored run with new scores.
 
     Attributes:
-        run: the run as its documents describe it: with the new judge, where there is one.
-        tally: the scores that its trials had and have.
-        name: of the new judge's score; None where no judge was asked.
-        own_name: the one under which documents have the verdicts of the run's own judge then.
-        use: the use that the judge made of its model; None where it asks none.
+        run: the run as its documents describe it: with the new judge, if there is one.
+        before, after: its trials that count, without and with the new scores.
+        name: of the new judge's score; None if no judge was asked.
+        renamed: the names of scores in its documents, which have the new judge's verdicts as those of the run.
+        verdicts: the trials with these names.
+        use: the use that the judge made of its model; None if it asks none.
     """
 
     run: Run
-    tally: RunTally
+    before: TrialTable
+    after: TrialTable
     name: str | None = None
-    own_name: str = JUDGED
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    verdicts: TrialTable | None = None
     use: HelperUse | None = None
-
-    def as_documented(self, result: TrialResult) -> TrialResult:
-        """Return an attempt with the scores that documents show."""
-        return result if self.name is None else _exchange_scores(result, self.name, self.own_name)
 
 
 async def rejudge(
@@ -118,7 +115,7 @@ async def rejudge(
 
         contexts = _Contexts(store, run, queries, judge, label)
         try:
-            tally = await _score_again(contexts, give, completed.concurrency, name)
+            before = await _score_again(contexts, give, completed.concurrency)
         finally:  # verdicts are paid for where it is interrupted, too
             model = judge.model
             use = None if model is None else HelperUse(role="judge", model=model.model, **dict(model.use))
@@ -129,7 +126,11 @@ async def rejudge(
     config = run.config.model_copy(update=changed)
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})
     own = own.model_copy(update={"helpers": helpers})
-    return Rescored(own, tally, name, f"{JUDGED}@{judge_label(run.config)}", use)
+    old = f"{JUDGED}@{judge_label(run.config)}"
+    renamed = {name: JUDGED} if old == name else {name: JUDGED, JUDGED: old}
+    stored = store.with_trials(run)
+    after, verdicts = await asyncio.to_thread(lambda: (stored.table(), stored.table(renamed)))
+    return Rescored(own, before, after, name, renamed, verdicts, use)
 
 
 async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int = 4) -> Rescored:
@@ -148,10 +149,11 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
 
     contexts = _Contexts(store, run, queries, None, judge_label(run.config))
     async with ScoringProcesses() as listeners.elsewhere:
-        tally = await _score_again(contexts, give, concurrency)
+        before = await _score_again(contexts, give, concurrency)
     described = {**run.scores, **listeners.descriptions()}
     await asyncio.to_thread(partial(store.update_run, run.run_id, scores=described))
-    return Rescored(run.model_copy(update={"scores": described}), tally)
+    after = await asyncio.to_thread(store.with_trials(run).table)
+    return Rescored(run.model_copy(update={"scores": described}), before, after)
 
 
 async def _verdict_score(processes: ScoringProcesses, context: ScoreContext) -> Score:
@@ -221,28 +223,21 @@ class _Contexts:
         )
 
 
-async def _score_again(contexts: _Contexts, give: Give, concurrency: int, name: str | None = None) -> RunTally:
-    """Score the trials that were answered, which are read when their turn comes."""
+async def _score_again(contexts: _Contexts, give: Give, concurrency: int) -> TrialTable:
+    """Score the trials that were answered, which are read when their turn comes; return the trials as they were."""
     store, run = contexts.store, contexts.run
     stored = store.with_trials(run)
-    table = await asyncio.to_thread(column_table, stored, ())
-    tally = await asyncio.to_thread(RunTally, run, table, name)
+    table = await asyncio.to_thread(stored.table)
 
-    async def one(number: int, result: TrialResult) -> None:
+    async def one(_number: int, result: TrialResult) -> None:
         context = await asyncio.to_thread(contexts.of, result)
         added = await give(context, result)
         if added:
             await _to_its_end(asyncio.to_thread(store.add_scores, run.run_id, result, added))
-        tally.add(number, result, added)
 
-    await for_each(results_at(stored, _answered_rows(table)), one, most=concurrency)
-    return tally
-
-
-def _answered_rows(table: ColumnTable) -> array[int]:
-    status = table.status.values
-    rows = zip(table.row, table.status.places, strict=True)
-    return array("q", (row for row, place in rows if status[place] == "answered"))
+    rows = sorted(table["row"][table.answered].tolist())
+    await for_each(stored.results_at(rows), one, most=concurrency)
+    return table
 
 
 async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
@@ -252,14 +247,3 @@ async def _to_its_end(work: Coroutine[Any, Any, None]) -> None:
         await asyncio.shield(doing)
     finally:
         await doing
-
-
-def _exchange_scores(result: TrialResult, new: str, old: str) -> TrialResult:
-    """The trial with the new judge's score in the place of the run's own, which is kept beside it."""
-    judged = result.score(new)
-    if judged is None:
-        return result
-    own = result.score(JUDGED)
-    others = [score for score in result.scores if score.name not in (new, JUDGED, old)]
-    beside = [] if own is None or old == new else [own.model_copy(update={"name": old})]
-    return result.model_copy(update={"scores": (judged.model_copy(update={"name": JUDGED}), *beside, *others)})

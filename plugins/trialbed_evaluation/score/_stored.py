@@ -16,9 +16,9 @@ from trialbed_evaluation.judge_settings import JUDGE_SETTINGS, settings_of
 if TYPE_CHECKING:
     from trialbed.records import Query, Run
     from trialbed.report import Report
+    from trialbed.store import TrialTable
     from trialbed.views import Table
     from trialbed_evaluation.score._rescoring import Rescored
-    from trialbed_evaluation.score._tally import CommonPairs, FrameworkTally, RunTally
 
 
 def score(target: str, given: Mapping[str, Any]) -> int:
@@ -53,8 +53,8 @@ def score(target: str, given: Mapping[str, Any]) -> int:
             _write(report, given)
         if not given["as_json"]:
             print_tables([_table(rescored)], sys.stdout)
-        if rescored.tally.silent:
-            _refuse_incomplete(rescored.tally, given["fail_under"])
+        if silent := _silent(rescored):
+            _refuse_incomplete(silent, given["fail_under"])
             return 3
         return 1 if report is not None and below(thresholds, report) else 0
 
@@ -91,24 +91,16 @@ def _report(
 ) -> Iterator[Report | None]:
     """Yield the report of the run as its documents describe it, its trials read again; None if no output needs it."""
     from trialbed.cli.waiting import names_itself
-    from trialbed.plugins import installed_listeners
-    from trialbed.report import read_report
     from trialbed.store import open_store
+    from trialbed.stored_report import report_run
 
     if not (given["as_json"] or given["output"] is not None or given["fail_under"]):
         yield None
         return
-    listeners = installed_listeners()
     with open_store(_place(given)) as reader:
         stored = replace(reader.run(rescored.run.run_id), record=rescored.run)
         with names_itself("reading the trials with their new scores"):
-            report = read_report(
-                stored,
-                queries,
-                described=listeners.descriptions(),
-                aggregate=listeners.aggregate,
-                shown=rescored.as_documented,
-            )
+            report = report_run(stored, queries, renamed=rescored.renamed)
         yield report
 
 
@@ -118,7 +110,7 @@ def _write(report: Report, given: Mapping[str, Any]) -> None:
     from trialbed.report import open_documents, write_document
 
     if given["output"] is not None:
-        with open_documents(report, given["output"]) as documents:
+        with open_documents(report) as documents:
             for document, entries in documents:
                 click.echo(f"written: {write_document(document, given['output'], entries)}", err=True)
     if given["as_json"]:
@@ -130,16 +122,17 @@ def _table(rescored: Rescored) -> Table:
     from trialbed.scoring import JUDGED, judge_note
     from trialbed.views import Table, helper_line
 
-    run, tally = rescored.run, rescored.tally
-    title, frameworks = f"run {run.run_id}", tally.frameworks
-    incomplete = _incomplete_notes(run, tally.pairs)
+    run, title = rescored.run, f"run {rescored.run.run_id}"
+    after = _common(rescored.after, run)
+    frameworks = {label: after.of(label) for label in run.config.frameworks}
+    incomplete = _incomplete_notes(run, after)
     if rescored.name is None:
-        added = sorted({name for own in frameworks.values() for name in own.sums} - tally.had)
+        added = sorted(set(after.names(after.answered)) - set(rescored.before.names(rescored.before.answered)))
         rows = [(name, *(_mean(own, name) for own in frameworks.values())) for name in added]
-        notes = ["Scores that the trials lacked; the others are as they were."] if added else ["No score was missing."]
+        notes = ["Scores that the trials lacked; the others are unchanged."] if added else ["No score was missing."]
         return Table.of(title, ("score", *frameworks), rows, [*incomplete, *notes])
     columns = ("framework", JUDGED, rescored.name, "same status", "no verdict")
-    rows = [(framework, *_judge_scores(own, rescored.name)) for framework, own in frameworks.items()]
+    rows = [(label, *_verdicts(rescored, own, label)) for label, own in frameworks.items()]
     notes = [
         "Each mean is over the answers with a verdict, and trials that failed, which count as 0.",
         *filter(None, [judge_note(run.config.judge, run.judge or None)]),
@@ -148,30 +141,60 @@ def _table(rescored: Rescored) -> Table:
     return Table.of(title, columns, rows, [*incomplete, *notes])
 
 
-def _incomplete_notes(run: Run, pairs: CommonPairs) -> list[str]:
-    """Say which trials are shown side by side where a run lacks some: those that every framework has."""
-    if not pairs.is_part:
+def _common(table: TrialTable, run: Run) -> TrialTable:
+    """Return the trials whose query and repeat every framework has measured; all of them if the run lacks none."""
+    import numpy as np
+
+    if run.status == "finished":
+        return table
+    measured = (table.of(label) for label in run.config.frameworks)
+    pairs = set.intersection(*(set(own.pairs[own.measured].tolist()) for own in measured))
+    return table.take(np.isin(table.pairs, list(pairs)))
+
+
+def _incomplete_notes(run: Run, common: TrialTable) -> list[str]:
+    """Say which trials are compared if the run lacks some: those that every framework has."""
+    if run.status == "finished":
         return []
-    note = f"INCOMPLETE: the run is {run.status}; the figures are over the {len(pairs):,} queries and repeats that "
-    return [note + ("every framework has." if len(run.config.frameworks) > 1 else "were measured.")]
+    note = f"INCOMPLETE: the run is {run.status}; the figures are over the {len(set(common.pairs.tolist())):,} queries "
+    return [f"{note}and repeats that {'every framework has' if len(common.labels) > 1 else 'were measured'}."]
 
 
-def _judge_scores(own: FrameworkTally, name: str) -> tuple[str, ...]:
+def _verdicts(rescored: Rescored, own: TrialTable, label: str) -> tuple[str, ...]:
+    """Return the means by both judges, how often they agree, and the answers without a verdict of the new one."""
     from trialbed.scoring import JUDGED
 
-    means = (_mean(own, each, is_verdict=True) for each in (JUDGED, name))
-    return *means, f"{own.same} of {own.judged_twice}", str(own.silent)
+    assert rescored.verdicts is not None and rescored.name is not None  # noqa: S101, PT018 - a judge was asked
+    new = _common(rescored.verdicts, rescored.run).of(label)
+    both = (own["verdict"] != "") & (new["verdict"] != "")
+    same = both & (own["verdict"] == new["verdict"])
+    rows = set(own["row"].tolist())
+    silent = sum(1 for row, name in rescored.after.undetermined if name == rescored.name and row in rows)
+    means = (_mean(own, name, is_verdict=True) for name in (JUDGED, rescored.name))
+    return *means, f"{int(same.sum())} of {int(both.sum())}", str(silent)
 
 
-def _mean(own: FrameworkTally, name: str, *, is_verdict: bool = False) -> str:
+def _mean(own: TrialTable, name: str, *, is_verdict: bool = False) -> str:
+    """Return the mean of a score; a framework whose trials all failed has one of verdicts alone: it solved nothing."""
+    import numpy as np
+
     from trialbed.views import number
 
-    return number(own.sums[name].mean(own.failed, is_verdict=is_verdict))
+    kind = own.kinds.get(name)
+    has_any = name in own.scores and bool(np.isfinite(own.scores[name]).any())
+    values = own.values(name, zeros=(kind is None or kind.quality) and (has_any or is_verdict))
+    values = values[np.isfinite(values)]
+    return number(float(values.mean()) if len(values) else None)
 
 
-def _refuse_incomplete(tally: RunTally, fail_under: Sequence[str]) -> None:
+def _silent(rescored: Rescored) -> list[str]:
+    """Return why answers have no verdict of the new judge, in the order of the trials."""
+    found = {row: failure for (row, name), failure in rescored.after.undetermined.items() if name == rescored.name}
+    return [found[row].message for row in sorted(set(rescored.after["row"].tolist()) & found.keys())]
+
+
+def _refuse_incomplete(silent: Sequence[str], fail_under: Sequence[str]) -> None:
     """Say that answers have no verdict, and why the first has none."""
-    answers = "1 answer has" if tally.silent == 1 else f"{tally.silent} answers have"
+    answers = "1 answer has" if len(silent) == 1 else f"{len(silent)} answers have"
     undecided = "--fail-under is not decided. " if fail_under else ""
-    first = tally.first_silence
-    click.echo(f"Error: {answers} no verdict. {undecided}The same command asks again. The first: {first}", err=True)
+    click.echo(f"Error: {answers} no verdict. {undecided}The same command asks again. The first: {silent[0]}", err=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trialbed.records import shown_name
-from trialbed.report.attribution import STAGES, USED
+from trialbed.attribution import USED
+from trialbed.records import STAGES, shown_name
 from trialbed.scoring import JUDGED, score_heading
 from trialbed.views import Bar, BarPlot, IntervalPlot, Mark, Plot, PlotPoint, ScatterPlot, compact, estimate
 from trialbed_pages.publishing._numbers import PublishedFramework, PublishedMean, RunNumbers

@@ -9,10 +9,11 @@ from typing import Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from trialbed.records import Json, Query, Record
-from trialbed.report import Report, ReportedTrial, ScoreMean, Summary, conclusions
+from trialbed.report import Report, ScoreMean, Summary, conclusions
 from trialbed.report.comparison import ScoreFinding, difference_text, finding_cells
 from trialbed.scoring import JUDGED
 from trialbed.settings import IdentitySettings
+from trialbed.store import TrialRow
 from trialbed_pages.publishing._names import folder_mask, public_name
 from trialbed_pages.publishing._traces import TrialTraces
 
@@ -248,9 +249,9 @@ def _given_up(summary: Summary, traces: TrialTraces) -> dict[str, tuple[int, ...
     return {query: tuple(place for place, one in enumerate(own) if one) for query, own in found.items() if any(own)}
 
 
-def _verdict_of(trial: ReportedTrial) -> float:
+def _verdict_of(trial: TrialRow) -> float:
     judged = trial.score(JUDGED) if trial.status == "answered" else None
-    return 0.0 if judged is None or judged.value is None else _round(judged.value)
+    return 0.0 if judged is None else _round(judged)
 
 
 def _finding(

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import TypeAlias
 
+from trialbed.attribution import USED
+from trialbed.records import STAGES
 from trialbed.report import join_alike, percent, points
-from trialbed.report.attribution import STAGES, USED
 from trialbed.scoring import JUDGED, score_words
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of

@@ -1,8 +1,7 @@
 """The pages of runs: each module reads the store into the record of one page."""
 
 from trialbed_pages.runs.answers import ANSWERS, answers_page
-from trialbed_pages.runs.figure_cache import FigureCache
-from trialbed_pages.runs.figures import RunFigures
+from trialbed_pages.runs.figures import RunCache, RunFigures
 from trialbed_pages.runs.grid import GRID_FILTERS, GRID_ORDERS, GridFilter, grade_of, grid_page
 from trialbed_pages.runs.listing import RunFilter, listing_page
 from trialbed_pages.runs.pair import PairPage, are_same
@@ -14,9 +13,9 @@ __all__ = [
     "GRID_FILTERS",
     "GRID_ORDERS",
     "Differences",
-    "FigureCache",
     "GridFilter",
     "PairPage",
+    "RunCache",
     "RunFigures",
     "RunFilter",
     "TrialPage",

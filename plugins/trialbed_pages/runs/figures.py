@@ -1,14 +1,24 @@
-"""The figures of a run, read from columns, so that pages of large runs are fast."""
+"""The figures of a run as its pages show them, kept in memory until the run changes."""
 
 from __future__ import annotations
 
 import math
+import threading
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from trialbed.plugins import installed_listeners
+from markupsafe import Markup
+
+from trialbed.catalogs import run_queries
+from trialbed.drivers import load_driver
+from trialbed.errors import TrialbedError
 from trialbed.records import Query
 from trialbed.report import (
     FactorEffects,
@@ -16,23 +26,19 @@ from trialbed.report import (
     Report,
     ScoreMean,
     ScoreSummary,
-    ScoreValues,
     Summary,
     Tokens,
     conclusions,
-    framework_integrity,
     how_to_complete,
     join_alike,
     reason_lines,
     worst_queries,
 )
-from trialbed.report.comparison import TrialTable
-from trialbed.report.kept import FrameworkHeadline, headlines, stored_report
-from trialbed.scoring import ALWAYS, JUDGED, TIMES, absent_scores
-from trialbed.store import ColumnTable, StoredRun, TrialColumns
-from trialbed.views import compact, helper_line
-from trialbed_pages.runs.counted import CountedTrials
-from trialbed_pages.runs.headlines import NO_VALUE, headline_of
+from trialbed.report.comparison import leading_scores
+from trialbed.scoring import JUDGED
+from trialbed.store import StoredRun, TrialRow, TrialTable
+from trialbed.stored_report import report_run
+from trialbed.views import compact, helper_line, html_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,37 +47,43 @@ QueryId = int | str
 
 T = TypeVar("T")
 
-INLINE = 1_000
-"""Trials up to which a page has the slower parts of a run at once; of larger runs they follow."""
-
 TOKENS = "total_tokens"
 COST = "cost"
+HEADLINE = ("sopr_score", "api_call_score")
+
+NO_VALUE = ScoreMean(None, None, 0)
+"""The mean of a score that no trial has."""
 
 
 @dataclass(frozen=True)
 class RunFigures:
-    """A run with the columns of its trials.
+    """A run with its report.
 
     Attributes:
-        queries: the tasks, None where the dataset is out of reach or has changed.
+        queries: the tasks, None if the dataset is out of reach or has changed.
     """
 
     run: StoredRun
-    columns: ColumnTable
+    report: Report
     queries: Mapping[QueryId, Query] | None
     _known: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    @cached_property
-    def trials(self) -> CountedTrials:
-        """The trials as arrays."""
-        absent = None if self.queries is None else absent_scores(self.queries.values())
-        return CountedTrials(self.columns, self.run.config.frameworks, self.run.status, self._quality, absent)
+    @property
+    def trials(self) -> TrialTable:
+        """The trials that count."""
+        return self.report.table
 
     @property
     def quality(self) -> list[str]:
         """The scores that lie in [0, 1], those of quality first."""
-        kinds = self.columns.kinds
+        kinds = self.trials.kinds
         return sorted((name for name in kinds if kinds[name].bounded), key=lambda name: not kinds[name].quality)
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The scores that lead the pages of the run: its dataset's own measure, if it has one, comes first."""
+        leading = dict.fromkeys([*leading_scores(self.run.record.scores), *HEADLINE])
+        return tuple(name for name in leading if name in HEADLINE or name in self.trials.kinds)
 
     @property
     def trials_per_framework(self) -> int:
@@ -79,106 +91,86 @@ class RunFigures:
         return len(self.run.config.query_ids) * self.run.config.repeat
 
     @property
-    def is_small(self) -> bool:
-        """True where a page has the conclusions and the differences at once."""
-        return self.trials_per_framework * len(self.run.config.frameworks) <= INLINE
-
-    @property
-    def common(self) -> Sequence[int] | None:
-        """The queries and repeats that every framework has measured, to which figures are held; None for all."""
-        return None if self.trials.common is None else self.trials.common.tolist()
+    def common(self) -> int | None:
+        """The number of queries and repeats that every framework has measured, if figures are over these alone."""
+        found = self.report.frameworks[0].common
+        return None if found is None else found.trials
 
     @property
     def leaves_out_first(self) -> bool:
         """Whether there are first trials that times leave out."""
-        return self.trials.first_apart and bool((self.trials.first & self.trials.answered).any())
+        return any(summary.times.first_apart for summary in self.report.frameworks)
 
     @property
     def recordings(self) -> Mapping[str, Tokens]:
         """The tokens of frameworks that got recorded answers from the model."""
-        every = {summary.framework: summary.tokens for summary in self._report.frameworks}
-        return {name: tokens for name, tokens in every.items() if tokens.recorded_requests}
+        return {own.framework: own.tokens for own in self.report.frameworks if own.tokens.recorded_requests}
 
     @property
     def translations(self) -> Mapping[str, tuple[int, int]]:
         """The requests that were translated for the endpoint, and all, of frameworks with any of them."""
-        every = {
-            summary.framework: (summary.wire.translated.count, summary.tokens.requests)
-            for summary in self._report.frameworks
+        return {
+            own.framework: (own.wire.translated.count, own.tokens.requests)
+            for own in self.report.frameworks
+            if own.wire.translated.count
         }
-        return {name: found for name, found in every.items() if found[0]}
 
     def integrity(self, framework: str) -> Integrity:
         """Return the findings of a framework's trials, and whether they make its row void: then it has no figures."""
+        return self.report[framework].integrity
 
-        def read() -> Integrity:
-            found = framework_integrity(self.run.config, framework, self.trials.known.findings(framework))
-            return replace(found, trials=len(self.trials.of(framework)))
+    def mean(self, framework: str, score: str) -> ScoreMean:
+        """Return the mean of a score over a framework's trials, as the run's table has it."""
+        found = self._scores(framework).get(score)
+        return NO_VALUE if found is None else found
 
-        return self.once(("integrity", framework), read)
+    def median(self, framework: str, score: str) -> float | None:
+        """Return the median of a figure over a framework's trials without failure, as the run's table has it."""
+        found = self._scores(framework).get(score)
+        return None if found is None else found.median
 
-    def value(self, trial: TrialColumns, score: str) -> float | None:
-        """Return the value of a score that counts: 0 for quality of a failed trial, None where there is none."""
-        found = float(self._values(score)[self.trials.place(trial)])
+    def _scores(self, framework: str) -> Mapping[str, ScoreSummary]:
+        own = self.report[framework]
+        if own.integrity.void:
+            return {}
+        return own.scores if own.common is None else own.common.scores
+
+    def cell(self, framework: str, query: QueryId) -> list[TrialRow]:
+        """Return the trials of a framework on a query, in the order of their repeats."""
+        places = self._places.get((framework, query), ())
+        return [self.trials.row(place) for place in places]
+
+    @cached_property
+    def _places(self) -> Mapping[tuple[str, QueryId], list[int]]:
+        labels, queries, found = self.trials.labels, list(self.trials.queries), dict[tuple[str, QueryId], list[int]]()
+        columns = (self.trials["framework"].tolist(), self.trials["query"].tolist())
+        for place, (framework, query) in enumerate(zip(*columns, strict=True)):
+            found.setdefault((labels[framework], queries[query]), []).append(place)
+        return found
+
+    def value(self, trial: TrialRow, score: str) -> float | None:
+        """Return the value of a score that counts: 0 for quality of a failed trial, None without one."""
+        found = float(self._values(score)[trial.place])
         return None if math.isnan(found) else found
 
     def _values(self, score: str) -> NDArray[Any]:
-        """The values of a score that count in each trial; nan for none, and in a row that is void."""
+        """Return the values of a score that count in each trial; NaN for none, and in a row that is void."""
 
         def read() -> NDArray[Any]:
-            found = self.trials.values(score)
-            for name in self.run.config.frameworks:
+            found = self.trials.values(score, zeros=score in self.trials.quality)
+            for place, name in enumerate(self.trials.labels):
                 if self.integrity(name).void:
-                    found[self.trials.of(name)] = math.nan
+                    found[self.trials["framework"] == place] = math.nan
             return found
 
         return self.once(("values", score), read)
 
-    def compared_trials(self, framework: str) -> TrialTable:
-        """Return the trials of a framework with the scores that lead the pages, where these are finite."""
-        import numpy as np
-
-        found = self.trials.known.of(framework, self.headline)
-        scores = {name: np.where(np.isfinite(column), column, np.nan) for name, column in found.scores.items()}
-        return replace(found, scores=scores)
-
-    @cached_property
-    def _quality(self) -> list[str]:
-        kinds = self.columns.kinds
-        return [*dict.fromkeys([*ALWAYS, *(name for name in kinds if kinds[name].quality)])]
-
-    def mean(self, framework: str, score: str) -> ScoreMean:
-        """Return the mean of a score over a framework's trials, as the run's table has it."""
-        return self._summary(framework, score) or NO_VALUE
-
-    def median(self, framework: str, score: str) -> float | None:
-        """Return the median of a figure over a framework's trials without failure, as the run's table has it."""
-        found = self._summary(framework, score)
-        return None if found is None else found.median
-
-    @cached_property
-    def _kept(self) -> Mapping[str, FrameworkHeadline] | None:
-        return headlines(self.run, installed_listeners())
-
-    def _summary(self, framework: str, score: str) -> ScoreSummary | None:
-        if self._kept:
-            return self._kept[framework].scores.get(score)
-        if self.integrity(framework).void:
-            return None
-        return self.once(("summary", framework, score), lambda: self._summarise(framework, score))
-
-    def _summarise(self, framework: str, score: str) -> ScoreSummary:
-        """Sum up a score over the trials that count."""
-        trials = self.trials
-        own = trials.timed(framework) if score in TIMES else trials.of(framework)
-        column = self._values(score)[own]
-        own = own[trials.counting[own] & (column == column)]  # nan is unlike itself
-        values = self._values(score)[own].tolist()
-        kind = self.columns.kinds.get(score)
-        bounded = (kind is not None and kind.bounded) or not trials.answered[own].any()
-        within = bounded and all(0 <= value <= 1 for value in values)
-        queries = trials.count_queries(own)
-        return ScoreValues(score, values, queries, within).summary(quality=score in self._quality)
+    def worst(self, score: str) -> Iterator[tuple[float, QueryId]]:
+        """Yield the mean of a score over all frameworks of each query that has it, with the query, the worst first."""
+        means = self.trials.means(self._values(score))
+        for place in means.argsort(kind="stable").tolist():
+            if means[place] == means[place]:  # NaN differs
+                yield float(means[place]), self.trials.queries[place]
 
     def once(self, key: object, make: Callable[[], T]) -> T:
         """Return a value of these figures, which is made when it is first asked for."""
@@ -187,14 +179,9 @@ class RunFigures:
         return cast("T", self._known[key])
 
     @property
-    def headline(self) -> tuple[str, ...]:
-        """The scores that lead the pages of the run."""
-        return headline_of(self.run, self.columns.kinds)
-
-    @property
     def conclusions(self) -> list[str]:
         """The results of the frameworks in sentences, those that say the same of several as one."""
-        return join_alike((one.framework, str(one)) for one in conclusions(self._report))
+        return join_alike((one.framework, str(one)) for one in conclusions(self.report))
 
     @property
     def missing(self) -> list[str]:
@@ -203,46 +190,36 @@ class RunFigures:
             return []
         found = [
             f"{own.framework}: {line}"
-            for own in (_with_missing_alone(summary) for summary in self._report.frameworks)
+            for own in (_with_missing_alone(summary) for summary in self.report.frameworks)
             for line in reason_lines(own)
         ]
-        return [*found, f"To complete it: {how_to_complete(self._report.frameworks)}."] if found else []
+        return [*found, f"To complete it: {how_to_complete(self.report.frameworks)}."] if found else []
 
     @property
     def worst_first(self) -> list[QueryId]:
         """The queries that ``bench show`` names as the worst, the worst first."""
-        return [query.query_id for query in worst_queries(self._report)]
+        return [query.query_id for query in worst_queries(self.report)]
 
     @property
     def costs(self) -> list[str]:
-        """The cost of each framework in a sentence, where it is known, and the use of models by helpers."""
+        """The cost of each framework in a sentence, if it is known, and the use of models by helpers."""
         frameworks = [
             f"{summary.framework}: {_cost_text(summary)}"
-            for summary in self._report.frameworks
+            for summary in self.report.frameworks
             if summary.tokens.cost is not None
         ]
         return [*frameworks, *map(helper_line, self.run.record.helpers)]
 
     @property
     def factors(self) -> FactorEffects | None:
-        """The effects of the run's factors; None where it has none."""
-        several = any(name.startswith(f"{JUDGED}@") for name in self.columns.kinds)
-        return self._report.factors if several or self.run.config.variations else None
-
-    @property
-    def _report(self) -> Report:
-        return self.once(
-            "report", lambda: stored_report(self.run, lambda: self.queries, listeners=installed_listeners())
-        )
+        """The effects of the run's factors; None if it has none."""
+        several = any(name.startswith(f"{JUDGED}@") for name in self.trials.kinds)
+        return self.report.factors if several or self.run.config.variations else None
 
     def text(self, query_id: QueryId) -> str:
-        """Return the task of a query; empty where it is not known."""
+        """Return the task of a query; empty if it is not known."""
         query = self.queries.get(query_id) if self.queries else None
         return query.text if query else ""
-
-    def worst(self, score: str) -> Iterator[tuple[float, QueryId]]:
-        """Return each query that has the score with its mean over all frameworks, the worst first."""
-        return self.trials.least(self._values(score), self.run.config.query_ids)
 
 
 def _with_missing_alone(summary: Summary) -> Summary:
@@ -251,8 +228,104 @@ def _with_missing_alone(summary: Summary) -> Summary:
 
 
 def _cost_text(summary: Summary) -> str:
-    """The cost of all trials and attempts of a framework, and of each that is solved, in words."""
+    """Return the cost of all trials and attempts of a framework, and of each that is solved, in words."""
     least = "at least " if summary.tokens.unreported else ""
     solved = summary.cost_per_solved
     each = "" if solved is None else f", {compact(solved)} USD for each that is solved"
     return f"{least}{compact(summary.tokens.cost)} USD for all trials{each}"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The figures of a run in the list of runs.
+
+    Attributes:
+        means: of the score for each framework, best first.
+    """
+
+    answered: int
+    failed: int
+    score: str
+    means: Sequence[tuple[str, ScoreMean]]
+
+
+KEPT = 8
+"""Runs whose figures are kept."""
+
+FRESH = 3.0
+"""Seconds for which a run is taken as unchanged if its store has no mark that shows changes at once."""
+
+
+class RunCache:
+    """The figures of the runs that were looked at last; any thread may use it.
+
+    Args:
+        data_dir: where datasets are.
+        queries: run -> its tasks, of runs whose dataset is not read.
+    """
+
+    def __init__(self, data_dir: Path, queries: Mapping[str, Mapping[QueryId, Query]] = MappingProxyType({})) -> None:
+        self._data_dir = data_dir
+        self._queries: dict[str, Mapping[QueryId, Query] | None] = {**queries}
+        self._kept = OrderedDict[tuple[str, str], tuple[object, Any]]()
+        self._lock = threading.Lock()
+
+    def of(self, run: StoredRun) -> RunFigures:
+        """Return the figures of a run."""
+
+        def read() -> RunFigures:
+            queries = self.queries(run)
+            return RunFigures(run, report_run(run, queries), queries)
+
+        return self._once("figures", run, read)
+
+    def headline(self, run: StoredRun) -> Headline:
+        """Return the figures of a run in the list of runs."""
+        found = run.headline() if not leading_scores(run.record.scores) and run.status == "finished" else None
+        if found is None:
+            figures = self.of(run)
+            ends = [(own.counts.answered, own.counts.failed) for own in figures.report.frameworks]
+            score = figures.headline[0]
+            means = [(name, figures.mean(name, score)) for name in run.config.frameworks]
+        else:
+            score = HEADLINE[0]
+            means = [(name, ScoreMean(mean, None, 0)) for name, (_, _, mean) in found.items()]
+            ends = [(answered, failed) for answered, failed, _ in found.values()]
+        ordered = sorted(means, key=lambda item: 1.0 if item[1].value is None else -item[1].value)
+        return Headline(sum(one for one, _ in ends), sum(other for _, other in ends), score, ordered)
+
+    def verification(self, run: StoredRun) -> Markup:
+        """Return the content of the page of a verification, which the component ``verification`` makes."""
+        made = load_driver("components", "verification").page_parts
+        return self._once("verification", run, lambda: html_parts(run.run_id, made(run)))
+
+    def _once(self, kind: str, run: StoredRun, read: Callable[[], T]) -> T:
+        mark = run.mark or time.monotonic() // FRESH
+        state = (mark, run.record.model_dump_json(include={"status", "tags", "note", "annotations", "flights"}))
+        with self._lock:
+            found = self._kept.get((kind, run.run_id))
+        if found is not None and found[0] == state:
+            return cast("T", found[1])
+        value = read()
+        with self._lock:
+            self._kept[kind, run.run_id] = state, value
+            self._kept.move_to_end((kind, run.run_id))
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return value
+
+    def forget_queries(self) -> None:
+        """Open datasets again, because the file of one was edited; all that was made of their tasks is read again."""
+        with self._lock:
+            self._queries.clear()
+            self._kept.clear()
+
+    def queries(self, run: StoredRun) -> Mapping[QueryId, Query] | None:
+        """Return the tasks of a run; None if its dataset is out of reach or has changed."""
+        with suppress(KeyError):
+            return self._queries[run.run_id]
+        found = None
+        with suppress(TrialbedError, OSError):
+            found = run_queries(run.config, self._data_dir)
+        self._queries[run.run_id] = found
+        return found

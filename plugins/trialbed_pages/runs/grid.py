@@ -8,7 +8,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, overload
 
-from trialbed.store import StoredRun, TrialColumns
+from trialbed.store import StoredRun, TrialRow
 from trialbed_pages.runs.figures import QueryId, RunFigures
 
 PAGE = 50
@@ -49,7 +49,7 @@ class Cell:
 
     framework: str
     value: float | None
-    trials: Sequence[TrialColumns]
+    trials: Sequence[TrialRow]
     failures: tuple[str, ...]
 
     @property
@@ -188,7 +188,7 @@ def grid_page(figures: RunFigures, score: str, chosen: GridFilter) -> GridPage:
 
 
 def _cell(figures: RunFigures, framework: str, query: QueryId, score: str) -> Cell:
-    trials = figures.trials.cell(framework, query)
+    trials = figures.cell(framework, query)
     values = [value for trial in trials if (value := figures.value(trial, score)) is not None]
-    failures = tuple(trial.failure for trial in trials if trial.failure)
+    failures = tuple(trial["failure"] for trial in trials if trial["failure"])
     return Cell(framework, fmean(values) if values else None, trials, failures)

@@ -9,9 +9,10 @@ from typing import cast
 from trialbed.records import RunStatus
 from trialbed.report import ScoreMean, fault_note
 from trialbed.store import StoredRun, StoreReader
-from trialbed_pages.runs.figure_cache import FigureCache
-from trialbed_pages.runs.figures import INLINE
-from trialbed_pages.runs.headlines import Headline
+from trialbed_pages.runs.figures import Headline, RunCache
+
+INLINE = 1_000
+"""Trials of the newest run up to which the list says its result."""
 
 PAGE = 25
 """Runs on a page."""
@@ -66,7 +67,7 @@ class ListingPage:
     newest: str = ""
 
 
-def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> ListingPage:
+def listing_page(reader: StoreReader, cache: RunCache, chosen: RunFilter) -> ListingPage:
     """Return the page of the runs that fit."""
     status = cast("RunStatus | None", chosen.status if chosen.status in STATUSES else None)
     skipped = (chosen.page - 1) * PAGE
@@ -78,14 +79,13 @@ def listing_page(reader: StoreReader, cache: FigureCache, chosen: RunFilter) -> 
         tags=[chosen.tag] if chosen.tag else [],
         limit=skipped + PAGE + 1,
     )
-    # The choices come from every run, of which there may be thousands.
-    choices = cache.of_store(reader.mark, lambda: _choices(reader.runs()))
+    choices = _choices(reader.runs())
     rows = [(run, _told(run, cache.headline(run))) for run in found[skipped : skipped + PAGE]]
     newest = _newest(cache, found[0]) if found and chosen == RunFilter() else ""
     return ListingPage(chosen, choices, rows, len(found) > skipped + PAGE, reader.place, newest)
 
 
-def _newest(cache: FigureCache, run: StoredRun) -> str:
+def _newest(cache: RunCache, run: StoredRun) -> str:
     if run.status == "running" or run.record.kind == "endpoints" or run.record.planned > INLINE:
         return ""
     faults = ", with injected faults" if fault_note(run.config.faults) else ""

@@ -10,21 +10,15 @@ from itertools import islice, takewhile
 from trialbed.records import RunConfig
 from trialbed.report import FactorEffects, Integrity, ScoreMean, fault_note
 from trialbed.report.comparison import (
-    ComparedRun,
     Ranks,
     ScoreFinding,
-    Side,
     chosen_baseline,
     explanations,
-    missing_trials,
-    open_ranks,
-    paired_findings,
     rank_notes,
-    run_pairs,
     verdict_notes,
 )
 from trialbed.scoring import JUDGED, TIMES, score_words
-from trialbed.store import StoredRun, TrialColumns
+from trialbed.store import StoredRun, TrialRow
 from trialbed.views import BarPlot, IntervalPlot, ScatterPlot
 from trialbed.wire.redaction import shown_url
 from trialbed_pages.runs.figures import COST, TOKENS, QueryId, RunFigures
@@ -72,7 +66,7 @@ class WorstQueryRow:
     query: QueryId
     text: str
     value: float
-    trial: TrialColumns
+    trial: TrialRow
     are_alike: bool
 
 
@@ -167,13 +161,11 @@ class RunPage:
         found: list[WorstQueryRow] = []
         every = self.figures.worst(self.score)
         queries: Iterable[tuple[float, QueryId]] = takewhile(lambda item: item[0] < 1, every)
-        if self.score == JUDGED and self.figures.is_small:
+        if self.score == JUDGED:
             places = {query_id: place for place, query_id in enumerate(self.figures.worst_first)}
             queries = sorted(queries, key=lambda item: (places.get(item[1], len(places)), item[0]))
         for value, query_id in islice(queries, WORST):
-            trials = [
-                trial for name in self.run.config.frameworks for trial in self.figures.trials.cell(name, query_id)
-            ]
+            trials = [trial for name in self.run.config.frameworks for trial in self.figures.cell(name, query_id)]
             worst, are_alike = min(trials, key=self._worth), len({*map(self._worth, trials)}) == 1
             found.append(WorstQueryRow(query_id, self.figures.text(query_id), value, worst, are_alike))
         return found
@@ -191,7 +183,7 @@ class RunPage:
     @property
     def ended_trials(self) -> int:
         """The trials that have ended."""
-        return len(self.figures.columns)
+        return len(self.figures.trials)
 
     @property
     def total_trials(self) -> int:
@@ -217,7 +209,7 @@ class RunPage:
         }
         return [(name, text) for name, text in settings.items() if text]
 
-    def _worth(self, trial: TrialColumns) -> float:
+    def _worth(self, trial: TrialRow) -> float:
         """Return the score of a trial; above all scores where it is not known."""
         value = self.figures.value(trial, self.score)
         return 2.0 if value is None else value
@@ -275,55 +267,32 @@ def differences(figures: RunFigures) -> Differences:
 
 
 def _differences(figures: RunFigures) -> Differences:
-    run = figures.run
-    sides = [_side(figures, name) for name in run.config.frameworks]
-    baseline = chosen_baseline([side.name for side in sides], run.record.against)
-    margin = run.record.margin
-    pairs = [(pair.baseline, pair.candidate) for pair in run_pairs(sides, run.record.against)]
-    findings = paired_findings(pairs, margin) if run.status != "running" else []
-    ranks = open_ranks(sides, margin) if run.status == "finished" else {}
+    run, summaries = figures.run, figures.report.frameworks
+    baseline = chosen_baseline(run.config.frameworks, run.record.against)
+    compared = [one for summary in summaries for one in summary.comparisons] if run.status != "running" else []
+    # A framework may be compared with another for two reasons, by the same findings.
+    findings = {id(finding): finding for one in compared for finding in one.scores.values()}
+    ranks: dict[str, dict[str, tuple[int, int]]] = {}
+    for summary in summaries if run.status == "finished" else ():
+        for score, rank in (summary.ranks or {}).items():
+            ranks.setdefault(score, {})[summary.framework] = rank
     effects = figures.factors if run.status != "running" else None
-    return Differences(run, baseline, findings, ranks, effects)
+    return Differences(run, baseline, list(findings.values()), ranks, effects)
 
 
 def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
-    ends = figures.trials.ends(name)
-    versions = {info.name: info.version for info in figures.run.frameworks}
+    own = figures.report[name]
     return FrameworkRow(
         name=name,
-        version=versions.get(name, ""),
-        answered=ends["answered"],
-        failed=ends["failed"],
+        version=own.info.version or "" if own.info else "",
+        answered=own.counts.answered,
+        failed=own.counts.failed,
         planned=figures.trials_per_framework,
         chosen=figures.mean(name, score),
         headline=[(other, figures.mean(name, other)) for other in figures.headline if other != score],
         tokens=figures.median(name, TOKENS),
         cost=figures.median(name, COST),
         times={time: figures.median(name, time) for time in TIMES},
-        failures=figures.trials.failures(name).most_common(),
-        integrity=figures.integrity(name),
-    )
-
-
-def _side(figures: RunFigures, name: str) -> Side:
-    """Return the trials of a framework as comparisons take them."""
-    kinds, config = figures.columns.kinds, figures.run.config
-    bounded = frozenset(score for score in figures.headline if score not in kinds or kinds[score].bounded)
-    trials = figures.compared_trials(name)
-    missing = missing_trials(
-        figures.run.status,
-        due=len(config.query_ids) * config.repeat,
-        trials=len(trials),
-        measured=int(trials.measured.sum()),
-    )
-    return Side(
-        figures.run.run_id,
-        name,
-        ComparedRun(name),
-        trials,
-        bounded,
-        bounded,
-        missing,
-        described=figures.run.record.scores,
-        void=figures.integrity(name).void,
+        failures=sorted(own.counts.failures.items(), key=lambda item: -item[1]),
+        integrity=own.integrity,
     )

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trialbed.records import TrialResult
-from trialbed.store import StoredRun, TrialPlace
+from trialbed.records import TrialKey, TrialResult
+from trialbed.store import StoredRun
 from trialbed_plugins.recordings._cache import ModelCache
 from trialbed_plugins.recordings._cassette import Cassette
 from trialbed_plugins.recordings._difference import RequestDifference, first_difference, nearest
@@ -26,7 +26,7 @@ class Following:
         difference: of that request from the recorded one that is most like it; None where nothing is like it.
     """
 
-    key: TrialPlace
+    key: TrialKey
     requests: int
     left: int | None = None
     difference: RequestDifference | None = None
@@ -48,7 +48,7 @@ def followings(
 
 
 def _following(trial: TrialResult, run: StoredRun, cassette: Cassette, cache: ModelCache | None) -> Following:
-    key = TrialPlace(trial.key.framework, *trial.pair)
+    key = trial.key
     found = requests_of(trial, run.config.of(trial.key.framework), cassette.told, cassette.model, cache=cache)
     requests = [request for _, request in found]
     answered: Counter[str] = Counter()

@@ -10,7 +10,7 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.records import ModelCall, RunConfig, TrialResult, read_fault_plan
-from trialbed.store import StoredRun, results_as_ended
+from trialbed.store import StoredRun
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire.addresses import split_address
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
@@ -56,7 +56,7 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
             "run each model alone, and record that run"
         )
     identity = config.model_identity or split_address(config.model)[0]  # an address may have a password
-    trials = results_as_ended(run)
+    trials = run.results_at(sorted(run.table()["row"].tolist()))
     replies, conflicts = keyed(
         identity, (reply for trial in trials for reply in _replies(trial, config, left_out, cache))
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from trialbed.attribution import USED
+from trialbed.records import STAGES
 from trialbed.report import Report, Summary
-from trialbed.report.attribution import STAGES, USED
 from trialbed.views import UNKNOWN, Table, TableRow
 
 TITLE = "where calls were lost"

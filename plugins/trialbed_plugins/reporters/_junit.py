@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trialbed.records import Query
-from trialbed.report import Report, ReportedTrial, Summary, conclusions, trial_name
+from trialbed.report import Report, Summary, conclusions, trial_name
+from trialbed.store import TrialRow
 from trialbed.texts import number_of, one_line
 from trialbed.views import TestCase, TestSuite
 
@@ -49,7 +50,7 @@ def _cases(summary: Summary, queries: Mapping[int | str, Query]) -> Iterator[Tes
     for trial in summary.trials:
         name = trial_name(summary.framework, trial.query_id, trial.repeat)
         text = one_line(queries[trial.query_id].text, MOST) if trial.query_id in queries else ""
-        yield TestCase(classname, f"{name}: {text}" if text else name, trial.wall_time, **_outcome(trial))
+        yield TestCase(classname, f"{name}: {text}" if text else name, float(trial["wall_time"]), **_outcome(trial))
     tried = sum(1 for trial in summary.trials if trial.status == "not measured")
     never = summary.counts.not_measured - tried
     if never > 0:
@@ -62,7 +63,7 @@ def _cases(summary: Summary, queries: Mapping[int | str, Query]) -> Iterator[Tes
         )
 
 
-def _outcome(trial: ReportedTrial) -> dict[str, Any]:
+def _outcome(trial: TrialRow) -> dict[str, Any]:
     failure = trial.failure
     if failure is not None:
         message = failure.message.partition("\n")[0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from trialbed.attribution import LOSERS
 from trialbed.records import shown_name
 from trialbed.report import Report, Summary
-from trialbed.report.attribution import LOSERS
 from trialbed.texts import number_of
 from trialbed.views import Table, number
 

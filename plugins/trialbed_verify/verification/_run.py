@@ -257,7 +257,7 @@ class Verification:
 
         with open_store(self.options.store) as reader:
             stored = reader.run(run_id)
-            report = Report(stored.record, (), {}, {}, {}, stored.each_result)
+            report = Report(stored.record, (), stored.table(), {}, {}, stored.results_at, lambda: None)
             self._listeners.notify("run_finished", run=report.run, report=report)
 
     def _write(self, record: VerificationRun, part: Part) -> None:

@@ -90,7 +90,7 @@ def pages_agree(walk: Walk) -> None:
         for score in ("sopr_score", "api_call_score", "total_tokens", *(["cost"] if walk.is_priced else []), *TIMES):
             mean = walk.figures.mean(name, score)
             found |= {(name, f"mean {score}"): mean.value, (name, f"n {score}"): mean.denominator}
-            if mean.interval and walk.figures.columns.kinds[score].bounded:
+            if mean.interval and walk.figures.trials.kinds[score].bounded:
                 low, high = mean.interval
                 found |= {(name, f"low {score}"): low, (name, f"high {score}"): high}
             if walk.is_alike:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner, Result
+from support.stored_runs import BEGUN, add_begun_run, trial
 
 from trialbed.cli import cli, waiting
 from trialbed.errors import DataError, UsageError
@@ -313,7 +314,7 @@ def test_a_judge_in_a_file_judges_a_stored_run(
     refused(bench("score", "latest", "--judge", "./mine.py:Mien"), UsageError, "has no 'Mien'; did you mean 'Mine'?")
 
 
-def test_documents_of_new_verdicts_say_where_calls_were_lost(bench: Run, tmp_path: Path, know_queries: Know) -> None:
+def test_documents_have_the_new_verdicts(bench: Run, tmp_path: Path, know_queries: Know) -> None:
     know_queries(WEATHER)
     result = bench("score", "latest", "--judge", "rule", "--output", tmp_path / "rejudged")
     assert result.exception is None, repr(result.exception)
@@ -326,16 +327,31 @@ def test_documents_of_new_verdicts_say_where_calls_were_lost(bench: Run, tmp_pat
         ["reference", "1.0000", "0.0000", "0", "of", "2", "0"],
         ["langgraph:native", "0.0000", "0.0000", "1", "of", "1", "0"],
     ]
-    for document in documents:
-        assert document["summary"]["attribution"]["gold_calls"] > 0
-        assert sum(document["summary"]["attribution"]["shares"].values()) == pytest.approx(1)
+    assert [document["summary"]["average_sopr_score"] for document in documents] == [0.0, 0.0]
+    shown = [[entry["scores"]["sopr_score"] for entry in document["results"]] for document in documents]
+    assert shown == [[0.0, 0.0], [0.0, 0.0]]
 
 
 def test_a_run_that_lacks_no_score_is_said_to_lack_none(bench: Run, know_queries: Know) -> None:
     know_queries()
     first, second = bench("score", "latest").stdout, bench("score", "latest").stdout
-    assert "Scores that the trials lacked; the others are as they were." in first
+    assert "Scores that the trials lacked; the others are unchanged." in first
     assert second.splitlines() == ["run 20260202T120000-bbbbbb", "No score was missing."]
+
+
+def test_a_run_that_lacks_trials_is_judged_over_those_of_every_framework(
+    bench: Run, stored: Path, know_queries: Know
+) -> None:
+    know_queries()
+    add_begun_run(stored)
+    with Store.open(str(stored)) as store:
+        for framework, query_id in (("reference", 1), ("reference", "a/b"), ("langgraph:native", 1)):
+            store.add_trial(BEGUN, trial(framework, query_id, wrong=query_id == 1))
+        store.update_run(BEGUN, status="incomplete")
+    text = bench("score", "latest", "--judge", "rule").output
+    assert "INCOMPLETE: the run is incomplete; the figures are over the 1 queries and repeats" in text
+    rows = [line.split() for line in text.splitlines() if line.startswith(("reference ", "langgraph:native "))]
+    assert rows == [[name, "0.0000", "1.0000", "0", "of", "1", "0"] for name in ("reference", "langgraph:native")]
 
 
 def test_answers_without_a_verdict_are_no_success(bench: Run, know_queries: Know) -> None:

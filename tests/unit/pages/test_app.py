@@ -13,10 +13,11 @@ import pytest
 from starlette.routing import Mount
 from support.page_words import words
 from support.stored_columns import CROSSED, load_columns
-from support.stored_runs import BEGUN, NEW, OLD, add_begun_run, add_costs, make_hostile_store, trial
+from support.stored_runs import BEGUN, NEW, OLD, add_begun_run, make_hostile_store, trial
 
 from trialbed.drivers import load_driver
-from trialbed.records import Failure
+from trialbed.prices import read_prices
+from trialbed.records import Failure, Score
 from trialbed.store import Store, open_store
 from trialbed_pages import create_app
 from trialbed_plugins.datasets import file
@@ -24,7 +25,7 @@ from trialbed_plugins.datasets import file
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
 PAIR = f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1"
 FAILED = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=%22a%2Fb%22"
-PAGES = ("/", *(f"/runs/{NEW}{part}" for part in ("", "/differences", "/queries", "/answers")), TRIAL, PAIR, FAILED)
+PAGES = ("/", *(f"/runs/{NEW}{part}" for part in ("", "/queries", "/answers")), TRIAL, PAIR, FAILED)
 
 
 class Elements(HTMLParser):
@@ -54,7 +55,7 @@ async def test_every_page_is_shown_and_may_load_its_own_files_only(get: Any, pat
         assert not [name for name in attributes if name.startswith("on")]
 
 
-@pytest.mark.parametrize("part", ["", "/differences", "/queries", "/answers"])
+@pytest.mark.parametrize("part", ["", "/queries", "/answers"])
 async def test_a_run_of_which_no_trial_has_ended_has_every_page(get: Any, stored: Path, part: str) -> None:
     add_begun_run(stored)
     answer = await get(f"/runs/{BEGUN}{part}")
@@ -86,12 +87,6 @@ async def test_a_translated_request_is_marked(get: Any) -> None:
     assert [(await get(path)).text.count(marked) for path in paths] == [1, 0]
     run = (await get(f"/runs/{NEW}")).text
     assert "requests were put to the model in another dialect, as its endpoint does not speak" in run
-
-
-async def test_the_first_visit_of_a_run_shows_the_differences_that_later_ones_show(get: Any) -> None:
-    first, second = [(await get(f"/runs/{NEW}")).text for _ in range(2)]
-    assert first == second
-    assert "Differences to reference" in first.partition("<h2>By how much</h2>")[2].partition("<h2>Settings</h2>")[0]
 
 
 async def test_every_link_leads_somewhere(get: Any) -> None:
@@ -187,8 +182,8 @@ async def test_an_empty_store_says_how_to_make_a_run(tmp_path: Path, clients: An
         assert "bench run --model scripted:wrong-args" in (await client.get("/")).text
 
 
-async def test_the_page_of_differences_begins_with_the_result(get: Any) -> None:
-    text = (await get(f"/runs/{NEW}/differences")).text
+async def test_the_page_of_a_run_begins_with_its_result_and_has_the_differences(get: Any) -> None:
+    text = (await get(f"/runs/{NEW}")).text
     assert text.index("langgraph:native solves 0 % of 2 queries") < text.index("Compared with reference")
 
 
@@ -241,8 +236,16 @@ async def test_the_server_shows_them_where_it_is_told_to(stored: Path, monkeypat
 
 async def test_a_run_with_prices_shows_its_costs(stored: Path, get: Any) -> None:
     assert "USD" not in (await get(f"/runs/{NEW}")).text
-    add_costs(stored)
-    page = (await get(f"/runs/{NEW}")).text
+    add_begun_run(stored, ("reference",))
+    priced = {
+        "cost": 0.1,
+        "scores": (Score(name="sopr_score", value=1.0, label="Solved"), Score(name="cost", value=0.25, bounded=False)),
+    }
+    with Store.open(str(stored)) as store:
+        store.update_run(BEGUN, prices=read_prices("1000,0"), status="finished")
+        for query_id in (1, "a/b"):
+            store.add_trial(BEGUN, trial("reference", query_id, wrong=False).model_copy(update=priced))
+    page = (await get(f"/runs/{BEGUN}")).text
     assert "cost, USD" in page
     assert '<td data-head="cost, USD">0.25</td>' in page
     assert "reference: 0.2 USD for all trials, 0.1 USD for each that is solved" in page

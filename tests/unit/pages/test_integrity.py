@@ -17,7 +17,7 @@ from trialbed.records import IntegrityFinding
 from trialbed.report import read_report
 from trialbed.store import Store, open_store
 from trialbed_pages import create_app, run_report
-from trialbed_pages.runs import FigureCache, GridFilter, differences, grid_page
+from trialbed_pages.runs import GridFilter, RunCache, differences, grid_page
 
 RUN = "20260303T120000-cccccc"
 VOID = "strong answered in place of the run&#39;s model"
@@ -61,7 +61,7 @@ async def test_a_void_row_has_its_reason_in_place_of_scores(cheated: Path, clien
 
 def test_a_void_row_is_in_no_comparison_rank_or_list(cheated: Path) -> None:
     with open_store(str(cheated)) as reader:
-        figures = FigureCache(cheated.parent).of(reader.run(RUN))
+        figures = RunCache(cheated.parent).of(reader.run(RUN))
         found = differences(figures)
         (rows, ranks) = (read_report(reader.run(RUN)).frameworks, found.ranks["sopr_score"])
     assert {finding.candidate for finding in found.findings} == {"other", "late"}

@@ -83,7 +83,7 @@ async def test_a_failed_trial_has_its_failure_in_place_of_an_answer_and_scores(g
 
 async def test_differences_stand_with_their_interval_queries_and_verdict(get: Any) -> None:
     follow_each_other(
-        words((await get(f"/runs/{NEW}/differences")).text),
+        words((await get(f"/runs/{NEW}")).text),
         "framework score difference changed p (Holm) verdict",
         "langgraph: native solved -1.000 [-1.000, +0.315] 2 of 2 1.000 too few (8)",
         "langgraph: native expected Apis called -0.500 [-0.905, +0.486] 1 of 2 1.000 too few (20)",

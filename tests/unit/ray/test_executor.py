@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +18,7 @@ from support.played_bridge import BRIDGE
 
 from trialbed.contracts import LostTrial
 from trialbed.errors import DriverBroken, DriverNotFound, NothingMeasured, SettingsError, UsageError
+from trialbed.installed import extra_command
 from trialbed.records import Environment, Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed_ray import _places
 from trialbed_ray._messages import Greeting
@@ -371,6 +373,6 @@ def test_wrong_options_are_refused(options: dict[str, str], text: str, monkeypat
 
 def test_it_says_how_to_install_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"pip install 'trialbed\[ray\]'"):
+    with pytest.raises(UsageError, match=re.escape(extra_command("ray"))):
         RayExecutor.check_options({})
     assert os.environ.get("RAY_ADDRESS", "") == ""

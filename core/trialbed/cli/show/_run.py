@@ -16,8 +16,8 @@ from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from trialbed.records import Query
-    from trialbed.report import Report, ReportedTrial, WorstQuery
-    from trialbed.store import StoredRun
+    from trialbed.report import Report, WorstQuery
+    from trialbed.store import StoredRun, TrialRow
     from trialbed.views import Table
 
 TEXT = 50
@@ -49,15 +49,13 @@ def show_run(
         legend: whether the table is to say what each figure means, and so to have them all.
         full: whether all of it is shown, instead of a screen.
     """
-    from trialbed.plugins import installed_listeners
     from trialbed.report import worst_queries
-    from trialbed.report.kept import stored_report
-    from trialbed.settings import store_file
+    from trialbed.stored_report import report_run
 
     brief = not (full or legend)
     chosen = run_reporter("table" if as_json else reporter, explained=legend, brief=brief)
-    listeners = installed_listeners()
-    report = stored_report(run, ask, listeners=listeners, store=store or store_file(), meanwhile=names_reading)
+    with names_reading():
+        report = report_run(run, ask)
     worst = worst_queries(report)
     if as_json:
         print_json(_document(run, report, worst))
@@ -166,7 +164,7 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> T
     return replace(Table.of("", (*columns, "task"), texts, notes), narrow=table)
 
 
-def _ends(trials: Sequence[ReportedTrial]) -> str:
+def _ends(trials: Sequence[TrialRow]) -> str:
     """Return the ends of the trials of a query under one framework."""
     ends = list(map(_end, trials))
     counts = {end: ends.count(end) for end in dict.fromkeys(ends)}
@@ -175,7 +173,7 @@ def _ends(trials: Sequence[ReportedTrial]) -> str:
     return ", ".join(f"{count} {end}" for end, count in counts.items())
 
 
-def _end(trial: ReportedTrial) -> str:
+def _end(trial: TrialRow) -> str:
     if trial.failure is not None:
         return f"{trial.status} ({trial.failure.kind})"
     return "not judged" if trial.verdict == "Error" else trial.verdict

@@ -1,39 +1,41 @@
 """Comparing runs: the same queries under two frameworks, models or settings.
 
-``_documents`` and ``_stored`` read sides, ``_findings`` and ``_differences`` compute, ``_tables`` shows, ``_run``
-compares the frameworks of one run, and ``_groups`` compares several runs.
+``_sides`` and ``_documents`` read, ``_findings`` and ``_differences`` compute, ``_tables`` shows, ``_run`` compares the
+frameworks of one run, and ``_groups`` compares several runs.
 """
 
 from trialbed.report.comparison._differences import ComparisonOptions, RunComparison
-from trialbed.report.comparison._documents import document_file, is_document
+from trialbed.report.comparison._documents import document_file, is_document, read_groups, read_sides
 from trialbed.report.comparison._factors import Factor, FactorContrast, FactorEffects, factor_effects
 from trialbed.report.comparison._findings import (
     ALPHA,
     HEADLINE,
+    CommonQueries,
+    Ranks,
     ScoreFinding,
     explanations,
     headline_scores,
     leading_scores,
+    open_ranks,
     paired_findings,
+    rank_notes,
 )
 from trialbed.report.comparison._groups import compare_groups, complete_sides, regression_lines, regressions
-from trialbed.report.comparison._paired_scores import CommonQueries
-from trialbed.report.comparison._ranks import Ranks, open_ranks, rank_notes
 from trialbed.report.comparison._run import FrameworkComparison, RunPair, chosen_baseline, compare_frameworks, run_pairs
 from trialbed.report.comparison._sides import (
     DIGESTS,
     ComparedRun,
-    HelperTotals,
+    QueryId,
     Side,
     are_same_trials,
     incomplete_note,
+    is_run_name,
     missing_trials,
+    run_side,
     setting_label,
     unique_names,
     void_notes,
 )
-from trialbed.report.comparison._stored import Meanwhile, is_run_name, read_groups, read_sides, run_side
-from trialbed.report.comparison._stored_columns import KnownTrials
 from trialbed.report.comparison._tables import (
     comparison_records,
     comparison_tables,
@@ -42,14 +44,6 @@ from trialbed.report.comparison._tables import (
     finding_notes,
     verdict_notes,
 )
-from trialbed.report.comparison._trial_table import (
-    ComparedTrial,
-    QueryId,
-    SideColumn,
-    TrialTable,
-    UnpackedColumns,
-    means_by_query,
-)
 
 __all__ = [
     "ALPHA",
@@ -57,24 +51,17 @@ __all__ = [
     "HEADLINE",
     "CommonQueries",
     "ComparedRun",
-    "ComparedTrial",
     "ComparisonOptions",
     "Factor",
     "FactorContrast",
     "FactorEffects",
     "FrameworkComparison",
-    "HelperTotals",
-    "KnownTrials",
-    "Meanwhile",
     "QueryId",
     "Ranks",
     "RunComparison",
     "RunPair",
     "ScoreFinding",
     "Side",
-    "SideColumn",
-    "TrialTable",
-    "UnpackedColumns",
     "are_same_trials",
     "chosen_baseline",
     "compare_frameworks",
@@ -93,7 +80,6 @@ __all__ = [
     "is_document",
     "is_run_name",
     "leading_scores",
-    "means_by_query",
     "missing_trials",
     "open_ranks",
     "paired_findings",

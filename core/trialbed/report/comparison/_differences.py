@@ -10,9 +10,7 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.records import shown_name
-from trialbed.report.comparison._findings import ScoreFinding, findings_by_pair
-from trialbed.report.comparison._paired_scores import CommonQueries, PairedScore
-from trialbed.report.comparison._ranks import Ranks
+from trialbed.report.comparison._findings import CommonQueries, PairedScore, Ranks, ScoreFinding, findings_by_pair
 from trialbed.report.comparison._recovery import Recovery, recovery
 from trialbed.report.comparison._sides import (
     JUDGE_KEYS,

@@ -1,26 +1,28 @@
-"""Reads result documents, those of other programs too, into the sides of comparisons."""
+"""Reads the sides of comparisons: from result documents, those of other programs too, and from the store."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.files import read_bytes
-from trialbed.records import NOT_MEASURED, HelperRole, HelperUse
+from trialbed.records import NOT_MEASURED
 from trialbed.report.comparison._sides import (
     ComparedRun,
-    HelperTotals,
+    QueryId,
     Side,
     compared_settings,
     missing_trials,
+    stored_sides,
 )
-from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
 from trialbed.scoring import OF_SOME
+from trialbed.store import TrialTable, open_store, require_frameworks, tools_digest
 
 FOLDER = Path("results", "tools")
 """The folder of documents that may be named by their names alone."""
@@ -57,6 +59,32 @@ def document_file(value: str) -> Path | None:
     return next((path for path in paths if path.exists()), None)
 
 
+def read_sides(value: str, store: str | None) -> list[Side]:
+    """Return the sides of a file of result documents, or of a run in the store: one per framework.
+
+    Raises:
+        DataError: the file is not a result document, or the run is not in the store.
+    """
+    return read_groups([value], store)[0]
+
+
+def read_groups(values: Sequence[str], store: str | None) -> list[list[Side]]:
+    """Return the sides of each of several files and runs, as ``read_sides`` does; each run is read once."""
+    tables: dict[str, TrialTable] = {}
+    return [_read_sides(value, store, tables) for value in values]
+
+
+def _read_sides(value: str, store: str | None, tables: dict[str, TrialTable]) -> list[Side]:
+    if (path := document_file(value)) is not None:
+        return read_documents(path)
+    name, _, framework = value.partition("/")
+    with open_store(store) as reader:
+        run = require_frameworks(reader.run(name))
+        if run.run_id not in tables:
+            tables[run.run_id] = run.table()
+        return list(stored_sides(run, tables[run.run_id], framework))
+
+
 def read_documents(path: Path) -> list[Side]:
     """Return the sides of a file of result documents.
 
@@ -87,23 +115,23 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
     is_claimed = _is_original(document)
     bounded = ORIGINAL_SCORES if is_claimed else frozenset(summary["intervals"])
     declared = summary.get("quality_scores")
-    quality = bounded if declared is None else frozenset(declared)
     # Documents of other programs need not say in which scores a failed trial is 0.
-    trials = list(_trials(entries, () if declared is None else OF_SOME))
+    trials = _table(entries, () if declared is None else OF_SOME)
     first = summary.get("first_trials") or {}
     _check(source, entries, trials, bounded)
+    trials = replace(trials, columns={**trials.columns, "repeat": trials["repeat"].astype("int64")})
     return Side(
         source=source,
         name=about["agent_name"],
         about=_run(about, {} if is_claimed else compared_settings()),
-        trials=TrialTable.of(trials),
+        trials=trials,
         bounded=bounded,
-        quality=quality,
+        quality=bounded if declared is None else frozenset(declared),
         missing=missing_trials(
             about.get("status"),
             due=(about.get("num_queries") or 0) * (about.get("repeat") or 1),
             trials=len(trials),
-            measured=sum(1 for trial in trials if trial.measured),
+            measured=int(trials.measured.sum()),
         ),
         tasks={
             entry["query_id"]: json.dumps([entry["query_text"], entry.get("gold_apis")])
@@ -135,40 +163,46 @@ def _run(about: Mapping[str, Any], defaults: Mapping[str, Any]) -> ComparedRun:
         dataset_digest=about.get("dataset_digest"),
         judge=judge,
         settings={**settings, "judge_prompt": facts.get("prompt"), "judge_rules": facts.get("rules")},
-        helpers=HelperTotals(tuple(_helpers(about))),
     )
 
 
-def _helpers(about: Mapping[str, Any]) -> Iterator[HelperUse]:
-    """Yield the helpers of a document's run by their names; a document does not say for how many trials they asked."""
-    for found in about.get("helpers") or ():
-        if found["role"] in get_args(HelperRole):
-            yield HelperUse(role=found["role"], model=str(found["model"]))
-
-
-def _trials(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> Iterator[ComparedTrial]:
-    """Yield the trials of a document.
+def _table(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> TrialTable:
+    """Return the trials of a document.
 
     Args:
         stated: the scores in which a failed trial is 0 only if its entry says so.
     """
-    counts: Counter[QueryId] = Counter()
-    for entry in entries:
-        query_id, tools = entry["query_id"], entry.get("selected_tools")
+    import numpy as np
+
+    places: dict[QueryId, int] = {}
+    absences: dict[tuple[str, ...], int] = {(): 0}
+    counts = Counter[QueryId]()
+    found: dict[str, list[Any]] = {name: [] for name in ("query", "repeat", "status", "failure", "first", "absent")}
+    values: dict[str, dict[int, float]] = {}
+    for at, entry in enumerate(entries):
+        query_id = entry["query_id"]
         failure = _failure_kind(entry["error"]) if "error" in entry else ""
+        measured = entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED
         scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
-        yield ComparedTrial(
-            query_id,
-            scores,
-            failure,
-            entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED,
-            # Documents of other programs do not number the repeats; they are in order.
-            entry.get("repeat", counts[query_id]),
-            frozenset(tools) if tools else None,
-            bool((entry.get("timing") or {}).get("first")),
-            tuple(name for name in stated if name not in scores) if failure else (),
-        )
+        for name, value in scores.items():
+            values.setdefault(name, {})[at] = value
+        absent = tuple(name for name in stated if name not in scores) if failure else ()
+        found["query"].append(places.setdefault(query_id, len(places)))
+        # Documents of other programs do not number the repeats; they are in order.
+        found["repeat"].append(entry.get("repeat", counts[query_id]))
+        found["status"].append(("failed" if failure else "answered") if measured else "not measured")
+        found["failure"].append(failure)
+        found["first"].append(float(bool((entry.get("timing") or {}).get("first"))))
+        found["absent"].append(absences.setdefault(absent, len(absences)))
         counts[query_id] += 1
+    kinds = {"query": np.int64, "first": np.float64, "absent": np.int64}
+    columns = {name: np.array(column, dtype=kinds.get(name, object)) for name, column in found.items()}
+    columns["tools"] = np.array([tools_digest(entry.get("selected_tools") or ()) for entry in entries], dtype=object)
+    every = np.arange(len(entries))
+    columns |= {"framework": every * 0, "row": every}
+    scored = {name: np.array([own.get(at, np.nan) for at in every.tolist()]) for name, own in values.items()}
+    given = {name: np.isfinite(column) for name, column in scored.items()}
+    return TrialTable((), list(places), columns, scored, given, absences=list(absences))
 
 
 def _failure_kind(error: Any) -> str:
@@ -176,22 +210,22 @@ def _failure_kind(error: Any) -> str:
     return "agent" if isinstance(error, str) else str(error["kind"])
 
 
-def _check(
-    source: str, entries: Sequence[Mapping[str, Any]], trials: Sequence[ComparedTrial], bounded: Collection[str]
-) -> None:
+def _check(source: str, entries: Sequence[Mapping[str, Any]], trials: TrialTable, bounded: Collection[str]) -> None:
     """Check that each trial is there once, and that its scores can be compared.
 
     Raises:
         DataError: it is not so, as in a document that was changed by hand or written by another program.
     """
-    places = Counter(trial.pair for trial in trials)
+    queries, repeats = trials["query"].tolist(), trials["repeat"].tolist()
+    for query, repeat in zip(queries, repeats, strict=True):
+        if not isinstance(repeat, int) or not 0 <= repeat < 2**31:
+            place = f"{source}: query {trials.queries[query]!r}: repeat"
+            raise DataError(f"{place} is {repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
+    places = Counter(zip(queries, repeats, strict=True))
     twice = next((place for place, count in places.items() if count > 1), None)
     if twice is not None:
-        raise DataError(f"{source}: query {twice[0]!r} has repeat {twice[1]} more than once; keep one of them")
-    for trial in trials:
-        if not isinstance(trial.repeat, int) or not 0 <= trial.repeat < 2**31:
-            place = f"{source}: query {trial.query_id!r}: repeat"
-            raise DataError(f"{place} is {trial.repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
+        query_id = trials.queries[twice[0]]
+        raise DataError(f"{source}: query {query_id!r} has repeat {twice[1]} more than once; keep one of them")
     for entry in entries:
         for name, value in entry["scores"].items():
             is_number = isinstance(value, (int, float)) and math.isfinite(value)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from trialbed.records import RunConfig, shown_name
 from trialbed.report.comparison._findings import (
     ALPHA,
+    CommonQueries,
     ScoreFinding,
     explanations,
     findings_by_pair,
     with_verdict,
 )
-from trialbed.report.comparison._paired_scores import CommonQueries
 from trialbed.report.comparison._sides import Side, shared_trials
-from trialbed.report.comparison._trial_table import TrialTable
 from trialbed.scoring import JUDGED, judge_label
 from trialbed.statistics import Interval, holm, paired_interval, paired_test, paired_verdict
+from trialbed.store import TrialTable
 from trialbed.texts import decimal_text
 
 if TYPE_CHECKING:
@@ -140,18 +140,19 @@ def _judges(sides: Iterable[Side]) -> list[str]:
 def _judge_pair(own: str, judge: str, sides: Sequence[Side]) -> _Pair:
     """The run's answers as its own judge and another one grade them, over the answers on which both have a verdict."""
     other = f"{JUDGED}@{judge}"
-    both = [replace(side, trials=side.table.take(_is_graded(side.table, other))) for side in sides]
-    graded = [replace(side, trials=_graded(side.table, other)) for side in both]
+    both = [replace(side, trials=side.trials.take(_is_graded(side.trials, other))) for side in sides]
+    graded = [replace(side, trials=_graded(side.trials, other)) for side in both]
     most = _most_repeats(sides)
     return _Pair(JUDGE, _merge(own, both, most), _merge(judge, graded, most))
 
 
 def _is_graded(table: TrialTable, other: str) -> NDArray[Any]:
     """Return whether each trial failed, or has the verdicts of both judges."""
+    failed: NDArray[Any] = ~table.answered
     if not {JUDGED, other} <= table.scores.keys():
-        return table.has_failed
-    both: NDArray[Any] = table.scores[JUDGED] + table.scores[other]
-    found: NDArray[Any] = table.has_failed | (both == both)  # nan is unlike itself
+        return failed
+    both = table.scores[JUDGED] + table.scores[other]
+    found: NDArray[Any] = failed | (both == both)  # NaN is unlike itself
     return found
 
 
@@ -162,7 +163,7 @@ def _graded(table: TrialTable, other: str) -> TrialTable:
 
 
 def _most_repeats(sides: Iterable[Side]) -> int:
-    return 1 + max((int(side.table.repeat.max()) for side in sides if len(side.table)), default=0)
+    return 1 + max((int(side.trials["repeat"].max()) for side in sides if len(side.trials)), default=0)
 
 
 Values = Mapping[str, str]
@@ -229,10 +230,25 @@ def _merge(level: str, sides: Sequence[Side], most: int) -> Side:
     Args:
         most: repeats of a column, in all sides that are compared.
     """
-    trials = TrialTable.join(
-        [replace(side.table, repeat=place * most + side.table.repeat.astype(int)) for place, side in enumerate(sides)]
+    import numpy as np
+
+    tables, first = [side.trials for side in sides], sides[0].trials
+    columns = {name: np.concatenate([table[name] for table in tables]) for name in first.columns}
+    columns["repeat"] = np.concatenate([place * most + table["repeat"] for place, table in enumerate(tables)])
+    names = dict.fromkeys(name for table in tables for name in table.scores)
+    joined = replace(
+        first,
+        columns=columns,
+        scores={
+            name: np.concatenate([table.scores.get(name, np.full(len(table), np.nan)) for table in tables])
+            for name in names
+        },
+        given={
+            name: np.concatenate([table.given.get(name, np.zeros(len(table), dtype=bool)) for table in tables])
+            for name in names
+        },
     )
-    return replace(sides[0], name=level, trials=trials, missing=sum(side.missing for side in sides))
+    return replace(sides[0], name=level, trials=joined, missing=sum(side.missing for side in sides))
 
 
 def _contrasts(judged: Sequence[tuple[_Pair, ScoreFinding]]) -> Iterator[FactorContrast]:
@@ -263,7 +279,7 @@ def _turn(pair: _Pair, finding: ScoreFinding) -> dict[object, float]:
     first, other = shared_trials(pair.first, pair.other)
     found = CommonQueries(first, other).score(finding.score)
     sign = -1 if finding.difference < 0 else 1
-    return dict(zip(found.queries(), (sign * found.differences).tolist(), strict=True))
+    return dict(zip(found.queries, (sign * found.differences).tolist(), strict=True))
 
 
 def _sentence(contrast: FactorContrast, score: str) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import combinations, compress
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from trialbed.contracts import STATUS_VALUES
 from trialbed.records import ScoreDescription, shown_name
-from trialbed.report.comparison._paired_scores import CommonQueries
-from trialbed.report.comparison._sides import Side, shared_trials
-from trialbed.report.comparison._trial_table import QueryId
+from trialbed.report.comparison._sides import QueryId, Side, places_in, shared_trials
+from trialbed.scoring import JUDGED
 from trialbed.statistics import (
     EnoughQueries,
     Interval,
@@ -23,6 +24,9 @@ from trialbed.statistics import (
     paired_test,
     paired_verdict,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 HEADLINE = ("sopr_score", "api_call_score")
 """The scores on which verdicts are given, as far as both sides have them."""
@@ -135,6 +139,91 @@ class ScoreFinding:
         }
 
 
+@dataclass(frozen=True)
+class PairedScore:
+    """A score on the queries for which both sides have a value.
+
+    Attributes:
+        ours, theirs: the means over repeats, of the baseline and of the candidate.
+        queries: their ids.
+    """
+
+    ours: NDArray[Any]
+    theirs: NDArray[Any]
+    queries: Sequence[QueryId]
+
+    def __len__(self) -> int:
+        return len(self.ours)
+
+    def chosen(self, mask: NDArray[Any]) -> tuple[QueryId, ...]:
+        """Return some of the queries."""
+        return tuple(compress(self.queries, mask.tolist()))
+
+    @property
+    def order(self) -> NDArray[Any]:
+        """The places of the queries, sorted: the same wherever the trials are read from."""
+        import numpy as np
+
+        names = list(map(repr, self.queries))
+        return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+
+    @property
+    def differences(self) -> NDArray[Any]:
+        """Candidate less baseline."""
+        found: NDArray[Any] = self.theirs - self.ours
+        return found
+
+
+class CommonQueries:
+    """The queries that two sides have in common, in the order of the baseline."""
+
+    def __init__(self, baseline: Side, candidate: Side) -> None:
+        import numpy as np
+
+        self.baseline = baseline
+        self.candidate = candidate
+        place = places_in(baseline, candidate)[candidate.queries]
+        at = np.argsort(place, kind="stable")
+        common = np.isin(place[at], baseline.queries)
+        self._ours, self._theirs = place[at][common], candidate.queries[at][common]
+
+    def __len__(self) -> int:
+        return len(self._ours)
+
+    def score(self, name: str) -> PairedScore:
+        """Return a score on the queries for which both sides know it."""
+        import numpy as np
+
+        first, second = self.baseline.means(name)[self._ours], self.candidate.means(name)[self._theirs]
+        known = ~(np.isnan(first) | np.isnan(second))
+        ids = self.baseline.trials.queries
+        return PairedScore(first[known], second[known], [ids[place] for place in self._ours[known].tolist()])
+
+    @property
+    def unlike_offers(self) -> int:
+        """How many queries were offered other tools by the candidate, as far as both sides say which."""
+        import numpy as np
+
+        found = []
+        for side, places in ((self.baseline, self._ours), (self.candidate, self._theirs)):
+            tools = np.full(len(side.trials.queries), "", dtype=object)
+            told = side.trials["tools"] != ""
+            tools[side.trials["query"][told]] = side.trials["tools"][told]
+            found.append(tools[places])
+        return int(((found[0] != found[1]) & (found[0] != "") & (found[1] != "")).sum())
+
+    @property
+    def unsure(self) -> tuple[int, int]:
+        """How many trials of the baseline and of the candidate were judged unsure, and count half."""
+        import numpy as np
+
+        first, second = (
+            int(((side.column(JUDGED) == STATUS_VALUES["Unsure"]) & np.isin(side.trials["query"], places)).sum())
+            for side, places in ((self.baseline, self._ours), (self.candidate, self._theirs))
+        )
+        return first, second
+
+
 def explanations(findings: Iterable[ScoreFinding], named: Callable[[str], str] = shown_name) -> Iterator[str]:
     """Yield the sentences that explain verdicts, each with the findings that it is about.
 
@@ -220,8 +309,8 @@ def _pair(common: CommonQueries, score: str, margin: float, interval: IntervalOf
         p=paired_test(differences).p,
         p_adjusted=1.0,
         margin=margin,
-        better=tuple(found.queries(differences > 0)),
-        worse=tuple(found.queries(differences < 0)),
+        better=found.chosen(differences > 0),
+        worse=found.chosen(differences < 0),
         pilot=Pilot.of(counts, largest=largest),
         bounded=largest is not None,
     )
@@ -233,3 +322,76 @@ def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) 
         finding.interval, p_adjusted, finding.margin, alpha=ALPHA, changed=bool(finding.changed_queries)
     )
     return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict)
+
+
+Ranks = Mapping[str, Mapping[str, tuple[int, int]]]
+"""Score -> name -> the best and the worst rank."""
+
+LEAST = 3
+"""Sides from which on there is something to rank: a verdict says all of two."""
+
+
+def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | None = None) -> Ranks:
+    """The ranks of each side by each score, from the findings on every pair; empty for fewer than three sides.
+
+    A side that is void has none. The best rank of a side is behind all that are better, the worst is before all that
+    are worse. All sides with a rank in common are tied: where no difference is shown, none is claimed. The p-values are
+    adjusted over all pairs.
+
+    Args:
+        sides: with names that differ.
+        margin: as ``paired_findings`` takes it.
+    """
+    sides = [side for side in sides if not side.void]
+    if len(sides) < LEAST:
+        return {}
+    found = paired_findings(list(combinations(sides, 2)), margin, scores)
+    ranks: dict[str, dict[str, tuple[int, int]]] = {}
+    for score in dict.fromkeys(finding.score for finding in found):
+        better = [
+            (one.candidate, one.baseline) if one.verdict == "better" else (one.baseline, one.candidate)
+            for one in found
+            if one.score == score and one.is_difference
+        ]
+        ranks[score] = {
+            side.name: (
+                1 + sum(1 for _, worse in better if worse == side.name),
+                len(sides) - sum(1 for winner, _ in better if winner == side.name),
+            )
+            for side in sides
+        }
+    return ranks
+
+
+NO_ORDER = "no order is shown, as each may be at any rank"
+
+
+def rank_notes(ranks: Ranks, drawn: Collection[str] = (), named: Callable[[str], str] = shown_name) -> Iterator[str]:
+    """The ranks in words, the best first: those with the same ranks stand together; then the meaning of ranks.
+
+    Args:
+        drawn: scores whose ranks a drawing shows.
+        named: names a score.
+    """
+    said: dict[str, list[str]] = {}
+    for score, found in ranks.items():
+        if score in drawn:
+            continue
+        bands: dict[tuple[int, int], list[str]] = {}
+        for name, rank in sorted(found.items(), key=lambda item: item[1]):
+            bands.setdefault(rank, []).append(name)
+        texts = [f"{_rank_text(rank)} {', '.join(names)}" for rank, names in bands.items()]
+        said.setdefault("; ".join(texts) if len(texts) > 1 else NO_ORDER, []).append(named(score))
+    yield from (f"ranks by {' and by '.join(names)}: {text}." for text, names in said.items())
+    sides = max((len(found) for found in ranks.values()), default=0)
+    if drawn or set(said) - {NO_ORDER}:
+        pairs = sides * (sides - 1) // 2
+        yield (
+            f"Frameworks share a rank unless one is shown to be better. p is adjusted over all {pairs} pairs here, so "
+            "that ranks may show less than the comparison with one of them."
+        )
+
+
+def _rank_text(rank: tuple[int, int]) -> str:
+    low, high = rank
+    return str(low) if low == high else f"{low} to {high}"

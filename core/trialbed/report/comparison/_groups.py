@@ -8,8 +8,8 @@ from dataclasses import replace
 from trialbed.errors import UsageError
 from trialbed.records import shown_name
 from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, check_complete, compare_pairs
-from trialbed.report.comparison._findings import headline_scores
-from trialbed.report.comparison._ranks import open_ranks
+from trialbed.report.comparison._documents import read_sides
+from trialbed.report.comparison._findings import headline_scores, open_ranks
 from trialbed.report.comparison._run import run_pairs
 from trialbed.report.comparison._sides import (
     Side,
@@ -19,7 +19,6 @@ from trialbed.report.comparison._sides import (
     unique_names,
     void_notes,
 )
-from trialbed.report.comparison._stored import read_sides
 from trialbed.texts import number_of
 
 

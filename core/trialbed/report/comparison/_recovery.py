@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from trialbed.report.comparison._sides import Side
-from trialbed.report.comparison._trial_table import QueryId
+from trialbed.report.comparison._sides import QueryId, Side
 from trialbed.scoring import JUDGED
 from trialbed.statistics import clustered_interval
 from trialbed.texts import number_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,7 +11,6 @@ from trialbed.records import (
     CONTROLLED,
     NATIVE,
     SETTINGS,
-    TrialKey,
     TrialResult,
     framework_name,
     framework_profile,
@@ -20,14 +19,12 @@ from trialbed.records import (
     meant_labels,
     varied_framework,
 )
-from trialbed.report._trials import QueryId, ReportedTrial
 from trialbed.report.comparison._causes import loss_cause
 from trialbed.report.comparison._findings import HEADLINE, ScoreFinding, findings_by_pair
-from trialbed.report.comparison._sides import Side
+from trialbed.report.comparison._sides import QueryId, Side
+from trialbed.store import TrialTable
 
 REFERENCE = "reference"
-
-NO_TRIALS: Callable[[str], Iterable[ReportedTrial]] = lambda _: ()  # noqa: E731 as a default
 
 Kind = Literal["reference", "profile"]
 """The subject of a comparison: the run's baseline, or the controlled profile of the same framework."""
@@ -68,8 +65,7 @@ def compare_frameworks(
     *,
     against: str | None,
     margin: float,
-    trials: Callable[[str], Iterable[ReportedTrial]] = NO_TRIALS,
-    whole: Callable[[TrialKey], TrialResult],
+    results: Callable[[Sequence[int]], Iterator[TrialResult]],
 ) -> dict[str, tuple[FrameworkComparison, ...]]:
     """The comparisons of each framework of a run.
 
@@ -78,8 +74,7 @@ def compare_frameworks(
         against: the framework that the others are compared with; None for ``reference``, or the first if that is not
             in the run.
         margin: the largest difference of a score that does not matter.
-        trials: gives those of a framework that count, in the order in which causes are looked for.
-        whole: gives a trial with its bodies, which show the causes.
+        results: yields trials by their rows, with the bodies that show the causes.
 
     Raises:
         UsageError: the framework to compare with is not in the run.
@@ -91,7 +86,7 @@ def compare_frameworks(
         baseline, candidate = pair.baseline.name, pair.candidate.name
         for kind in pair.kinds:
             lower = {query for finding in scores.values() for query in finding.worse} if kind == "profile" else ()
-            causes = _causes(trials(candidate), trials(baseline), lower, whole) if lower else {}
+            causes = _causes(pair.candidate.trials, pair.baseline.trials, lower, results) if lower else {}
             found[candidate].append(FrameworkComparison(kind, baseline, scores, causes))
     return {name: tuple(own) for name, own in found.items()}
 
@@ -121,28 +116,29 @@ def _baseline_of(name: str, baseline: str, names: Collection[str]) -> str:
 
 
 def _causes(
-    native: Iterable[ReportedTrial],
-    controlled: Iterable[ReportedTrial],
+    native: TrialTable,
+    controlled: TrialTable,
     queries: Collection[QueryId],
-    whole: Callable[[TrialKey], TrialResult],
+    results: Callable[[Sequence[int]], Iterator[TrialResult]],
 ) -> dict[str, list[QueryId]]:
-    """The causes of lower scores, the most frequent first: each with its queries."""
-    others = {trial.pair: trial for trial in controlled if trial.query_id in queries}
+    """Return the causes of lower scores, the most frequent first: each with its queries."""
+    import numpy as np
+
+    others = {pair: place for place, pair in enumerate(controlled.pairs.tolist())}
+    pairs, rows = native.pairs.tolist(), list[int]()
+    ours, theirs = (
+        np.nan_to_num([table.values(name, zeros=False) for name in HEADLINE]) for table in (native, controlled)
+    )
+    for place in np.argsort(native["row"]).tolist():
+        other = others.get(pairs[place])
+        asked = native.row(place).query_id in queries
+        if asked and other is not None and (ours[:, place] < theirs[:, other]).any():
+            rows += [int(native["row"][place]), int(controlled["row"][other])]
     found: dict[str, dict[QueryId, None]] = {}
-    for trial in native:
-        other = others.get(trial.pair)
-        if other is not None and _is_lower(trial, other):
-            found.setdefault(loss_cause(whole(trial.key), whole(other.key)), {})[trial.query_id] = None
+    read = results(rows)
+    for one, other_result in zip(read, read, strict=True):
+        found.setdefault(loss_cause(one, other_result), {})[one.key.query_id] = None
     return {cause: list(own) for cause, own in sorted(found.items(), key=lambda item: -len(item[1]))}
-
-
-def _is_lower(native: ReportedTrial, controlled: ReportedTrial) -> bool:
-    return any(_value(native, name) < _value(controlled, name) for name in HEADLINE)
-
-
-def _value(trial: ReportedTrial, name: str) -> float:
-    score = trial.score(name) if trial.status == "answered" else None
-    return 0.0 if score is None or score.value is None else score.value
 
 
 def chosen_baseline(frameworks: Sequence[str], against: str | None) -> str:

@@ -1,25 +1,29 @@
-"""The sides of a comparison: the trials of one framework in one run, whether they come from a document or the store."""
+"""The sides of a comparison: the trials of one framework in one run, from a document or the store."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from trialbed.records import HelperUse, Json, ScoreDescription
+from trialbed.integrity import framework_integrity, trial_findings
+from trialbed.records import Json, Run, ScoreDescription
 from trialbed.report._faults import fault_words
-from trialbed.report.comparison._trial_table import ComparedTrial, QueryId, TrialTable
+from trialbed.report._metadata import framework_info, shown_settings
 from trialbed.scoring import ALWAYS, TIMES
 from trialbed.settings import MARGIN, declared_settings
+from trialbed.store import StoredRun, TrialTable
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+QueryId = int | str
 
 LABELS = {
     "test_set": "dataset",
@@ -56,19 +60,6 @@ def setting_label(key: str) -> str:
 
 
 @dataclass(frozen=True)
-class HelperTotals:
-    """The use that the helpers of a run made of their models, for all of its frameworks.
-
-    Attributes:
-        trials, queries: of the run that were measured; 0 where a document does not say how many.
-    """
-
-    uses: tuple[HelperUse, ...] = ()
-    trials: int = 0
-    queries: int = 0
-
-
-@dataclass(frozen=True)
 class ComparedRun:
     """The run of a side, and its framework there.
 
@@ -79,7 +70,6 @@ class ComparedRun:
         settings: the value of each of ``compared_settings``.
         against: the framework that the run's others are compared with, if one was named.
         margin: the largest difference of a score that does not matter in the run.
-        helpers: the use that its helpers made of their models.
     """
 
     framework: str = ""
@@ -91,7 +81,6 @@ class ComparedRun:
     settings: Mapping[str, Any] = field(default_factory=compared_settings)
     against: str | None = None
     margin: float = MARGIN
-    helpers: HelperTotals = HelperTotals()
 
     @property
     def test_set(self) -> str:
@@ -143,7 +132,7 @@ class Side:
     source: str
     name: str
     about: ComparedRun
-    trials: Sequence[ComparedTrial] | TrialTable
+    trials: TrialTable
     bounded: frozenset[str]
     quality: frozenset[str]
     missing: int = 0
@@ -153,96 +142,81 @@ class Side:
     first_apart: bool = True
     void: str = ""
 
-    @cached_property
-    def table(self) -> TrialTable:
-        """The trials in columns."""
-        return self.trials if isinstance(self.trials, TrialTable) else TrialTable.of(self.trials)
-
     @property
     def first_trials(self) -> int:
         """The trials without failure that were the first of their workers."""
-        return int((self.table.first & ~self.table.has_failed).sum())
+        return int((self.trials.answered & (self.trials["first"] > 0)).sum())
 
-    @property
-    def queries(self) -> Sequence[QueryId]:
-        """The queries in order, each once."""
-        return self.table.query.values
+    @cached_property
+    def queries(self) -> NDArray[Any]:
+        """The places of its queries among those of its table, each once."""
+        import numpy as np
 
-    @property
+        return np.unique(self.trials["query"])
+
+    @cached_property
     def scores(self) -> list[str]:
         """The names of all scores, bounded ones first, each of the two in the order in which trials have them."""
-        zeros = _in_order(self.quality) if (self.table.has_failed & self.table.measured).any() else ()
-        columns = ((name, self._counted(name)) for name in dict.fromkeys([*self.table.scores, *zeros]))
-        known = ((name, column == column) for name, column in columns)  # nan is unlike itself
-        first = {name: int(are_known.argmax()) for name, are_known in known if are_known.any()}
+        import numpy as np
+
+        own = self.trials
+        zeros = _in_order(self.quality) if own.failed.any() else ()
+        names = dict.fromkeys([*own.names(own.answered), *zeros])
+        known = ((name, np.isfinite(own.values(name, zeros=name in self.quality))) for name in names)
+        first = {name: int(has.argmax()) for name, has in known if has.any()}
         return sorted(first, key=lambda name: (name not in self.bounded, first[name]))
 
     @property
     def failures(self) -> dict[str, int]:
         """Number of failed trials, by kind."""
-        return self.table.failures
+        return dict(Counter(filter(None, self.trials["failure"].tolist())))
 
     @property
     def measured_failures(self) -> dict[str, int]:
         """Number of trials that were measured and failed, by kind."""
-        table = self.table
-        return dict(Counter(filter(None, compress(table.failed, table.measured.tolist()))))
-
-    @property
-    def measured_pairs(self) -> set[tuple[QueryId, int]]:
-        """The queries and repeats that were measured."""
-        return set(compress(self.table.pairs, self.table.measured.tolist()))
+        return dict(Counter(self.trials["failure"][self.trials.failed].tolist()))
 
     def records(self, setting: str) -> bool:
         """Return whether the value of a compared setting is known."""
         return not self.is_claimed or self.about.settings[setting] is not None
 
     def column(self, score: str) -> NDArray[Any]:
-        """Return a score of each trial; nan where it is not known, or does not count.
+        """Return a score of each trial; NaN if it is not known, or does not count.
 
         A trial that failed is 0 in a score of quality; in others only trials without failure count, and in times those
         that were not the first of their workers. One that was not measured counts nowhere.
         """
-        table = self.table
-        found = self._counted(score)
+        found = self.trials.values(score, zeros=score in self.quality)
         if score in TIMES and self.first_apart:
-            found[table.first & ~table.has_failed] = math.nan
-        return found
-
-    def _counted(self, score: str) -> NDArray[Any]:
-        """A score of each trial in which it counts, times of first trials included."""
-        import numpy as np
-
-        table, failed = self.table, self.table.has_failed
-        found = np.full(len(table), np.nan) if score not in table.scores else table.scores[score].copy()
-        found[failed] = np.nan
-        if score in self.quality:
-            found[failed & table.measured & ~table.absent.get(score, np.zeros(len(table), dtype=bool))] = 0.0
+            found[self.trials.answered & (self.trials["first"] > 0)] = math.nan
         return found
 
     def means(self, score: str) -> NDArray[Any]:
-        """Return the mean of a score over the repeats of each of ``queries``; nan where it is not known."""
-        return self.table.means(self.column(score))
+        """Return the mean of a score over the repeats of each query of its table; NaN if it is not known."""
+        if score not in self._means:
+            self._means[score] = self.trials.means(self.column(score))
+        return self._means[score]
 
-    def values(self, score: str) -> dict[QueryId, float]:
-        """Return the mean of a score over the repeats of each query for which it is known."""
-        means = zip(self.queries, self.means(score).tolist(), strict=True)
-        return {query: mean for query, mean in means if not math.isnan(mean)}
+    @cached_property
+    def _means(self) -> dict[str, NDArray[Any]]:
+        return {}
 
     def trial_values(self, score: str) -> NDArray[Any]:
         """Return the values of a score in the trials in which it counts."""
         column = self.column(score)
-        found: NDArray[Any] = column[column == column]
+        found: NDArray[Any] = column[column == column]  # NaN is unlike itself
         return found
 
     def each(self, score: str) -> dict[tuple[QueryId, int], float]:
         """Return a score of each query and repeat for which it is known."""
-        values = zip(self.table.pairs, self.column(score).tolist(), strict=True)
-        return {pair: value for pair, value in values if not math.isnan(value)}
+        values = zip(self.trials, self.column(score).tolist(), strict=True)
+        return {(row.query_id, row.repeat): value for row, value in values if not math.isnan(value)}
 
     def without(self, score: str) -> Side:
         """Return the side without a score."""
-        return replace(self, trials=self.table.without(score), quality=self.quality - {score})
+        left = {name: column for name, column in self.trials.scores.items() if name != score}
+        given = {name: column for name, column in self.trials.given.items() if name != score}
+        return replace(self, trials=replace(self.trials, scores=left, given=given), quality=self.quality - {score})
 
 
 def _in_order(quality: Collection[str]) -> list[str]:
@@ -318,28 +292,35 @@ def are_same_trials(one: Side, other: Side) -> bool:
     return bool(one.about.run_id) and one.about.identity == other.about.identity
 
 
+def places_in(side: Side, other: Side) -> NDArray[Any]:
+    """Return the place of each query of the other side's table in the table of a side; -1 if it is not there."""
+    import numpy as np
+
+    ours, theirs = side.trials.queries, other.trials.queries
+    if ours is theirs or ours == theirs:
+        return np.arange(len(theirs))
+    known = {query: place for place, query in enumerate(ours)}
+    return np.fromiter((known.get(query, -1) for query in theirs), np.int64, len(theirs))
+
+
 def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
-    """Return both sides; where either lacks trials, with those alone that were measured for both."""
+    """Return both sides; if either lacks trials, with only those that were measured for both."""
     import numpy as np
 
     if not (baseline.missing or candidate.missing):
         return baseline, candidate
-    shared = baseline.measured_pairs & candidate.measured_pairs
-    first, second = (
-        replace(side, trials=side.table.take(np.array([pair in shared for pair in side.table.pairs], dtype=bool)))
-        for side in (baseline, candidate)
-    )
-    return first, second
+    ours, theirs = baseline.trials, candidate.trials
+    place = places_in(baseline, candidate)[theirs["query"]]
+    pairs = np.where(place < 0, -1, (place << 32) + theirs["repeat"])
+    shared = np.intersect1d(ours.pairs[ours.measured], pairs[theirs.measured])
+    first = replace(baseline, trials=ours.take(np.isin(ours.pairs, shared)))
+    return first, replace(candidate, trials=theirs.take(np.isin(pairs, shared)))
 
 
 def alike_in_times(baseline: Side, candidate: Side) -> tuple[Side, Side]:
-    """Return both sides; where one has no times but those of first trials, these are in the times of both."""
+    """Return both sides; if one has no times but those of first trials, these are in the times of both."""
     apart = baseline.first_apart and candidate.first_apart
-    first, second = (
-        side if side.first_apart == apart else replace(side, trials=side.table, first_apart=apart)
-        for side in (baseline, candidate)
-    )
-    return first, second
+    return replace(baseline, first_apart=apart), replace(candidate, first_apart=apart)
 
 
 def missing_trials(status: str | None, due: int, trials: int, measured: int) -> int:
@@ -356,6 +337,77 @@ def incomplete_note(side: Side) -> str:
     """Return a note on the missing trials of a side; empty where there are none."""
     if not side.missing:
         return ""
-    measured, about = len(side.measured_pairs), side.about
+    measured, about = int(side.trials.measured.sum()), side.about
     trials = f"{measured:,} of {number_of(measured + side.missing, 'trial')}"
     return f"run {about.run_id} is {about.status}, with {trials} of {about.framework} measured"
+
+
+RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})(/.+)?", re.DOTALL)
+"""A run's id, the beginning of one, or ``latest``; and one of its frameworks, where only that is meant."""
+
+
+def is_run_name(value: str) -> bool:
+    """Return whether a text has the form of a run's id, of its beginning or ``latest``, with a framework or without."""
+    return RUN_NAME.fullmatch(value) is not None
+
+
+def stored_sides(run: StoredRun, table: TrialTable, framework: str = "") -> Iterator[Side]:
+    """Yield the sides of a stored run, of which all trials that count are given: of all frameworks, or of one."""
+    labels = (run.framework(framework),) if framework else run.config.frameworks
+    for label in labels:
+        own = table.of(label)
+        void = framework_integrity(run.config, label, map(trial_findings, own["facts"])).void
+        yield run_side(run.record, label, own, table, void=void, first_apart=table.first_apart)
+
+
+def run_side(
+    run: Run, framework: str, own: TrialTable, table: TrialTable, *, void: str = "", first_apart: bool = True
+) -> Side:
+    """Return the side of a framework in a run.
+
+    Args:
+        own: its trials that count.
+        table: those of all frameworks, whose scores decide which are bounded and which are of quality.
+        void: why it cannot be compared.
+        first_apart: whether times leave out each worker's first trial.
+    """
+    return Side(
+        source=run.run_id,
+        name=framework,
+        about=_about(run, framework),
+        trials=own,
+        bounded=frozenset(table.quality).union(name for name, kind in table.kinds.items() if kind.bounded),
+        quality=frozenset(table.quality),
+        missing=missing_trials(
+            run.status,
+            due=len(run.config.query_ids) * run.config.repeat,
+            trials=len(own),
+            measured=int(own.measured.sum()),
+        ),
+        described=run.scores,
+        first_apart=first_apart,
+        void=void,
+    )
+
+
+def _about(run: Run, framework: str) -> ComparedRun:
+    config, info = run.config.of(framework), framework_info(run, framework)
+    known = {
+        **shown_settings(config),
+        "test_set": config.test_set,
+        "judge_prompt": run.judge.get("prompt"),
+        "judge_rules": run.judge.get("rules"),
+        "catalog_digest": config.catalog_digest,
+        "trialbed_version": config.trialbed_version,
+    }
+    return ComparedRun(
+        framework=framework,
+        framework_version=info.version if info else None,
+        run_id=run.run_id,
+        status=run.status,
+        dataset_digest=config.dataset_digest,
+        judge=dict(run.judge) or None,
+        settings={key: known[key] for key in compared_settings()},
+        against=run.against,
+        margin=run.margin,
+    )

@@ -10,8 +10,7 @@ from typing import Any
 
 from trialbed.records import ScoreDescription, failures_line, shown_name
 from trialbed.report.comparison._differences import RunComparison, ScoreDifference
-from trialbed.report.comparison._findings import ScoreFinding, explanations
-from trialbed.report.comparison._ranks import rank_notes
+from trialbed.report.comparison._findings import ScoreFinding, explanations, rank_notes
 from trialbed.report.comparison._recovery import recovery_table
 from trialbed.report.comparison._sides import Side, setting_label, setting_value
 from trialbed.scoring import JUDGED, judge_note

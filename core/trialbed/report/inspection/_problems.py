@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from trialbed.attribution import attribute, unrequested_calls
 from trialbed.integrity import finding_text
 from trialbed.records import shown_name
-from trialbed.report.attribution import attribute, unrequested_calls
 from trialbed.tool_calls import asked_calls, call_sources, compare_calls
 from trialbed.wire_log import failed
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.stored_runs import make_store
 
 from trialbed.cli import main
 from trialbed.errors import SandboxUnavailable
@@ -246,18 +245,6 @@ def test_damage_of_a_store_is_listed_and_exits_with_1(tmp_path: Path, capsys: py
     assert "restore a copy of the store" in out
     assert main(["doctor", "--store", str(path), "--json"]) == 1
     assert len(json.loads(capsys.readouterr().out)["problems"]) == 1
-
-
-def test_figures_that_are_not_those_of_the_trials_are_no_damage_of_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    make_store(tmp_path / "trialbed.db")
-    monkeypatch.setattr("trialbed.report.kept.difference_of_kept", lambda *_: "counts of reference")
-    assert main(["doctor", "--store", str(tmp_path / "trialbed.db")]) == 1
-    out = capsys.readouterr().out
-    assert "is not what its trials give: counts of reference" in out
-    assert "no trial is damaged; DELETE FROM reports" in out
-    assert "restore" not in out
 
 
 def test_a_store_that_is_not_there_is_a_wrong_argument(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from support.stored_runs import trial
-from support.trials import run_config
+from support.trials import run_config, trial_of
 
 from trialbed.engine import RunProgress
 from trialbed.engine._background import frozen_heap
 from trialbed.engine._session import RunSession
-from trialbed.errors import DataError
 from trialbed.preparation import RunOptions, config_digest
-from trialbed.records import Run
-from trialbed.run_report import RunReporter
-from trialbed.store import MadeReport, Store, column_table, new_run, open_store
+from trialbed.records import TrialResult
+from trialbed.store import Store, new_run, open_store
 
 
 @pytest.fixture
@@ -61,49 +59,26 @@ def test_what_the_program_itself_has_frozen_stays_so(called: list[str], monkeypa
     assert called == []
 
 
-async def test_a_run_has_ended_whatever_becomes_of_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = run_config()
-    run = new_run(config, config_digest(config))
-    prepared: Any = SimpleNamespace(options=RunOptions(), objects=SimpleNamespace(plugins=()))
-    notes: list[str] = []
-    progress = RunProgress()
-    monkeypatch.setattr(progress, "note", notes.append)
-    with Store.open(str(tmp_path / "trials.db")) as store:
-        store.create_run(run)
-
-        def report(ended: Run) -> MadeReport | None:
-            assert store.run(run.run_id).status == ended.status != "running"
-            raise DataError("two plugins disagree")
-
-        async def no_trials(_executor: object) -> None:
-            """All were there before."""
-
-        session = RunSession(prepared, store, run, progress, ambient=False, report=report)
-        monkeypatch.setattr(session, "_trials", no_trials)
-        ended = await session.run(None)
-        stored = store.run(run.run_id)
-    assert (stored.status, stored.overall_time) == (ended.status, ended.overall_time)
-    assert notes == [f"the figures of run {run.run_id} are not kept with it: two plugins disagree"]
-
-
-async def test_the_scores_of_an_interrupted_run_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed.store._run_columns.KEPT_FROM", 1)
+async def test_an_interrupted_run_keeps_its_trials_and_one_without_any_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config, place = run_config(), str(tmp_path / "trials.db")
-    run = new_run(config, config_digest(config))
     prepared: Any = SimpleNamespace(options=RunOptions(store=place), objects=SimpleNamespace(plugins=()))
     with Store.open(place) as store:
-        store.create_run(run)
+        for results in ([trial_of()], []):
+            run = new_run(config, config_digest(config))
+            store.create_run(run)
 
-        async def one_trial(_executor: object) -> None:
-            store.add_trial(run.run_id, trial("reference", 1, wrong=False))
-            raise asyncio.CancelledError
+            async def interrupted(
+                _executor: object, run_id: str = run.run_id, results: Sequence[TrialResult] = results
+            ) -> None:
+                store.add_trials(run_id, results)
+                raise asyncio.CancelledError
 
-        session = RunSession(prepared, store, run, RunProgress(), ambient=False, report=RunReporter(prepared))
-        monkeypatch.setattr(session, "_trials", one_trial)
-        with pytest.raises(asyncio.CancelledError):
-            await session.run(None)
+            session = RunSession(prepared, store, run, RunProgress(), ambient=False)
+            monkeypatch.setattr(session, "_trials", interrupted)
+            with pytest.raises(asyncio.CancelledError):
+                await session.run(None)
     with open_store(place) as reader:
-        stored = reader.run(run.run_id)
-        assert stored.status == "interrupted"
-        monkeypatch.setattr("trialbed.store._run_columns.read_column_table", None)
-        assert [trial.key.query_id for trial in column_table(stored, ()).trials()] == [1]
+        (stored,) = reader.runs()
+        assert (stored.status, [row.query_id for row in stored.table()]) == ("interrupted", [1])

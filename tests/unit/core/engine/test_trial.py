@@ -14,12 +14,14 @@ from support.trials import run_config
 from trialbed.contracts import Executor, Judge, LostTrial, OpenedModel, Verdict
 from trialbed.engine._slots import Slots
 from trialbed.engine._trial import TrialRunner
+from trialbed.prices import read_prices
 from trialbed.records import (
     Answer,
     ApiRef,
     Expected,
     Failure,
     FrameworkInfo,
+    GoldCall,
     IntegrityFinding,
     ModelCall,
     Outcome,
@@ -28,6 +30,7 @@ from trialbed.records import (
     TrialKey,
     TrialRegistration,
     TrialSpec,
+    Usage,
     Variation,
     WireLog,
 )
@@ -105,6 +108,9 @@ TOOL = ToolSpec(
     parameters={"type": "object"},
     api=ApiRef(category="C", tool_name="T", api_name="weather"),
 )
+
+
+GOLD = GoldCall(api=TOOL.api)
 
 
 class NotedControl(Control):
@@ -307,14 +313,15 @@ async def test_a_judge_is_asked_for_criteria_within_its_limits():
     assert found == [CheckResult("criterion: polite", True, "polite it is")]
 
 
-async def test_a_large_log_is_read_for_integrity_in_a_process_and_costs_its_trial_at_most():
+async def test_a_large_log_is_examined_in_a_process_and_costs_its_trial_at_most():
     class Processes:
         stops = False
 
         async def call(self, function, *arguments, **named):
             if self.stops:
                 raise ScoringStopped("takes more than 60 s of work")
-            return (*function(*arguments, **named), IntegrityFinding(kind="other_model", count=7))
+            found, gold_calls = function(*arguments, **named)
+            return (*found, IntegrityFinding(kind="other_model", count=7)), gold_calls
 
     processes = Processes()
     large = ASKED.model_copy(update={"response": "x" * 1_000_001})
@@ -322,11 +329,29 @@ async def test_a_large_log_is_read_for_integrity_in_a_process_and_costs_its_tria
     (found,) = (await run(Answering("42"), Control(large), processes=processes)).integrity
     assert found.count == 7
     processes.stops = True
-    stopped = await run(Answering("42"), Control(large), processes=processes)
+    runner = runner_of(Answering("42"), Control(large), processes=processes)
+    runner.queries[1] = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
+    stopped = await runner(TrialKey(framework="f", query_id=1))
     assert (stopped.status, stopped.scores, stopped.integrity) == ("failed", (), ())
     assert stopped.outcome.failure.message.endswith("takes more than 60 s of work")
+    assert [(call.gold, call.lost) for call in stopped.gold_calls] == [(GOLD, "trial failed")]
     crashed = await run(Workers(first=True), Control(large), processes=processes)
     assert crashed.outcome.failure.kind == "crash"
+
+
+async def test_a_trial_ends_with_the_facts_that_reports_need():
+    """They are computed once, while other trials run, and not when each report is made."""
+    usage = Usage(prompt_tokens=3, completion_tokens=4)
+    asked = ASKED.model_copy(update={"usage": usage})
+    runner = runner_of(Answering("42"), Control(asked, asked.model_copy(update={"other_model": "strong"})))
+    runner.queries[1] = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
+    runner = replace(runner, run=runner.run.model_copy(update={"prices": read_prices("1,2")}))
+    result = await runner(TrialKey(framework="f", query_id=1))
+    assert [(call.gold, call.lost) for call in result.gold_calls] == [(GOLD, "not offered")]
+    assert result.absent == ("argument_accuracy", "tool_call_f1", "tool_call_accuracy", "final_state")
+    assert result.cost == pytest.approx((3 + 2 * 4) / 1_000_000), "the price of the other model is not known"
+    unmeasured = await run(Workers("endpoint", first=True), Control())
+    assert (unmeasured.gold_calls, unmeasured.cost) == (None, None)
 
 
 @pytest.mark.parametrize(("size", "apart"), [(1_000, False), (100_000, True)])

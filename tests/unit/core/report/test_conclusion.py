@@ -8,22 +8,19 @@ from typing import Any
 import pytest
 from support.cases import for_each
 from support.memory_runs import report_of
+from support.sides import side
+from support.trials import run_config, run_of, trial_of, verdict
 
-from trialbed.records import Run, ScoreDescription
+from trialbed.attribution import USED, Attribution
+from trialbed.records import STAGES, Query, Score, ScoreDescription
 from trialbed.report import Conclusion, ScoreMean, conclusions, join_alike, percent, points
-from trialbed.report.attribution import STAGES, USED, Attribution
-from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings
+from trialbed.report.comparison import ScoreFinding, paired_findings
 from trialbed.views import number
-
-SOLVED = frozenset({"sopr_score"})
 
 
 def finding(candidate: list[float], baseline: list[float], margin: float = 0.05) -> ScoreFinding:
-    def side(name: str, values: list[float]) -> Side:
-        trials = [ComparedTrial(query, {"sopr_score": value}) for query, value in enumerate(values)]
-        return Side("r", name, ComparedRun(name), trials, SOLVED, SOLVED)
-
-    (found,) = paired_findings([(side("reference", baseline), side("mine", candidate))], margin)
+    ours, theirs = (side(name, dict(enumerate(own))) for name, own in (("reference", baseline), ("mine", candidate)))
+    (found,) = paired_findings([(ours, theirs)], margin)
     return found
 
 
@@ -172,20 +169,24 @@ def test_a_difference_has_a_digit_while_it_is_small_and_is_0_only_where_it_is() 
     ]  # fmt: skip
 
 
-def test_the_measure_of_a_dataset_leads(run: Run, queries: Any, results: Any) -> None:
-    own = results[0].scores[0].model_copy(update={"name": "exact", "value": 0.0})
-    results = [result.model_copy(update={"scores": (*result.scores, own)}) for result in results]
-    own_run = run.model_copy(update={"scores": {"exact": ScoreDescription("exact", leads=True)}})
-    (first, *_) = [str(one) for one in conclusions(report_of(own_run, queries, results))]
-    assert first.startswith("reference reaches 0 % ")
-    assert " in exact over " in first
-    (first, *_) = [str(one) for one in conclusions(report_of(run, queries, results))]
-    assert first.startswith("reference solves ")
+TWO = run_config(frameworks=("reference", "other"))
+QUERIES: dict[int | str, Query] = {query: Query(query_id=query, text="?", apis=()) for query in (1, 2)}
+SOLVED = [trial_of(query, scores=[verdict("Solved"), Score(name="exact", value=0.0)]) for query in (1, 2)]
 
 
-def test_a_framework_that_was_measured_waits_for_those_that_were_not(run: Run, queries: Any, results: Any) -> None:
-    begun = run.model_copy(update={"status": "incomplete"})
-    found = {one.framework: str(one) for one in conclusions(report_of(begun, queries, [results[0], results[2]]))}
+def test_the_measure_of_a_dataset_leads() -> None:
+    for described, begins in (
+        ({}, "reference solves "),
+        ({"exact": ScoreDescription("exact", leads=True)}, "reference reaches 0 % "),
+    ):
+        (first, *_) = [str(one) for one in conclusions(report_of(run_of(TWO, scores=described), QUERIES, SOLVED))]
+        assert first.startswith(begins)
+        assert (" in exact over " in first) == bool(described)
+
+
+def test_a_framework_that_was_measured_waits_for_those_that_were_not() -> None:
+    begun = run_of(TWO, status="incomplete")
+    found = {one.framework: str(one) for one in conclusions(report_of(begun, QUERIES, SOLVED))}
     whole = "2 of 2 trials measured"
     assert found["reference"] == f"reference: {whole}; its result is not shown, because other's are missing."
     assert found["other"] == "other has no result yet: 2 trials were not measured."

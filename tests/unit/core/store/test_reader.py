@@ -12,8 +12,8 @@ import pytest
 
 from trialbed import StoredRun, StoreReader, open_store
 from trialbed.errors import DataError, UsageError
-from trialbed.records import Failure, Run, Score, TrialResult
-from trialbed.store import Store, column_table, results_as_ended, results_at
+from trialbed.records import Failure, Run, TrialResult
+from trialbed.store import Store
 
 MakeRun = Callable[..., Run]
 MakeTrial = Callable[..., TrialResult]
@@ -48,25 +48,6 @@ def reader(store: Store, location: str, make_run: MakeRun, make_trial: MakeTrial
 
 def ids(*runs: StoredRun) -> list[str]:
     return [run.run_id for run in runs]
-
-
-def test_attempts_are_read_as_they_are_when_their_turn_comes(
-    reader: StoreReader, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("trialbed.store._run_columns.IN_PART", 1)
-    run = reader.run("r1")
-    first, second, third = [trial.row for trial in column_table(run, ()).trials()]
-    read = results_at(run, [third, first])
-    whole = next(read)
-    assert (whole.pair, whole.wire.model_calls[0].request) == ((1, 1), "héllo")
-    store.add_scores("r1", run.trial("reference", 1).result, [Score(name="late", value=1.0)])
-    assert [score.name for score in next(read).scores] == ["b", "a", "late"]
-    assert [result.pair for result in results_as_ended(run)] == [(1, 0), ("1", 0), (1, 1)]
-    left = results_at(run, [second, first])
-    next(left)
-    store.discard_run("r1")
-    with pytest.raises(DataError, match="trials of run r1 were deleted while they were read"):
-        next(left)
 
 
 def test_runs_are_listed_latest_first_and_filtered(reader: StoreReader) -> None:

@@ -114,7 +114,7 @@ async def test_documents_have_the_new_judge_and_the_old_verdicts_beside(
     rescored = await rejudge(store, run, queries(run), settings(model, tmp_path))
     with open_store(str(tmp_path / "trials.db")) as reader:
         shown = replace(reader.run(run.run_id), record=rescored.run)
-        document = legacy_document(read_report(shown, queries(run), shown=rescored.as_documented), "reference")
+        document = legacy_document(read_report(shown, queries(run), renamed=rescored.renamed), "reference")
     jsonschema_rs.validate(document_schema(), document)
     about = document["metadata"]
     assert (about["evaluator_model"], about["run_id"]) == ("grader", run.run_id)
@@ -145,7 +145,8 @@ async def test_a_judge_that_fails_leaves_an_error_and_the_old_verdict(
     score = results(store, run)[0].score("sopr_score@grader")
     assert score is not None
     assert score.failure is not None
-    assert (rescored.tally.silent, rescored.tally.first_silence) == (2, score.failure.message)
+    silent = [found for (_, name), found in rescored.after.undetermined.items() if name == "sopr_score@grader"]
+    assert [found.message for found in silent] == [score.failure.message] * 2
     assert (score.value, score.failure.kind) == (None, "judge")
     assert "status 401" in score.failure.message
     assert results(store, run)[0].score("sopr_score") == trial(FIRST, "good", 1.0, "Solved").score("sopr_score")

@@ -164,7 +164,7 @@ def attributes(span: dict[str, Any]) -> dict[str, Any]:
 def test_an_export_holds_a_part_of_the_trials(
     write: Callable[[StoredRun], Iterator[object]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trialbed.store._trials.IN_ONE", 5)
+    monkeypatch.setattr("trialbed.store._stored.IN_PART", 5)
     queries = tuple(range(40))
     path = str(tmp_path / "t.db")
     with Store.open(path) as store:

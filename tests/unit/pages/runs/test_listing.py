@@ -12,8 +12,7 @@ from support.stored_runs import NEW
 from trialbed.records import EndpointInfo, RunStatus
 from trialbed.report import ScoreMean
 from trialbed.store import open_store
-from trialbed_pages.runs.figure_cache import FigureCache
-from trialbed_pages.runs.headlines import Headline
+from trialbed_pages.runs.figures import Headline, RunCache
 from trialbed_pages.runs.listing import RunFilter, listing_page
 
 SHARES = (("a", 0.9), ("b", 1.0), ("c", None))
@@ -27,12 +26,12 @@ def newest(stored: Path, status: RunStatus = "finished", **config: Any) -> str:
         update = {"status": status, "config": run.config.model_copy(update=config)}
         run = replace(run, record=run.record.model_copy(update=update))
         reading = cast("Any", SimpleNamespace(runs=lambda **_: [run], mark=None, place="here"))
-        return listing_page(reading, FigureCache(stored.parent), chosen).newest
+        return listing_page(reading, RunCache(stored.parent), chosen).newest
 
 
 def test_the_list_begins_with_the_first_sentence_of_the_page_of_the_newest_run(stored: Path) -> None:
     with open_store(str(stored)) as reader:
-        first = FigureCache(stored.parent).of(reader.run(NEW)).conclusions[0]
+        first = RunCache(stored.parent).of(reader.run(NEW)).conclusions[0]
     assert " not yet shown" in first
     assert newest(stored) == f"In the newest run, {first}"
     plan = '{"tools": {"rate": 0.5, "faults": ["error"]}}'
@@ -53,9 +52,9 @@ def test_the_list_has_shares_of_answers_of_a_verification_and_no_sentence_on_it(
         run = reader.run(NEW)
         run = replace(run, record=run.record.model_copy(update={"kind": "endpoints", "endpoints": tuple(asked)}))
         # Only what failed has a value there: 0.
-        headline = Headline.of({"answered": 9, "failed": 1}, "sopr_score", [("a", ScoreMean(0.0, None, 1))])
+        headline = Headline(9, 1, "sopr_score", [("a", ScoreMean(0.0, None, 1))])
         reading = cast("Any", SimpleNamespace(runs=lambda **_: [run], mark=None, place="here"))
-        cache = cast("Any", SimpleNamespace(of_store=lambda mark, read: None, headline=lambda run: headline))
+        cache = cast("Any", SimpleNamespace(headline=lambda run: headline))
         page = listing_page(reading, cache, RunFilter())
     assert [(name, mean.value) for name, mean in page.rows[0][1].means] == [("b", 1.0), ("a", 0.9), ("c", None)]
     assert page.newest == ""

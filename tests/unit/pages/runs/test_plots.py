@@ -10,7 +10,7 @@ from support.stored_runs import NEW
 
 from trialbed.records import Score
 from trialbed.store import Store, open_store
-from trialbed_pages.runs import FigureCache, run_page
+from trialbed_pages.runs import RunCache, run_page
 
 WHOLE = {"wall_time": 2.0, "tool_time": 0.5, "framework_time": 0.5}
 
@@ -28,7 +28,7 @@ def add_times(stored: Path, times: dict[str, dict[str, float]]) -> None:
 def times_of(stored: Path) -> tuple[dict[str, tuple[dict[str, float], str | None]], list[str]]:
     """The bars of the times by name, each with its parts and its figure, and the notes below them."""
     with open_store(str(stored)) as reader:
-        page = run_page(FigureCache(stored.parent).of(reader.run(NEW), "sopr_score"), "sopr_score")
+        page = run_page(RunCache(stored.parent).of(reader.run(NEW)), "sopr_score")
         bars: Any = page.plots["times"].bars if "times" in page.plots else []  # type: ignore[union-attr]
         return {bar.label: (dict(bar.parts), bar.text) for bar in bars}, page.time_notes
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.cases import for_each
 
 from trialbed.errors import UsageError
+from trialbed.installed import extra_command
 from trialbed_plugins.model_adapters._tokenizers import _tokenizer
 from trialbed_plugins.model_adapters.generic import GenericAdapter
 from trialbed_plugins.model_adapters.kimi import KimiAdapter, enclosed, without_enclosed
@@ -114,7 +115,7 @@ def test_a_tokenizer_that_cannot_be_loaded_is_named(transformers: ModuleType) ->
 def test_without_the_library_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     _tokenizer.cache_clear()
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(UsageError, match=r"pip install 'trialbed\[raw\]'"):
+    with pytest.raises(UsageError, match=re.escape(extra_command("raw"))):
         KimiAdapter().prompt([], None, "x")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
+import numpy as np
 from support.cases import for_each
 
 from trialbed.contracts import ServedAnswer
@@ -41,7 +41,7 @@ def test_a_body_from_the_cache_is_a_stream_where_it_was_kept_as_one(tmp_path: Pa
         assert (found.response, found.stream, request) == ("data: {}", stream, REQUEST)
 
 
-def test_the_seconds_of_a_slow_fault_are_not_the_models(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_seconds_of_a_slow_fault_are_not_the_models() -> None:
     calls = [
         ModelCall(
             started=place,
@@ -62,8 +62,8 @@ def test_the_seconds_of_a_slow_fault_are_not_the_models(monkeypatch: pytest.Monk
     faults = json.dumps({"model": {"rate": 1, "faults": ["slow"]}, "slow_seconds": 5.0})
     models = ("m@http://h/v1",)
     config: Any = SimpleNamespace(model=models[0], told_model="m", models=models, model_identity="m", faults=faults)
-    run: Any = SimpleNamespace(run_id="r", config=config)
-    monkeypatch.setattr("trialbed_plugins.recordings._of_run.results_as_ended", lambda _run: iter([trial]))
+    run: Any = SimpleNamespace(run_id="r", config=config, table=lambda: {"row": np.array([7])})
+    run.results_at = lambda rows: iter({(7,): [trial]}[tuple(rows)])
     cassette = recording_of(run).cassette
     assert cassette.model == "m", "it is asked by its name at whatever endpoint"
     config.model_identity = ""

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from support.cases import for_each
 from support.run_reports import document, reported
 
-from trialbed.report.attribution import STAGES, USED
+from trialbed.attribution import USED
+from trialbed.records import STAGES
 from trialbed_plugins.reporters import HtmlReporter, MarkdownReporter, TableReporter
 from trialbed_plugins.reporters._attribution import percentages
 

@@ -7,8 +7,8 @@ import pytest
 from support.cases import for_each
 from support.run_reports import reported, summary
 
+from trialbed.attribution import ENDED
 from trialbed.cli.options import NumberOrNumbers
-from trialbed.report.attribution import ENDED
 from trialbed_plugins.reporters._offers import offer_tables
 
 

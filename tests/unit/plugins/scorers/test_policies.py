@@ -6,7 +6,7 @@ import pytest
 from support.played import MAX_STEPS, Played, play, queries
 from support.scoring import Attributed, attribution_of
 
-from trialbed.report.attribution import attribute
+from trialbed.attribution import attribute
 from trialbed_plugins.scorers import score_trial
 from trialbed_scripted import policy_names
 

@@ -41,7 +41,7 @@ class Witness:
     def run_finished(self, run: Run, report: Report) -> None:
         self.told.append("run_finished")
         assert report.run == run
-        self.ended.append((run, len(list(report.whole())), len(rows(self.results))))
+        self.ended.append((run, len(list(report.trials())), len(rows(self.results))))
 
 
 @pytest.fixture

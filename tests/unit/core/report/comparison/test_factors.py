@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.cases import for_each
+from support.sides import side as side_of
 from support.trials import run_config
 
 from trialbed.records import RunConfig, Variation
-from trialbed.report.comparison import ComparedRun, ComparedTrial, FactorEffects, Side, factor_effects
+from trialbed.report.comparison import FactorEffects, Side, factor_effects
 
-SOPR = frozenset({"sopr_score"})
 QUERIES = range(40)
 COLUMNS = {"a": ("a", "small"), "b": ("b", "small"), "a@large": ("a", "large"), "b@large": ("b", "large")}
 
@@ -22,13 +23,8 @@ def config(columns: Mapping[str, tuple[str, str]] = COLUMNS) -> RunConfig:
     return run_config(frameworks=tuple(columns), model="small", variations=own, adapter_versions={})
 
 
-def side(name: str, value: Callable[[int], float], *, repeats: int = 1) -> Side:
-    trials = [
-        ComparedTrial(query, {"sopr_score": value(query)}, repeat=repeat)
-        for query in QUERIES
-        for repeat in range(repeats)
-    ]
-    return Side("r", name, ComparedRun(name), trials, SOPR, SOPR)
+def side(name: str, value: Callable[[int], float], *, repeats: int = 1, **more: Any) -> Side:
+    return side_of(name, {query: [value(query)] * repeats for query in QUERIES}, **more)
 
 
 def effects(sides: Mapping[str, Side], about: RunConfig | None = None) -> FactorEffects:
@@ -73,7 +69,7 @@ def test_no_factor_matters_more_where_its_own_row_shows_nothing(queries: int) ->
     """The excess of few queries leaves out 0 before any difference of the table is shown."""
     won = {"a": lambda _: 0.0, "b": lambda _: 0.0, "b@large": lambda query: float(query < 4)}
     sides = {name: side(name, won.get(name, won["b@large"])) for name in COLUMNS}
-    few = {name: replace(own, trials=own.trials[:queries]) for name, own in sides.items()}
+    few = {name: replace(own, trials=own.trials.take(own.trials["query"] < queries)) for name, own in sides.items()}
     found = effects(few)
     model = found.factors[1].findings[0]
     assert model.verdict == "too few"
@@ -149,8 +145,7 @@ def test_a_run_of_frameworks_alone_has_no_effects() -> None:
 def test_columns_are_paired_with_their_own_where_repeats_are_missing() -> None:
     shares = {"a": 0.0, "b": 1.0, "a@large": 0.0, "b@large": 1.0}
     sides = {
-        name: replace(side(name, solves(share), repeats=2 if "@" in name else 3), missing=1)
-        for name, share in shares.items()
+        name: side(name, solves(share), repeats=2 if "@" in name else 3, missing=1) for name, share in shares.items()
     }
     model = effects(sides).factors[1]
     assert (model.name, [finding.difference for finding in model.findings]) == ("model", [0.0])
@@ -158,14 +153,10 @@ def test_columns_are_paired_with_their_own_where_repeats_are_missing() -> None:
 
 def test_judges_of_the_same_answers_are_a_factor_over_those_that_both_grade() -> None:
     def graded(name: str, severe: bool) -> Side:
-        found = side(name, solves(0.8))
-        trials = [
-            replace(trial, scores={**trial.scores, "sopr_score@strict": trial.scores["sopr_score"] * (not severe)})
-            for trial in found.trials[1:]
-        ]
         # The other judge has no verdict on the first answer, and a trial that failed is Unsolved to both.
-        failed = ComparedTrial(99, {}, "agent")
-        return replace(found, trials=[found.trials[0], *trials, failed])
+        solved = {query: {"sopr_score": solves(0.8)(query)} for query in QUERIES}
+        both = {query: {**own, "sopr_score@strict": own["sopr_score"] * (not severe)} for query, own in solved.items()}
+        return side_of(name, {**both, 0: solved[0], 99: None})
 
     about = run_config(frameworks=("a", "b"), judge="rule", adapter_versions={})
     found = effects({"a": graded("a", severe=True), "b": graded("b", severe=False)}, about)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,21 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
+from support.sides import SCORE, side
 
-from trialbed.report.comparison import ComparedRun, ComparedTrial, ScoreFinding, Side, paired_findings, verdict_notes
+from trialbed.report.comparison import ScoreFinding, paired_findings, verdict_notes
 from trialbed.statistics import mcnemar, paired_interval
 
-SCORE = "sopr_score"
 MARGIN = 0.05
-
-
-def side(name: str, values: Mapping[int, float | Sequence[float]]) -> Side:
-    trials = [
-        ComparedTrial(query, {SCORE: value})
-        for query, repeats in values.items()
-        for value in (repeats if isinstance(repeats, Sequence) else [repeats])
-    ]
-    return Side("r", name, ComparedRun(name, run_id="r"), trials, frozenset({SCORE}), frozenset({SCORE}))
 
 
 def finding(baseline: Mapping[int, Any], candidate: Mapping[int, Any], margin: float = MARGIN) -> ScoreFinding:
@@ -42,6 +33,14 @@ def test_what_changed_is_named_and_tested_pair_by_pair() -> None:
     assert found.p == found.p_adjusted == mcnemar(0, 8)
     assert found.verdict == "worse"
     assert found.queries_needed is None
+
+
+def test_differences_are_those_of_means_over_repeats_on_the_queries_that_both_have() -> None:
+    ours, theirs = {"b": [1.0, 0.0], 3: 1.0, 1: 0.0, "only": 1.0}, {1: 1.0, 3: [0.0, 1.0], "b": 1.0, "other": 0.0}
+    found = finding(ours, theirs)
+    assert (found.n, found.baseline_mean, found.candidate_mean) == (3, 0.5, pytest.approx(2.5 / 3))
+    assert found.difference == pytest.approx((0.5 - 0.5 + 1.0) / 3)
+    assert (found.better, found.worse) == (("b", 1), (3,)), "in the order of the baseline"
 
 
 def test_the_same_values_are_identical_however_few_they_are() -> None:

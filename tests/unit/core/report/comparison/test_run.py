@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.memory_runs import report_of
+from support.sides import side as side_of
+from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed.errors import UsageError
+from trialbed.records import LostCall, Query
 from trialbed.report.comparison import (
-    ComparedRun,
-    ComparedTrial,
     FrameworkComparison,
     Side,
     chosen_baseline,
@@ -19,17 +21,15 @@ from trialbed.report.comparison import (
 )
 
 ONES, ZEROS = dict.fromkeys(range(12), 1.0), dict.fromkeys(range(12), 0.0)
-SOPR = frozenset({"sopr_score"})
 
 
 def side(name: str, values: Mapping[int, float] = ONES) -> Side:
-    trials = [ComparedTrial(query, {"sopr_score": value}) for query, value in values.items()]
-    return Side("r", name, ComparedRun(name), trials, SOPR, SOPR)
+    return side_of(name, values)
 
 
 def compared(*sides: Side, **more: Any) -> dict[str, tuple[FrameworkComparison, ...]]:
     every = {side.name: side for side in sides}
-    options = {"against": None, "margin": 0.05, "whole": {}.__getitem__, **more}
+    options = {"against": None, "margin": 0.05, "results": lambda rows: iter(()), **more}
     return compare_frameworks(every, **options)
 
 
@@ -111,3 +111,23 @@ def test_native_is_compared_with_the_controlled_profile_that_has_its_settings() 
 
 def test_the_name_alone_of_a_baseline_means_the_one_with_the_runs_settings() -> None:
     assert chosen_baseline(["b:native", "a:native", "a:native@large"], "a") == "a:native"
+
+
+def test_losses_beside_the_controlled_profile_have_causes_which_whole_trials_show() -> None:
+    """A trial that cannot be told from its row: its wire is read."""
+    queries = {query: Query(query_id=query, text="?", apis=()) for query in (1, 2, 3, 4)}
+    lost = {"lost": (LostCall(position=0, tool="a", reason="no tools"),)}
+    trials = [trial_of(query, 0, None, [verdict("Solved")], framework="a:controlled") for query in queries]
+    trials += [trial_of(query, 0, None, [verdict("Unsolved")], framework="a:native", wire=lost) for query in (1, 3)]
+    trials += [
+        trial_of(2, 0, "agent", framework="a:native", message="ValueError: no"),
+        trial_of(4, 0, None, [verdict("Solved")], framework="a:native"),
+    ]
+    config = run_config(frameworks=("a:controlled", "a:native"), query_ids=tuple(queries))
+    report = report_of(run_of(config), queries, trials)
+    found = {one.kind: one for one in report["a:native"].comparisons}
+    assert list(found["profile"].causes.items()) == [  # the most frequent comes first
+        ("a tool could not be called (no tools)", [1, 3]),
+        ("an error ended the run (ValueError)", [2]),
+    ]
+    assert found["reference"].causes == {}

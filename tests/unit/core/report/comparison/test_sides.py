@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.cases import for_each
-from support.trials import ended, run_config
+from support.memory_runs import stored_run
+from support.sides import side
+from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed.errors import DataError, UsageError
-from trialbed.records import Run
-from trialbed.report import read_report
-from trialbed.report._packed import columns_of
-from trialbed.report.comparison import (
-    ComparedRun,
-    ComparedTrial,
-    Side,
-    TrialTable,
-    is_run_name,
-    read_groups,
-    read_sides,
-    run_side,
-)
+from trialbed.records import Score
+from trialbed.report import document_text, legacy_documents, read_report
+from trialbed.report.comparison import is_run_name, read_sides
 from trialbed.report.comparison._differences import ComparisonOptions, compare_pairs
 from trialbed.scoring import ALWAYS
-from trialbed.store import Store, open_store, trial_columns
 from trialbed_evaluation.run_comparer import RunComparer
 
 OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
@@ -36,23 +26,12 @@ OLD, NEW = "20260101T120000-aaaaaa", "20260202T120000-bbbbbb"
 
 @pytest.fixture
 def store(tmp_path: Path) -> str:
-    place = str(tmp_path / "runs.db")
-    with Store.open(place) as store:
-        for month, run_id in enumerate((OLD, NEW), 1):
-            store.create_run(
-                Run(
-                    run_id=run_id,
-                    config=run_config(frameworks=("reference", "langgraph:native")),
-                    config_digest=run_id,
-                    status="finished",
-                    created_at=datetime(2026, month, 1, tzinfo=UTC),
-                    environment_digest="",
-                )
-            )
-            for name in ("reference", "langgraph:native"):
-                result = ended("agent")
-                key = result.key.model_copy(update={"framework": name})
-                store.add_trial(run_id, result.model_copy(update={"key": key}))
+    place, names = str(tmp_path / "runs.db"), ("reference", "langgraph:native")
+    for month, run_id in enumerate((OLD, NEW), 1):
+        run = run_of(run_config(frameworks=names), run_id, created_at=datetime(2026, month, 1, tzinfo=UTC))
+        trials = [trial_of(1, 0, "agent", framework=name) for name in names]
+        with stored_run(run.model_copy(update={"config_digest": run_id}), trials, location=place):
+            pass
     return place
 
 
@@ -70,23 +49,6 @@ def test_a_run_and_a_framework_are_found_by_name(store: str, name: str, expected
     sides = read_sides(name, store)
     assert [(side.source, side.name) for side in sides] == expected
     assert {side.about.run_id for side in sides} == {source for source, _ in expected}
-
-
-def test_the_columns_of_a_run_that_several_names_mean_are_read_once(
-    store: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[str] = []
-    monkeypatch.setattr(
-        "trialbed.store.trial_columns", lambda run, *given: (read.append(run.run_id), trial_columns(run, *given))[1]
-    )
-    values = ["latest/reference", "latest/langgraph", f"{OLD}/reference"]
-    groups = read_groups(values, store)
-    assert [[(side.source, side.name) for side in sides] for sides in groups] == [
-        [(NEW, "reference")],
-        [(NEW, "langgraph:native")],
-        [(OLD, "reference")],
-    ]
-    assert read == [NEW, OLD]
 
 
 def test_a_name_that_means_none_or_several_is_refused(store: str) -> None:
@@ -153,37 +115,44 @@ def test_a_trial_that_stands_twice_in_a_document_is_refused(write: Any) -> None:
 
 
 def test_scores_stand_in_the_order_in_which_trials_have_them() -> None:
-    trials = [
-        ComparedTrial(1, {"late": math.nan, "tokens": 5.0, "solved": 1.0}),
-        ComparedTrial(2, {"late": 1.0, "tokens": 6.0, "solved": 1.0}),
-    ]
-    side = Side("r", "a", ComparedRun("a"), trials, frozenset({"late", "solved"}), frozenset({"solved"}))
-    assert side.scores == ["solved", "late", "tokens"]
-    assert [side.without("solved").scores, side.trial_values("late").tolist()] == [["late", "tokens"], [1.0]]
-
-
-def test_trials_in_columns_are_the_trials_that_they_were_made_of() -> None:
-    trials = [
-        ComparedTrial(1, {"solved": 1.0, "tokens": 5.0}, tools=frozenset({"x"}), first=True),
-        ComparedTrial(1, {"solved": 0.0}, repeat=1),
-        ComparedTrial("1", {}, "agent", absent=("solved",)),
-        ComparedTrial(2, {}, "model", measured=False),
-    ]
-    assert list(TrialTable.of(trials)) == trials
-    side = Side("r", "a", ComparedRun("a"), trials, frozenset({"solved"}), frozenset({"solved"}))
-    assert side.values("solved") == {1: 0.5}
-    assert side.trial_values("solved").tolist() == [1.0, 0.0]
-    assert side.values("tokens") == {1: 5.0}
+    late, solved = {"late": None, "tokens": 5.0, "solved": 1.0}, {"late": 1.0, "tokens": 6.0, "solved": 1.0}
+    found = side("a", {1: late, 2: solved}, bounded=frozenset({"late", "solved"}), quality=frozenset({"solved"}))
+    assert found.scores == ["solved", "late", "tokens"]
+    assert found.without("solved").scores == ["late", "tokens"]
+    assert found.trial_values("late").tolist() == [1.0]
 
 
 def test_scores_of_trials_that_failed_stand_in_one_order(store: str) -> None:
-    (side, _) = read_sides(OLD, store)
-    assert side.scores == list(ALWAYS)
-    assert [trial.failure for trial in side.trials] == ["agent"]
-    quality = frozenset({"b", "a", *ALWAYS})
-    with open_store(store) as reader:
-        run = reader.run(OLD)
-        trials = read_report(run).frameworks[0].trials
-    table = columns_of(trials).table(trials)
-    same = run_side(run.record, "reference", table, bounded=quality, quality=quality)
-    assert same.scores == [*ALWAYS, "a", "b"]
+    (found, _) = read_sides(OLD, store)
+    assert found.scores == list(ALWAYS)
+    assert found.failures == {"agent": 1}
+
+
+def test_a_side_is_the_same_from_the_store_a_report_and_a_document(tmp_path: Path) -> None:
+    given = [verdict("Unsure"), *(Score(name=name, value=1.0) for name in ALWAYS[1:])]
+    given.append(Score(name="wall_time", value=2.0, bounded=False))
+    trials = [
+        trial_of(query, repeat, scores=given, framework=name, first=not repeat, selected_tools=("x",))
+        for name in ("reference", "b")
+        for query in (1, "1")
+        for repeat in range(2)
+    ]
+    trials[1] = trial_of(1, 1, "crash")
+    trials[6] = trial_of("1", 0, "endpoint", framework="b")
+    config = run_config(frameworks=("reference", "b"), query_ids=(1, "1"), repeat=2)
+    store, path = str(tmp_path / "runs.db"), tmp_path / "both.json"
+    with stored_run(run_of(config, OLD), trials, location=store) as stored:
+        report = read_report(stored)
+        path.write_text(document_text(legacy_documents(report)))
+    for read in ([one.side for one in report.frameworks], read_sides(OLD, store), read_sides(str(path), None)):
+        reference, other = read
+        assert (reference.failures, other.failures) == ({"crash": 1}, {"endpoint": 1})
+        assert (reference.first_trials, other.first_trials, reference.first_apart) == (2, 1, True)
+        assert (reference.scores, other.scores) == ([*ALWAYS, "wall_time"], [*ALWAYS, "wall_time"])
+        assert reference.trial_values("sopr_score").tolist() == [0.5, 0.0, 0.5, 0.5]
+        assert reference.trial_values("api_f1").tolist() == [1.0, 0.0, 1.0, 1.0]
+        assert (reference.trial_values("wall_time").tolist(), other.trial_values("wall_time").tolist()) == (
+            [2.0],
+            [2.0] * 2,
+        )
+        assert other.trial_values("sopr_score").tolist() == [0.5] * 3

@@ -1,3 +1,5 @@
+"""What became of the expected calls of a trial."""
+
 from __future__ import annotations
 
 import json
@@ -9,9 +11,11 @@ from hypothesis import strategies as st
 from support.cases import for_each
 from support.scoring import NOON, api_call, gold_call, model_call, ref, sent_call, tool
 
+from trialbed.attribution import ENDED, attribute, attribute_trial
 from trialbed.records import (
     Answer,
     ApiCall,
+    AttributedCall,
     Expected,
     Failure,
     FilledArgument,
@@ -26,7 +30,6 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
-from trialbed.report.attribution import ENDED, AttributedCall, attribute
 
 TOOLS = [tool("a"), tool("b")]
 GOLD = gold_call("a", city="Pelluin")
@@ -61,7 +64,7 @@ def attributed(result: TrialResult, *gold: GoldCall, unasked: Sequence[ApiCall] 
 
 
 def test_a_result_that_reaches_the_answer_is_not_lost() -> None:
-    assert attributed(trial([RIGHT])) == (AttributedCall(GOLD),)
+    assert attributed(trial([RIGHT])) == (AttributedCall(gold=GOLD),)
 
 
 @for_each(
@@ -128,7 +131,7 @@ WRONG_NOT_MADE = model_call(sent=[sent_call("a", "{}")])
     ],
 )
 def test_a_call_is_lost_at_the_first_stage_that_it_does_not_pass(result: TrialResult, stage: str, reason: str) -> None:
-    assert attributed(result) == (AttributedCall(GOLD, stage, reason),)  # type: ignore[arg-type]
+    assert attributed(result) == (AttributedCall(gold=GOLD, lost=stage, reason=reason),)
 
 
 def test_an_agent_that_ends_before_the_model_could_ask_is_not_the_models_doing() -> None:
@@ -149,6 +152,21 @@ def test_what_was_not_selected_was_not_offered() -> None:
 def test_a_call_that_nobody_asked_for_stands_for_none() -> None:
     (found,) = attributed(trial([RIGHT]), unasked=[RIGHT])
     assert found.lost == "not called"
+
+
+def test_calls_are_the_agents_own_if_the_scorers_found_none_unasked() -> None:
+    """An agent in process may be led by a model that the gateway does not see, beside one that it sees."""
+    query = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
+    result = trial([api_call("a", {"city": "Pelluin"}, started=1)], [model_call()])
+    led = result.model_copy(update={"scores": (Score(name="unasked_calls", value=0.0, bounded=False),)})
+    found = [attribute_trial(one, query, TOOLS) for one in (led, result)]
+    assert [calls[0].lost for calls in found if calls] == [None, "not called"]
+
+
+def test_only_trials_that_were_measured_have_expected_calls() -> None:
+    query = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
+    assert attribute_trial(trial(failure=Failure(kind="endpoint", message="busy")), query, TOOLS) is None
+    assert attribute_trial(trial(), query.model_copy(update={"gold_calls": ()}), TOOLS) == ()
 
 
 def test_a_failed_call_that_was_mended_is_not_lost() -> None:

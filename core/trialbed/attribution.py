@@ -1,12 +1,23 @@
-"""The stages between an expected call and the answer, and the one at which it was lost."""
+"""Attribution: for each expected call of a trial, whether its result reached the user, or where it was lost."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from trialbed.records import NOT_MEASURED, ApiCall, GoldCall, LostCall, Query, ToolSpec, TrialResult
+from trialbed.records import (
+    NOT_MEASURED,
+    STAGES,
+    ApiCall,
+    AttributedCall,
+    LostCall,
+    Query,
+    Stage,
+    ToolSpec,
+    TrialResult,
+)
 from trialbed.scoring import JUDGED
 from trialbed.texts import one_line
 from trialbed.tool_calls import (
@@ -18,23 +29,11 @@ from trialbed.tool_calls import (
     asked_calls,
     last_turn,
     said,
+    unasked_calls,
     was_told,
 )
 from trialbed.wire.json_schemas import schema_problems
 from trialbed.wire_log import failed
-
-Stage = Literal[
-    "not offered",  # its Api was not among the tools that the model was offered
-    "not called",  # the model did not ask for it
-    "wrong arguments",  # the model asked for its Api, but not with its arguments
-    "not made",  # the model asked for it, but the framework did not call the Api, or with other arguments
-    "api failed",  # the Api answered with an error
-    "trial failed",  # the trial ended in an error, before the call or after it
-    "not used",  # nothing of the response is in the answer or in a later call
-]
-"""The place where an expected call was lost, in the order of its way to the answer."""
-
-STAGES: tuple[Stage, ...] = get_args(Stage)
 
 Loss = tuple[Stage, str]
 """A stage, and the reason in words."""
@@ -63,18 +62,108 @@ MAX_REASON = 300
 """Characters of a reason."""
 
 
+USED = "used"
+"""The key of the expected calls that were not lost."""
+
+LOSERS = ("selector", "model", "framework", "rig")
+"""The parties that can lose an expected call; the rig is the virtual API and Trialbed itself."""
+
+LOST_BY = {
+    "not offered": "selector",
+    "not called": "model",
+    "wrong arguments": "model",
+    "not used": "model",
+    "not made": "framework",
+    "api failed": "rig",
+}
+"""Stage -> who lost a call at it."""
+
+FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
+    ("budget", "endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
+)
+"""Kind of failure -> who lost the calls of the trial; the framework at all others."""
+
+
 @dataclass(frozen=True)
-class AttributedCall:
-    """An expected call and what became of it.
+class FirstLoss:
+    """The first expected call that was lost at a stage."""
+
+    query_id: int | str
+    call: AttributedCall
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The expected calls of many trials by the stage at which they were lost, or used.
 
     Attributes:
-        lost: the first stage that it did not pass; None if its result was used.
-        reason: why, in words; empty if it was not lost.
+        counts: every stage in order, then ``used`` -> the expected calls that were lost there, or used.
+        first: stage -> the first call that was lost there.
+        losers: each of ``LOSERS`` -> the expected calls that it lost.
     """
 
-    gold: GoldCall
-    lost: Stage | None = None
-    reason: str = ""
+    counts: Mapping[str, int]
+    first: Mapping[str, FirstLoss] = field(default_factory=dict)
+    losers: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def gold_calls(self) -> int:
+        """The number of expected calls."""
+        return sum(self.counts.values())
+
+    @property
+    def shares(self) -> dict[str, float | None]:
+        """The counts as shares, which add up to 1; None without expected calls."""
+        total = self.gold_calls
+        return {stage: count / total if total else None for stage, count in self.counts.items()}
+
+
+def count_calls(trials: Iterable[tuple[int | str, Iterable[AttributedCall], str]]) -> Attribution:
+    """Count the expected calls of trials by stage and by who lost them.
+
+    Args:
+        trials: the query of each, its expected calls, and the kind of its failure; empty for none.
+    """
+    counts = Counter[str]()
+    losers = Counter[str]()
+    first: dict[str, FirstLoss] = {}
+    for query_id, calls, failure in trials:
+        for call in calls:
+            counts[call.lost or USED] += 1
+            if call.lost is not None:
+                first.setdefault(call.lost, FirstLoss(query_id, call))
+                losers[_loser(call, failure)] += 1
+    return Attribution({stage: counts[stage] for stage in (*STAGES, USED)}, first, dict(losers))
+
+
+def _loser(call: AttributedCall, failure: str) -> str:
+    if call.reason.startswith(BY_FRAMEWORK):
+        return "framework"
+    if call.lost == "trial failed":
+        return FAILED_BY.get(failure, "framework")
+    return LOST_BY[str(call.lost)]
+
+
+def attribute_trial(result: TrialResult, query: Query, tools: Sequence[ToolSpec]) -> tuple[AttributedCall, ...] | None:
+    """Attribute the expected calls of a scored trial, bodies included; None if it was not measured.
+
+    Args:
+        tools: the tools that the query was offered.
+    """
+    if result.status == "not measured":
+        return None
+    return attribute(query, tools, result, unrequested_calls(result, tools))
+
+
+def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
+    """Return the calls that no answer of the model asked for; none if the scorers found none.
+
+    They know more than the wire: whether the agent may be led by a model that the gateway does not see.
+    """
+    score = result.score("unasked_calls")
+    if not result.wire.model_calls or (score is not None and not score.value):
+        return ()
+    return unasked_calls(result.wire, tools)
 
 
 def attribute(
@@ -107,7 +196,8 @@ def attribute(
             loss = loss[0], stopped
         if loss and ended and _was_to_be_repeated(aligned.call, loss, result):
             loss = loss[0], f"{ENDED}: {ended}"
-        found.append(AttributedCall(aligned.gold, *_short(loss)) if loss else AttributedCall(aligned.gold))
+        stage, reason = _short(loss) if loss else (None, "")
+        found.append(AttributedCall(gold=aligned.gold, lost=stage, reason=reason))
     return tuple(found)
 
 

@@ -1,0 +1,34 @@
+"""What became of an expected call of a trial."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from trialbed.records._base import Record
+from trialbed.records._queries import GoldCall
+
+Stage = Literal[
+    "not offered",  # its Api was not among the tools that the model was offered
+    "not called",  # the model did not ask for it
+    "wrong arguments",  # the model asked for its Api, but not with its arguments
+    "not made",  # the model asked for it, but the framework did not call the Api, or with other arguments
+    "api failed",  # the Api answered with an error
+    "trial failed",  # the trial ended in an error, before the call or after it
+    "not used",  # nothing of the response is in the answer or in a later call
+]
+"""The place where an expected call was lost, in the order of its way to the answer."""
+
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+class AttributedCall(Record):
+    """An expected call and what became of it.
+
+    Attributes:
+        lost: the first stage that it did not pass; None if its result was used.
+        reason: why, in words; empty if it was not lost.
+    """
+
+    gold: GoldCall
+    lost: Stage | None = None
+    reason: str = ""

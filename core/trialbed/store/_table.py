@@ -1,0 +1,437 @@
+"""The trials of a run as columns, of which every figure, table, page and comparison is a group-by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import Connection, func, select
+
+from trialbed.errors import DataError
+from trialbed.records import AttributedCall, Failure, Json, Run, TrialKey
+from trialbed.scoring import ALWAYS, JUDGED
+from trialbed.store._attempts import AttemptSummary, counted_attempts
+from trialbed.store._rows import decode, decode_id
+from trialbed.store._schema import NUMBERS, scores, trials
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+QueryId = int | str
+
+PART = 20_000
+"""Rows of scores that are fetched at once."""
+
+PLAIN = ("first", "wall_time", "evaluation_time", "ended")
+"""Columns of numbers that are always known."""
+
+SEVERAL, REPLACED = 1, 2
+"""Values of the column ``again``: other attempts of the trial were measured; and an earlier one of them."""
+
+
+class ScoreKind(NamedTuple):
+    """The kind of a score: it lies in [0, 1] in every trial; and a failed trial has it as 0."""
+
+    bounded: bool
+    quality: bool
+
+
+@dataclass(frozen=True)
+class TrialTable:
+    """Trials in columns, a value of each trial in each.
+
+    Attributes:
+        labels: the frameworks of the run; ``framework`` has places in it.
+        queries: ids; ``query`` has places in it.
+        columns: ``row`` (identifies the attempt in its store), ``framework``, ``query``, ``repeat``, ``attempt``,
+            ``status``, ``failure`` (its kind; empty for none), ``adapter``, ``tools`` (digest of the tools on offer;
+            empty if not known), ``absent`` (place in ``absences``), ``facts``, ``verdict`` (label of the judge's score;
+            empty for none), ``again`` and numbers.
+        scores: by name, NaN for a trial without a finite value.
+        given: by name, the trials that have the score, if only as one that could not be determined.
+        kinds: of the scores, in no order.
+        absences: tuples of scores that a trial cannot have, so that a failed one is not 0 in them.
+        undetermined: (row, score) -> why the score has no value.
+        reasons: row -> the judge's words on an answer that is not solved.
+    """
+
+    labels: Sequence[str]
+    queries: Sequence[QueryId]
+    columns: Mapping[str, NDArray[Any]]
+    scores: Mapping[str, NDArray[Any]]
+    given: Mapping[str, NDArray[Any]]
+    kinds: Mapping[str, ScoreKind] = field(default_factory=dict)
+    absences: Sequence[tuple[str, ...]] = ((),)
+    undetermined: Mapping[tuple[int, str], Failure] = field(default_factory=dict)
+    reasons: Mapping[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.columns["query"])
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return one of the columns."""
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[TrialRow]:
+        return (TrialRow(self, place) for place in range(len(self)))
+
+    def row(self, place: int) -> TrialRow:
+        """Return one trial."""
+        return TrialRow(self, place)
+
+    def take(self, chosen: NDArray[Any]) -> TrialTable:
+        """Return some trials, by their places or by a mask."""
+        columns, found, given = (
+            {name: column[chosen] for name, column in part.items()} for part in (self.columns, self.scores, self.given)
+        )
+        return replace(self, columns=columns, scores=found, given=given)
+
+    def of(self, label: str) -> TrialTable:
+        """Return the trials of one framework."""
+        return self.take(self["framework"] == self.labels.index(label))
+
+    @cached_property
+    def answered(self) -> NDArray[Any]:
+        """For each trial, whether it ended without failure."""
+        return self._has_status("answered")
+
+    @cached_property
+    def failed(self) -> NDArray[Any]:
+        """For each trial, whether it failed in a way that counts."""
+        return self._has_status("failed")
+
+    @property
+    def measured(self) -> NDArray[Any]:
+        """For each trial, whether it was measured."""
+        found: NDArray[Any] = self.answered | self.failed
+        return found
+
+    def _has_status(self, status: str) -> NDArray[Any]:
+        found: NDArray[Any] = self["status"] == status
+        return found
+
+    @property
+    def pairs(self) -> NDArray[Any]:
+        """The query and the repeat of each trial as one number."""
+        import numpy as np
+
+        found: NDArray[Any] = (self["query"].astype(np.int64) << 32) + self["repeat"]
+        return found
+
+    def values(self, score: str, *, zeros: bool) -> NDArray[Any]:
+        """Return a score of each trial in which it counts, NaN for the others.
+
+        Args:
+            zeros: whether a trial that failed counts as 0.
+        """
+        import numpy as np
+
+        found = np.full(len(self), np.nan)
+        if score in self.scores:
+            found[self.answered] = self.scores[score][self.answered]
+        if zeros:
+            cannot = [place for place, names in enumerate(self.absences) if score in names]
+            found[self.failed & ~np.isin(self["absent"], cannot)] = 0.0
+        return found
+
+    def means(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return the mean of a column over the trials of each of ``queries`` that have a value; NaN without any.
+
+        Sums have more digits than their addends, so that they are rounded once, as those of ``fmean``.
+        """
+        import numpy as np
+
+        found = np.full(len(self.queries), np.nan)
+        known = ~np.isnan(column)
+        query, column = self["query"][known], column[known]
+        if not len(query):
+            return found
+        ordered = np.argsort(query, kind="stable")
+        own, starts, counts = np.unique(query[ordered], return_index=True, return_counts=True)
+        sums = np.add.reduceat(column[ordered].astype(np.longdouble), starts).astype(np.float64)
+        found[own] = sums / counts
+        return found
+
+    @cached_property
+    def quality(self) -> tuple[str, ...]:
+        """The scores that say how good an answer is, so that a failed trial counts as 0 in them."""
+        found = self.names(self.answered)
+        return tuple(dict.fromkeys([*ALWAYS, *(name for name in found if self.kinds[name].quality)]))
+
+    @cached_property
+    def first_apart(self) -> bool:
+        """Whether times leave out each worker's first trial.
+
+        They do not if any framework has no other times: it alone would be shown with the start-up of its workers.
+        """
+        return self.are_first_apart(self.answered)
+
+    def are_first_apart(self, chosen: NDArray[Any]) -> bool:
+        """Return the same for some trials without failure."""
+        later = chosen & (self["first"] == 0)
+        return set(self["framework"][chosen].tolist()) == set(self["framework"][later].tolist())
+
+    def names(self, chosen: NDArray[Any]) -> list[str]:
+        """Return the scores that some trials have, in the order in which they have them first."""
+        first = {name: int(has.argmax()) for name, column in self.given.items() if (has := column & chosen).any()}
+        return sorted(first, key=lambda name: first[name])
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One trial of a table."""
+
+    table: TrialTable = field(repr=False)
+    place: int
+
+    def __getitem__(self, name: str) -> Any:
+        """Return its value in a column."""
+        return self.table[name][self.place]
+
+    @property
+    def key(self) -> TrialKey:
+        """The framework, the query and the repeat."""
+        label = self.table.labels[self["framework"]]
+        return TrialKey.model_construct(framework=label, query_id=self.query_id, repeat=self.repeat)
+
+    @property
+    def query_id(self) -> QueryId:
+        """The query."""
+        return self.table.queries[int(self["query"])]
+
+    @property
+    def repeat(self) -> int:
+        """The number of the repeat, from 0."""
+        return int(self["repeat"])
+
+    @property
+    def status(self) -> str:
+        """``answered``, ``failed`` or ``not measured``."""
+        return str(self["status"])
+
+    @property
+    def failure(self) -> Failure | None:
+        """The reason why it has no answer that counts."""
+        kind = self["failure"]
+        return Failure.model_construct(kind=kind, message=self["facts"].get("message") or "") if kind else None
+
+    @property
+    def verdict(self) -> str:
+        """The judge's: ``Solved``, ``Unsure``, ``Unsolved``, or ``Error`` if there is none."""
+        return (self["verdict"] if self.status == "answered" else "") or "Error"
+
+    @property
+    def reason(self) -> str:
+        """The judge's words on an answer that is not solved, or why there is no verdict."""
+        row = int(self["row"])
+        missing = self.table.undetermined.get((row, JUDGED))
+        return missing.message if missing is not None else self.table.reasons.get(row, "")
+
+    @property
+    def gold_calls(self) -> tuple[AttributedCall, ...]:
+        """What became of the expected calls of its query."""
+        return tuple(map(AttributedCall.model_validate, self["facts"].get("gold_calls") or ()))
+
+    @property
+    def faults(self) -> int:
+        """Calls that the server refused, or that could not be made, and requests to the model that failed."""
+        return int(self["api_errors"] + self["invalid_calls"] + self["request_errors"])
+
+    def score(self, name: str) -> float | None:
+        """Return the value of a score; None without one."""
+        value = self.table.scores[name][self.place] if name in self.table.scores else None
+        return None if value is None or value != value else float(value)
+
+
+NOT_RENAMED: Mapping[str, str] = {}
+
+READ = (
+    *("id", "framework", "query_id", "repeat", "attempt", "status", "failure", "adapter_digest", "tools", "absent"),
+    *("facts", *PLAIN, *NUMBERS),
+)
+
+
+def read_table(connection: Connection, run: Run, renamed: Mapping[str, str] = NOT_RENAMED) -> TrialTable:
+    """Read every attempt of a run, framework by framework in the order of queries and repeats.
+
+    The column ``counts`` marks the attempt of each trial that counts.
+
+    Args:
+        renamed: name of a score -> another one under which it stands, in place of the score that has it.
+
+    Raises:
+        DataError: a trial is of a query that is not one of the run's.
+    """
+    import numpy as np
+
+    labels, queries = run.config.frameworks, run.config.query_ids
+    known = {label: place for place, label in enumerate(labels)}
+    chosen = select(*(trials.c[name] for name in READ)).where(trials.c.run_id == run.run_id)
+    rows = [row for row in connection.execute(chosen) if row.framework in known]
+    read: dict[str, Sequence[Any]] = dict.fromkeys(READ, ()) | dict(zip(READ, zip(*rows, strict=True), strict=False))
+    places = {text: _place(decode_id(text), queries.places) for text in dict.fromkeys(read["query_id"])}
+    absent: dict[str, int] = {}
+    facts = [decode(text) for text in read["facts"]]
+    columns = {
+        "row": np.array(read["id"], dtype=np.int64),
+        "framework": np.array([known[label] for label in read["framework"]], dtype=np.int64),
+        "query": np.array([places[text] for text in read["query_id"]], dtype=np.int64),
+        "repeat": np.array(read["repeat"], dtype=np.int64),
+        "attempt": np.array(read["attempt"], dtype=np.int64),
+        "status": np.array(read["status"], dtype=object),
+        "failure": np.array([kind or "" for kind in read["failure"]], dtype=object),
+        "adapter": np.array(read["adapter_digest"], dtype=object),
+        "tools": np.array(read["tools"], dtype=object),
+        "absent": np.array([absent.setdefault(text, len(absent)) for text in read["absent"]], dtype=np.int64),
+        "facts": np.fromiter(facts, dtype=object, count=len(facts)),
+        **{name: np.array(read[name], dtype=np.float64) for name in (*PLAIN, *NUMBERS)},
+    }
+    order = np.lexsort([columns[name] for name in ("attempt", "repeat", "query", "framework")])
+    columns = {name: column[order] for name, column in columns.items()}
+    columns |= _which_count(columns)
+    found = _read_scores(connection, run.run_id, columns["row"], renamed)
+    columns["verdict"] = found.pop("verdict")
+    absences = [tuple(filter(None, text.split(","))) for text in absent] or [()]
+    return TrialTable(labels, queries, columns, absences=absences, **found)
+
+
+def _place(query_id: QueryId, places: Mapping[QueryId, int]) -> int:
+    place = places.get(query_id)
+    if place is None:
+        raise DataError(f"there is a trial of query {query_id!r}, which is not one of the run's queries")
+    return place
+
+
+def _which_count(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the columns ``counts`` and ``again``; only trials with several attempts are looked at one by one."""
+    import numpy as np
+
+    keys = np.stack([columns[name] for name in ("framework", "query", "repeat")], axis=1)
+    counts, again = np.ones(len(keys), dtype=bool), np.zeros(len(keys), dtype=np.int64)
+    alike = (keys[1:] == keys[:-1]).all(axis=1)
+    several = np.flatnonzero(np.r_[alike, False] | np.r_[False, alike]).tolist()
+    for key, group in groupby(several, key=lambda place: tuple(keys[place].tolist())):
+        own = {
+            place: AttemptSummary(key, *(columns[name][place] for name in ("attempt", "status", "adapter")))
+            for place in group
+        }
+        counted = next(iter(counted_attempts(own.values())))
+        others = [one.attempt for one in own.values() if one is not counted and one.status != "not measured"]
+        for place, attempt in own.items():
+            counts[place] = attempt is counted
+            if attempt is counted and others:
+                again[place] = REPLACED if min(others) < attempt.attempt else SEVERAL
+    return {"counts": counts, "again": again}
+
+
+def _read_scores(connection: Connection, run_id: str, rows: NDArray[Any], renamed: Mapping[str, str]) -> dict[str, Any]:
+    import numpy as np
+
+    of_run = scores.c.trial_id.in_(select(trials.c.id).where(trials.c.run_id == run_id))
+    grouped = select(scores.c.name, func.min(scores.c.bounded), func.min(scores.c.quality)).where(of_run)
+    stored = connection.execute(grouped.group_by(scores.c.name).order_by(func.min(scores.c.position))).all()
+    shown = {name: renamed.get(name, "" if name in renamed.values() else name) for name, *_ in stored}
+    kinds = {shown[name]: ScoreKind(bool(one), bool(other)) for name, one, other in stored if shown[name]}
+    places = {name: place for place, name in enumerate(kinds)}
+    numbers = {name: places.get(other, len(kinds)) for name, other in shown.items()}
+    # The last row and the last column take what is left out.
+    values = np.full((len(kinds) + 1, len(rows) + 1), np.nan)
+    given = np.zeros(values.shape, dtype=bool)
+    by_id = np.argsort(rows)
+    ids = rows[by_id]
+    every = select(scores.c.trial_id, scores.c.name, scores.c.value).where(of_run)
+    for part in connection.execute(every.execution_options(yield_per=PART)).partitions() if len(rows) else ():
+        own, names, found = (np.array(column) for column in zip(*part, strict=True))
+        near = np.minimum(np.searchsorted(ids, own), len(ids) - 1)
+        at = np.where(ids[near] == own, by_id[near], len(rows))
+        codes = np.fromiter(map(numbers.__getitem__, names.tolist()), np.int64, len(names))
+        values[codes, at] = found.astype(np.float64)
+        given[codes, at] = True
+    values[~np.isfinite(values)] = np.nan
+    return {
+        "scores": {name: values[place, : len(rows)] for name, place in places.items()},
+        "given": {name: given[place, : len(rows)] for name, place in places.items()},
+        "kinds": kinds,
+        **_read_words(connection, of_run, rows, shown),
+    }
+
+
+def _read_words(connection: Connection, of_run: Any, rows: NDArray[Any], shown: Mapping[str, str]) -> dict[str, Any]:
+    """Read verdicts with the reasons of those that are not Solved, and why scores have no value."""
+    import numpy as np
+
+    judged = next((name for name, other in shown.items() if other == JUDGED), JUDGED)
+    columns = (scores.c.trial_id, scores.c.name, scores.c.label, scores.c.record)
+    chosen = select(*columns).where(of_run, (scores.c.name == judged) | scores.c.value.is_(None))
+    labels: dict[int, str] = {}
+    undetermined: dict[tuple[int, str], Failure] = {}
+    reasons: dict[int, str] = {}
+    for row, name, label, text in connection.execute(chosen.order_by(scores.c.trial_id, scores.c.position)):
+        if name == judged and label == "Solved":
+            labels[row] = label
+            continue
+        record: dict[str, Json] = json.loads(text)
+        if record["value"] is None:
+            failure = record["failure"] or {"kind": "scorer", "message": "no reason is given"}
+            undetermined[row, shown[name]] = Failure.model_construct(kind=failure["kind"], message=failure["message"])
+        elif name == judged:
+            labels[row], reasons[row] = label or "", str(record["detail"].get("reason") or "")
+    verdicts = np.array([labels.get(row, "") for row in rows.tolist()], dtype=object)
+    return {"verdict": verdicts, "undetermined": undetermined, "reasons": reasons}
+
+
+def read_headline(connection: Connection, run: Run) -> dict[str, tuple[int, int, float | None]] | None:
+    """Return the answered and failed trials of each framework and its mean of ``sopr_score``, by SQL alone.
+
+    None if trials have several attempts, or another model may have answered: only the whole table tells then.
+    """
+    of_run = trials.c.run_id == run.run_id
+    uncertain = (trials.c.attempt > 0) | trials.c.facts.contains('"other_model_answered"')
+    if connection.scalar(select(trials.c.id).where(of_run, uncertain).limit(1)) is not None:
+        return None
+    judged = scores.c.value.is_not(None) & (scores.c.name == JUDGED)
+    joined = trials.outerjoin(scores, (scores.c.trial_id == trials.c.id) & judged)
+    columns = (trials.c.framework, trials.c.status, func.count(), func.count(scores.c.value), func.sum(scores.c.value))
+    chosen = select(*columns).select_from(joined).where(of_run).group_by(trials.c.framework, trials.c.status)
+    read = {(label, status): rest for label, status, *rest in connection.execute(chosen)}
+    found: dict[str, tuple[int, int, float | None]] = {}
+    for label in run.config.frameworks:
+        answered, number, total = read.get((label, "answered"), (0, 0, None))
+        failed = read.get((label, "failed"), (0,))[0]
+        found[label] = answered, failed, (total or 0.0) / (number + failed) if number + failed else None
+    return found
+
+
+def frame_columns(table: TrialTable, run: Run, zeros: Collection[str], untimed: Collection[str]) -> dict[str, Any]:
+    """Return the columns of a data frame: keys, numbers and scores, whose means are those of tables.
+
+    Args:
+        zeros: the scores that a trial that failed has as 0.
+        untimed: the scores that the first trial of a worker does not have.
+    """
+    import numpy as np
+
+    labels = np.array(table.labels, dtype=object)
+    models = np.array([run.config.of(label).model for label in table.labels], dtype=object)
+    found: dict[str, Any] = {
+        "run_id": run.run_id,
+        "model": models[table["framework"]],
+        "test_set": run.config.test_set,
+        "framework": labels[table["framework"]],
+        "query_id": np.array(list(table.queries), dtype=object)[table["query"]],
+        "repeat": table["repeat"],
+        "attempt": table["attempt"],
+        "status": table["status"],
+        "failure": np.array([kind or None for kind in table["failure"]], dtype=object),
+        "answer_status": np.array([label or None for label in table["verdict"]], dtype=object),
+        "first": table["first"] > 0,
+    }
+    for name in dict.fromkeys([*table.names(table.measured), *zeros]):
+        column = table.values(name, zeros=name in zeros)
+        found[name] = np.where(table["first"] > 0, np.nan, column) if name in untimed else column
+    # Scores of the same name say less: they have no value if the model did not report all tokens.
+    return found | {name: table[name] for name in NUMBERS if name not in found}
