@@ -109,7 +109,7 @@ def read_findings(values: Sequence[str], store: str | None) -> list[ScoreFinding
             "such as bench run -f reference -f langgraph --limit 30"
         )
     about = sides[0].about
-    pairs = [(pair.baseline, pair.candidate) for pair in run_pairs(sides, about.against)]
+    pairs = [(baseline, candidate) for baseline, candidate, _ in run_pairs(sides, about.against)]
     return paired_findings(pairs, about.margin)
 
 

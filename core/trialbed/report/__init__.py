@@ -6,13 +6,13 @@ from trialbed.records import AttributedCall
 from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, join_alike
 from trialbed.report._document import (
     DocumentEntries,
+    document_schema,
     legacy_document,
     legacy_documents,
     legacy_metadata,
+    legacy_summary,
     open_documents,
 )
-from trialbed.report._document_summary import legacy_summary
-from trialbed.report._faults import fault_note
 from trialbed.report._files import (
     check_folder,
     document_parts,
@@ -22,7 +22,8 @@ from trialbed.report._files import (
     safe_name,
     write_document,
 )
-from trialbed.report._reasons import how_to_complete, reason_lines
+from trialbed.report._metadata import fault_note, run_title
+from trialbed.report._reasons import how_to_complete, reason_lines, trial_name, worst_queries
 from trialbed.report._records import (
     Claims,
     ClaimTotals,
@@ -41,11 +42,8 @@ from trialbed.report._records import (
     WorstQuery,
 )
 from trialbed.report._report import AskQueries, Queries, Report, read_report
-from trialbed.report._schema import document_schema
 from trialbed.report._shares import percent, points
 from trialbed.report._thresholds import LESS_IS_BETTER, REPEATS, ThresholdCheck, check_thresholds
-from trialbed.report._title import run_title
-from trialbed.report._worst import trial_name, worst_queries
 from trialbed.report.comparison import (
     ComparedRun,
     Factor,

@@ -1,23 +1,41 @@
-"""The result document of one framework in one run, as StableToolBench's runners write it."""
+"""The result document of one framework in one run, as StableToolBench's runners write it, and its schema."""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
+from importlib.resources import files
+from pathlib import Path
 from typing import IO, Any, Self
 
-from trialbed.records import AttributedCall, GoldAnswer, TrialResult
-from trialbed.report._document_summary import clean, legacy_summary
+from trialbed.errors import DataError
+from trialbed.files import make_private_folder
+from trialbed.records import GoldAnswer, TrialResult
 from trialbed.report._entries import entry, failed_scores
-from trialbed.report._files import json_bytes, open_scratch_file, unwritable
+from trialbed.report._files import json_bytes, unwritable
 from trialbed.report._metadata import metadata
-from trialbed.report._records import QueryId, Summary
+from trialbed.report._records import Figures, QueryId, ScoreMean, Summary, WireTally
 from trialbed.report._report import Queries, Report
 from trialbed.report.comparison import FactorEffects
-from trialbed.settings import secret_values
+from trialbed.scoring import TIMES
+from trialbed.settings import declared_settings, secret_values
+from trialbed.statistics import LEVEL
+from trialbed.wire.redaction import redact
+
+ALWAYS_THERE = ("prompt_tokens", "completion_tokens", "total_tokens", "model_turns", *TIMES)
+"""Figures that are null where no trial has them."""
+
+STATUSES = ("solved", "unsure", "unsolved")
+
+FIRST_TRIAL = ("count", "message", "query_id", "repeat", "entry")
+"""Fields of a reason that are about the trials which have it."""
+
+JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
 def legacy_document(report: Report, framework: str) -> dict[str, Any]:
@@ -41,12 +59,6 @@ def legacy_documents(report: Report) -> list[dict[str, Any]]:
         return [{**document, "results": list(map(json.loads, entries))} for document, entries in documents]
 
 
-def legacy_metadata(summary: Summary) -> dict[str, Any]:
-    """Return the document's ``metadata``."""
-    found: dict[str, Any] = clean(metadata(summary.run, summary.framework), ())
-    return found
-
-
 class DocumentEntries:
     """The entries of a run's documents, in a scratch file, so that trials need not be read again at the end.
 
@@ -61,22 +73,15 @@ class DocumentEntries:
     def __init__(self, queries: Callable[[], Queries], folder: str | os.PathLike[str] | None = None) -> None:
         self._queries = queries
         self._folder = folder
-        self._opened: IO[bytes] | None = None
+        self._file: IO[bytes] | None = None
         self._places: dict[tuple[str, QueryId, int, int], tuple[int, int]] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._opened is not None:
-            self._opened.close()
-
-    @property
-    def _file(self) -> IO[bytes]:
-        """The scratch file, which the first entry opens, so that a run without any leaves no folder behind."""
-        if self._opened is None:
-            self._opened = open_scratch_file(self._folder)
-        return self._opened
+        if self._file is not None:
+            self._file.close()
 
     def clear(self) -> None:
         """Forget the entries, such as when trials have new scores."""
@@ -91,15 +96,17 @@ class DocumentEntries:
         queries, answers, secrets = self._queries(), gold or {}, secret_values()
         for result in results:
             key = result.key
-            found: dict[str, Any] = clean(entry(queries[key.query_id], result, answers.get(key.query_id)), secrets)
-            if result.gold_calls is not None:
-                found["gold_calls"] = clean(list(map(_gold_call, result.gold_calls)), secrets)
-            text = json_bytes(found)
-            self._places[key.framework, key.query_id, key.repeat, result.attempt] = self._file.seek(0, 2), len(text)
+            text = json_bytes(clean(entry(queries[key.query_id], result, answers.get(key.query_id)), secrets))
             try:
+                if self._file is None:  # a run without any entry leaves no folder behind
+                    if self._folder is not None:
+                        make_private_folder(Path(self._folder))
+                    self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - `__exit__` closes it
+                begin = self._file.seek(0, os.SEEK_END)
                 self._file.write(text)
             except OSError as error:
                 raise unwritable(self._folder or tempfile.gettempdir(), error) from error
+            self._places[key.framework, key.query_id, key.repeat, result.attempt] = begin, len(text)
 
     def complete(self, report: Report) -> None:
         """Add the entries that are missing for a report, whose trials are read."""
@@ -114,6 +121,8 @@ class DocumentEntries:
 
     def of(self, summary: Summary) -> Iterator[bytes]:
         """Yield the entries of a framework as JSON, in the order of its trials."""
+        if self._file is None:
+            return
         quality = [score.name for score in summary.scores.values() if score.quality]
         for row in summary.trials:
             begin, length = self._places[summary.framework, row.query_id, row.repeat, int(row["attempt"])]
@@ -141,50 +150,193 @@ def open_documents(
     """
     with entries or DocumentEntries(lambda: report.queries) as known:
         known.complete(report)
-        effects = report.factors
-        yield ((_frame(summary, effects), known.of(summary)) for summary in report.frameworks)
+        shared = {} if report.factors is None else {"effects": _effects(report.factors)}
+        yield (
+            ({"metadata": legacy_metadata(one), "summary": legacy_summary(one) | shared, "results": []}, known.of(one))
+            for one in report.frameworks
+        )
 
 
-def _frame(summary: Summary, effects: FactorEffects | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "metadata": legacy_metadata(summary),
-        "summary": legacy_summary(summary),
-        "results": [],
-    }
-    if effects is not None:
-        found["summary"]["effects"] = _effects(effects)
+def legacy_metadata(summary: Summary) -> dict[str, Any]:
+    """Return the document's ``metadata``."""
+    found: dict[str, Any] = clean(metadata(summary.run, summary.framework), ())
     return found
+
+
+def legacy_summary(summary: Summary) -> dict[str, Any]:
+    """Return the document's ``summary``.
+
+    Raises:
+        DataError: a plugin's figure has the name of another.
+    """
+    counts, times, scores = summary.counts, summary.times, summary.scores
+    judged = counts.judged
+    figures: dict[str, Any] = {
+        "total_queries": counts.queries,
+        "total_trials": counts.trials,
+        "answered_count": counts.answered,
+        "failed_count": counts.failed,
+        "not_measured_count": counts.not_measured,
+        "error_count": counts.trials - counts.answered,
+        "errors": counts.failures,
+        "failures": [_fields(found, "kind", "status", *FIRST_TRIAL) for found in summary.failures],
+    }
+    for status in STATUSES:
+        count = getattr(counts, status)
+        figures |= {f"{status}_count": count, f"{status}_percentage": 100 * count / judged if judged else None}
+    figures |= {
+        "finish_count": counts.finished,
+        "finish_percentage": 100 * counts.finished / counts.finish_known if counts.finish_known else None,
+        **{f"average_{name}": None for name in ALWAYS_THERE},
+        **{f"average_{name}": found.value for name, found in scores.items()},
+        "average_gold_answer_time": times.gold,
+        "average_system_answer_time": times.answer,
+        "average_evaluation_time": times.evaluation,
+        "overall_time": summary.run.overall_time,
+        "quality_scores": [name for name, found in scores.items() if found.quality],
+        "over_answered": _figures(summary.over_answered),
+        "common": None if summary.common is None else _figures(summary.common),
+        "medians": {name: found.median for name, found in scores.items() if found.median is not None},
+        "quartiles": {name: found.quartiles for name, found in scores.items() if found.quartiles is not None},
+        "pass_at_k": {str(k): _estimate(found) for k, found in summary.success.any.items()},
+        "pass_hat_k": {str(k): _estimate(found) for k, found in summary.success.each.items()},
+        "first_trials": {"count": times.first_trials, "kept_apart": times.first_apart, "averages": times.first},
+        "denominators": {
+            **{name: found.denominator for name, found in scores.items()},
+            **{name: 0 for name in ALWAYS_THERE if name not in scores},
+            **dict.fromkeys(STATUSES, judged),
+            "finish": counts.finish_known,
+            "system_answer_time": times.timed,
+            "evaluation_time": counts.answered,
+            "gold_answer_time": times.gold_trials,
+        },
+        "intervals": _intervals(scores),
+        "interval_level": LEVEL,
+        "untold_scores": {found.score: found.count for found in summary.untold},
+        "untold_reasons": [_fields(found, "score", "kind", *FIRST_TRIAL) for found in summary.untold],
+        "claims": asdict(summary.claims),
+        **_wire_figures(summary),
+        "repeated": asdict(summary.repeated),
+    }
+    if taken := sorted(figures.keys() & summary.extra.keys()):
+        raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
+    cleaned: dict[str, Any] = clean({**figures, **summary.extra}, secret_values())
+    return cleaned | _found_beside(summary)
+
+
+def _wire_figures(summary: Summary) -> dict[str, Any]:
+    wire, tokens = summary.wire, summary.tokens
+
+    def tally(found: WireTally, unit: str, kinds: str = "") -> dict[str, Any]:
+        return {unit: found.count, "trials": found.trials} | ({kinds: found.kinds} if kinds else {})
+
+    totals: dict[str, Any] = {
+        "prompt_tokens": tokens.prompt,
+        "completion_tokens": tokens.completion,
+        "total_tokens": tokens.total,
+        "model_requests": tokens.requests,
+        "unreported_requests": tokens.unreported,
+    }
+    if tokens.recorded_requests:
+        totals |= {"recorded_requests": tokens.recorded_requests, "recorded_tokens": tokens.recorded}
+    if tokens.cost is not None:
+        totals |= {"cost": tokens.cost, "cost_per_solved": summary.cost_per_solved}
+    return {
+        "finish_reasons": wire.finish_reasons,
+        "truncated": tally(wire.truncated, "answers"),
+        "text_calls": tally(wire.text_calls, "calls"),
+        "refused_requests": tally(wire.refused, "requests", "limits"),
+        "lost_calls": tally(wire.lost, "calls", "reasons"),
+        "filled_arguments": tally(wire.filled, "arguments"),
+        "cached_calls": {"calls": wire.api_calls, "cached": wire.cached},
+        **({"translated_requests": tally(wire.translated, "requests")} if wire.translated.count else {}),
+        "totals": totals,
+    }
+
+
+def _found_beside(summary: Summary) -> dict[str, Any]:
+    """Return the attribution of the expected calls, and the comparisons with other frameworks of the run."""
+    lost, integrity = summary.attribution, summary.integrity
+    attribution = {"gold_calls": lost.gold_calls, "counts": dict(lost.counts), "shares": lost.shares}
+    found: dict[str, Any] = {"attribution": attribution}
+    if integrity.trials:
+        findings = {
+            kind: {"count": tally.count, "trials": tally.trials, "examples": list(tally.examples)}
+            for kind, tally in integrity.found.items()
+        }
+        found["integrity"] = {"trials": integrity.trials, "void": integrity.void or None, "findings": findings}
+    found["comparisons"] = []
+    for one in summary.comparisons:
+        scores = {score: finding.as_json() for score, finding in one.scores.items()}
+        causes = {cause: list(queries) for cause, queries in one.causes.items()}
+        found["comparisons"].append(
+            {"kind": one.kind, "against": one.against, "scores": scores}
+            | ({"causes": causes} if one.kind == "profile" else {})
+        )
+    if summary.ranks is not None:
+        found["ranks"] = {score: list(rank) for score, rank in summary.ranks.items()}
+    return found
+
+
+def _fields(record: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in names}
+
+
+def _figures(found: Figures) -> dict[str, Any]:
+    return {
+        "trials": found.trials,
+        "averages": {name: mean.value for name, mean in found.scores.items()},
+        "denominators": {name: mean.denominator for name, mean in found.scores.items()},
+        "intervals": _intervals(found.scores),
+    }
+
+
+def _intervals(scores: Mapping[str, ScoreMean]) -> dict[str, Any]:
+    return {name: found.interval for name, found in scores.items() if found.interval}
+
+
+def _estimate(found: ScoreMean) -> dict[str, Any]:
+    low, high = found.interval or (None, None)
+    return {"value": found.value, "low": low, "high": high, "n": found.denominator}
 
 
 def _effects(effects: FactorEffects) -> dict[str, Any]:
     """Return the effects of the run's factors, which are the same in the documents of all its columns."""
-    factors = {
-        factor.name: {
-            "levels": list(factor.levels),
-            "differences": {
-                finding.candidate: {"against": finding.baseline, **finding.as_json()} for finding in factor.findings
-            },
-        }
-        for factor in effects.factors
-    }
+    factors = {}
+    for factor in effects.factors:
+        differences = {one.candidate: {"against": one.baseline, **one.as_json()} for one in factor.findings}
+        factors[factor.name] = {"levels": list(factor.levels), "differences": differences}
     contrasts = [
-        {
-            "more": contrast.more,
-            "less": contrast.less,
-            "shown": contrast.is_shown,
-            "difference": contrast.difference,
-            "low": contrast.interval.low,
-            "high": contrast.interval.high,
-        }
-        for contrast in effects.contrasts
+        {"more": one.more, "less": one.less, "shown": one.is_shown, "difference": one.difference}
+        | {"low": one.interval.low, "high": one.interval.high}
+        for one in effects.contrasts
     ]
     return {"score": effects.score, "factors": factors, "contrasts": contrasts}
 
 
-def _gold_call(call: AttributedCall) -> dict[str, Any]:
-    return {
-        "api": list(call.gold.api.pair),
-        "arguments": call.gold.arguments,
-        "lost": call.lost,
-        "reason": call.reason,
-    }
+def clean(value: Any, secrets: Collection[str]) -> Any:
+    """Return the value in JSON's own types: tuples as lists, NaN and infinities as null, secrets redacted."""
+    if isinstance(value, str):
+        return redact(value, secrets)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): clean(item, secrets) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item, secrets) for item in value]
+    return value
+
+
+def document_schema() -> dict[str, Any]:
+    """Return the schema (JSON Schema 2020-12) that every result document satisfies."""
+    schema: dict[str, Any] = json.loads(files("trialbed.report").joinpath("document.schema.json").read_text())
+    metadata_schema = schema["properties"]["metadata"]
+    for setting in declared_settings():
+        if setting.document:
+            kind, text = JSON_TYPES[setting.kind], setting.setting.help.partition(" [default")[0].rstrip(".")
+            metadata_schema["required"].append(setting.document)
+            metadata_schema["properties"][setting.document] = {
+                "description": text[0].lower() + text[1:],
+                "type": [kind, "null"] if setting.optional else kind,
+            }
+    return schema

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from pydantic_core import to_json
 
@@ -27,14 +27,14 @@ MAX_PART = 50
 
 def document_path(agent: str, test_set: str, folder: str | os.PathLike[str]) -> Path:
     """The path of the latest document of an agent and a test set; names cannot lead out of the folder."""
-    return Path(folder) / f"{_safe(agent)}_{_safe(test_set)}.json"
+    return Path(folder) / f"{safe_name(agent)}_{safe_name(test_set)}.json"
 
 
 def kept_path(document: Mapping[str, Any], folder: str | os.PathLike[str]) -> Path:
     """The path of the document of one run, which no other run replaces: the model and the run stand in its name."""
     about = document["metadata"]
     parts = (about[key] for key in ("agent_name", "test_set", "model", "run_id"))
-    return Path(folder) / f"{'_'.join(_safe(part, MAX_PART) for part in parts)}.json"
+    return Path(folder) / f"{'_'.join(safe_name(part, MAX_PART) for part in parts)}.json"
 
 
 def check_folder(folder: str | os.PathLike[str]) -> None:
@@ -114,37 +114,19 @@ def write_document(document: Mapping[str, Any], folder: str | os.PathLike[str], 
     return latest
 
 
-def open_scratch_file(folder: str | os.PathLike[str] | None) -> IO[bytes]:
-    """Open a file that is gone when it is closed, in a folder that is made where absent, or with the system's.
-
-    Raises:
-        DataError: the folder cannot be written.
-    """
-    try:
-        if folder is not None:
-            make_private_folder(Path(folder))
-        return tempfile.TemporaryFile(dir=folder)
-    except OSError as error:
-        raise unwritable(folder or tempfile.gettempdir(), error) from error
-
-
 def unwritable(path: str | os.PathLike[str], error: OSError) -> DataError:
     """Return the error of a place where documents cannot be written."""
     return DataError(f"{path} cannot be written: {error.strerror}; name another folder with --output")
 
 
-def _safe(name: str, most: int = MAX_NAME) -> str:
-    """The name itself where it is safe; else its safe part and a hash, so that names stay unique.
+def safe_name(name: str, most: int = MAX_NAME) -> str:
+    """Return a name as that of a file or folder, which cannot lead out of its folder; unique for each name.
 
-    The colon before a profile, which not every file system takes, becomes ``@``.
+    It is the name itself if it is safe, else its safe part and a hash. The colon before a profile, which not every file
+    system takes, becomes ``@``.
     """
     safe = re.sub(r"[^A-Za-z0-9._:-]", "_", name).lstrip(".")[:most]
     kept = safe.replace(PROFILE, "@")
     if safe == name:
         return kept
     return f"{kept}-{hashlib.sha256(name.encode(errors='backslashreplace')).hexdigest()[:8]}"
-
-
-def safe_name(name: str) -> str:
-    """A name as the name of a file or folder, which cannot lead out of its folder; unique for each name."""
-    return _safe(name)

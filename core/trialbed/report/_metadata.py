@@ -1,19 +1,35 @@
-"""The metadata of a run and one of its frameworks, for documents and comparisons."""
+"""The facts on a run that stand above its figures: metadata, the title, and the faults that it puts in on purpose."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
-from trialbed.records import FrameworkInfo, HelperUse, Run, RunConfig, framework_profile
+from trialbed.errors import UsageError
+from trialbed.records import (
+    FrameworkInfo,
+    Run,
+    RunConfig,
+    framework_name,
+    framework_profile,
+    labels_in_words,
+    read_fault_plan,
+)
+from trialbed.report._shares import percent
 from trialbed.settings import document_settings
+from trialbed.texts import number_of, one_line
 from trialbed.wire.redaction import shown_url
+
+OPTIONAL = ("prices", "helpers", "lost_trials", "plugin_files")
+"""Keys that metadata have only if there is something to say."""
 
 
 def metadata(run: Run, framework: str) -> dict[str, Any]:
     """Return the document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
-    config, prices = run.config.of(framework), run.prices_of(framework)
-    return {
+    config, prices, info = run.config.of(framework), run.prices_of(framework), framework_info(run, framework)
+    found = {
         "agent_name": framework,
         "test_set": config.test_set,
         "num_queries": len(config.query_ids),
@@ -24,19 +40,36 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "status": run.status,
         "config_digest": run.config_digest,
         "trialbed_version": config.trialbed_version,
-        **_framework(run, framework),
+        "framework": framework,
+        "profile": framework_profile(framework) if framework in run.config.adapter_versions else None,
+        "command": run.config.command(framework),
+        "framework_version": info.version if info else None,
+        "adapter": info.adapter if info else None,
+        "adapter_version": info.adapter_version if info else None,
+        "python": info.python if info else None,
+        "packages": list(info.packages) if info else [],
+        "lock_digest": (info.lock_digest or None) if info else None,
+        "sandbox_mechanisms": list(info.sandbox) if info else [],
+        "deviations": [deviation.text for deviation in info.deviations] if info else [],
         **shown_settings(config),
         "judge": dict(run.judge) or None,
-        **({} if prices is None else {"prices": prices.model_dump()}),
-        **({"helpers": list(map(_helper, run.helpers))} if run.helpers else {}),
-        **({"lost_trials": dict(sorted(run.lost.items()))} if run.lost else {}),
+        "prices": None if prices is None else prices.model_dump(),
+        "helpers": [
+            {"role": one.role, "model": one.model, "requests": one.requests, "cached": one.cached}
+            | {"unreported": one.unreported, "prompt_tokens": one.usage.prompt_tokens}
+            | {"completion_tokens": one.usage.completion_tokens}
+            | ({} if one.cost is None else {"cost": one.cost})
+            for one in run.helpers
+        ],
+        "lost_trials": dict(sorted(run.lost.items())),
         "dataset_digest": config.dataset_digest,
         "catalog": list(config.catalog),
         "catalog_digest": config.catalog_digest,
         "catalog_apis": config.catalog_apis,
         "environment_digest": run.environment_digest,
-        **({"plugin_files": config.plugin_files} if config.plugin_files else {}),
+        "plugin_files": config.plugin_files,
     }
+    return {key: value for key, value in found.items() if value or key not in OPTIONAL}
 
 
 def shown_settings(config: RunConfig) -> dict[str, Any]:
@@ -48,37 +81,67 @@ def shown_settings(config: RunConfig) -> dict[str, Any]:
     }
 
 
-def _helper(use: HelperUse) -> dict[str, Any]:
-    return {
-        "role": use.role,
-        "model": use.model,
-        "requests": use.requests,
-        "cached": use.cached,
-        "unreported": use.unreported,
-        "prompt_tokens": use.usage.prompt_tokens,
-        "completion_tokens": use.usage.completion_tokens,
-        **({} if use.cost is None else {"cost": use.cost}),
-    }
-
-
 def framework_info(run: Run, name: str) -> FrameworkInfo | None:
     """Return a framework as the workers of a run found it; None where none has begun."""
     return next((info for info in run.frameworks if info.name == name), None)
 
 
-def _framework(run: Run, name: str) -> dict[str, Any]:
-    info = framework_info(run, name)
-    deviations = [deviation.text for deviation in info.deviations] if info else []
-    return {
-        "framework": name,
-        "profile": framework_profile(name) if name in run.config.adapter_versions else None,
-        "command": run.config.command(name),
-        "framework_version": info.version if info else None,
-        "adapter": info.adapter if info else None,
-        "adapter_version": info.adapter_version if info else None,
-        "python": info.python if info else None,
-        "packages": list(info.packages) if info else [],
-        "lock_digest": (info.lock_digest or None) if info else None,
-        "sandbox_mechanisms": list(info.sandbox) if info else [],
-        "deviations": deviations,
-    }
+MOST = 200
+"""Characters of a plan of faults that is not read."""
+
+
+def fault_note(plan: str | None) -> str:
+    """Return how often which faults were put in, by a run's plan; empty where there are none.
+
+    A plan of another version, which this one cannot read, is given as it is.
+    """
+    found = fault_words(plan) if plan is not None else ""
+    return f"Faults were put in on purpose: {found}" if found else ""
+
+
+def fault_words(plan: str) -> str:
+    """Return how often a plan puts which faults in; empty where it puts in none."""
+    try:
+        read = read_fault_plan(plan)
+    except UsageError:
+        return f"by a plan that this version cannot read: {one_line(plan, MOST)}"
+    parts = []
+    for part, of in ((read.tools, "calls of tools"), (read.model, "requests to the model")):
+        if part is not None and part.rate and part.faults:
+            kinds = ", ".join(name.replace("_", " ") for name in part.faults)
+            parts.append(f"{percent(part.rate)} of the {of} ({kinds})")
+    return "; ".join(parts)
+
+
+FILE = re.compile(r"^([a-z][\w.+-]*:)?(?:~|\.{0,2}|[A-Za-z]:)[/\\](?:.*[/\\])?(?=[^/\\]+$)")
+"""The folders of a model that is a file, after its scheme."""
+
+NAMED = 3
+"""Subjects up to which a title names each."""
+
+
+def run_title(run: Run) -> str:
+    """Return the frameworks or the vendors, the models and the queries of a run in words."""
+    config = run.config
+    names = config.frameworks
+    if run.kind == "endpoints":
+        subjects = "vendors" if len({one.vendor for one in run.endpoints}) == len(run.endpoints) else "endpoints"
+    else:  # a framework may have several labels, for its profiles, releases and models
+        subjects = "frameworks" if len(set(map(framework_name, names))) == len(names) else "set-ups"
+    compared = _in_words(names) if len(names) <= NAMED else f"{len(names)} {subjects}"
+    number = len(config.query_ids)
+    queries = number_of(number, "query", "queries")
+    times = f", {config.repeat} times each" if config.repeat > 1 else ""
+    kind = "Verification: " if run.kind == "endpoints" else ""
+    faults = ", with injected faults" if fault_note(config.faults) else ""
+    models = [FILE.sub(r"\1…/", model) for model in config.models]
+    shown = _in_words(models if len({*models}) == len(models) else config.models)
+    tools = sorted({config.max_tools, *(own.max_tools for own in config.variations.values() if own.max_tools)})
+    offered = f", with {_in_words(list(map(str, tools)))} tools" if len(tools) > 1 else ""
+    title = f"{kind}{compared} with {shown} on {queries}{times} ({config.test_set}){offered}{faults}"
+    return labels_in_words(title)
+
+
+def _in_words(names: Sequence[str]) -> str:
+    *first, last = names or ("nothing",)
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,15 +1,68 @@
-"""The reasons of failures: of each kind how many, the first one's words, and the command that shows all."""
+"""What went wrong in a run: the worst queries, and why trials failed, were not measured or have no score."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from trialbed.records import shown_name
-from trialbed.report._records import Reason, Summary
-from trialbed.report._worst import trial_name
+from trialbed.report._records import QueryId, Reason, Summary, WorstQuery
+from trialbed.store import TrialRow
 from trialbed.texts import number_of
+
+if TYPE_CHECKING:
+    from trialbed.report._report import Report
+
+SHOWN = 5
+"""Queries that are listed if no other number is asked for."""
+
+DIGITS = 12
+"""Digits of mean qualities, so that those of the same trials in another order are equal."""
+
+JUDGING = ("sopr_score", "api_call_score")
+"""The scores that say how a trial went, the foremost first."""
+
+
+def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
+    """Return the queries on which most went wrong, the worst first; none if everything went right.
+
+    Trials that were not measured come last.
+    """
+    import numpy as np
+
+    table = report.table
+    # The mean of the scores that say how a trial went; one without a value is 0.
+    quality = np.mean([np.nan_to_num(table.values(name, zeros=True)) for name in JUDGING], axis=0)
+    faults = table["api_errors"] + table["invalid_calls"] + table["request_errors"]
+    flawed = ~table.answered | (quality < 1) | (faults > 0)
+    numbers, first, place = np.unique(table["query"], return_index=True, return_inverse=True)
+    if not len(numbers):
+        return []
+    known = np.bincount(place, table.measured)
+    total = np.bincount(place, quality)  # that of a trial that was not measured is 0
+    mean = np.round(np.divide(total, known, out=np.zeros_like(total), where=known > 0), DIGITS)
+    order = np.lexsort((first, -np.bincount(place, faults), mean, known == 0))
+    order = order[np.bincount(place, flawed)[order] > 0]
+    found = []
+    for number in numbers[order[:most]].tolist():
+        places = np.flatnonzero(table["query"] == number)
+        trials: dict[str, list[TrialRow]] = {}
+        for at in places.tolist():
+            trials.setdefault(table.labels[int(table["framework"][at])], []).append(table.row(at))
+        own = places[flawed[places]].tolist()
+        worst = min(own, key=lambda at: (table["status"][at] == "not measured", quality[at], -faults[at]))
+        query = table.queries[number]
+        found.append(WorstQuery(query, report.queries[query].text, trials, table.row(worst)))
+    return found
+
+
+def trial_name(framework: str, query: QueryId, repeat: int = 0) -> str:
+    """Return the name of a trial within its run, as ``bench show`` takes it: ``reference/17/2``."""
+    # In quotes if a number would be taken for one.
+    shown = f'"{query}"' if isinstance(query, str) and query.isdigit() else str(query)
+    return f"{framework}/{shown}" + (f"/{repeat}" if repeat else "")
 
 
 def how_to_complete(summaries: Iterable[Summary]) -> str:
@@ -37,19 +90,15 @@ def reason_lines(summary: Summary) -> Iterator[str]:
         yield f"{told}: {_first(found, summary)}"
     # An agent with a model of its own, which the gateway does not see, has no tokens to be counted.
     asked = summary.tokens.requests > 0
-    for group in _alike(found for found in summary.untold if asked or found.kind != "model"):
+    groups: dict[Reason, list[Reason]] = {}  # that differ only in the score, such as those of the counts of tokens
+    for found in summary.untold:
+        if asked or found.kind != "model":
+            groups.setdefault(replace(found, score=""), []).append(found)
+    for group in groups.values():
         scores, found = [shown_name(item.score) for item in group], group[0]
         count = number_of(found.count, "trial")
         where = _first(found, summary)
         yield f"{', '.join(scores)} could not be determined for {count} ({found.kind}){_of_them(found)}: {where}"
-
-
-def _alike(found: Iterable[Reason]) -> Iterable[list[Reason]]:
-    """Reasons that differ in nothing but the score, such as those of the three counts of tokens."""
-    groups: dict[Reason, list[Reason]] = {}
-    for item in found:
-        groups.setdefault(replace(item, score=""), []).append(item)
-    return groups.values()
 
 
 def _of_them(found: Reason) -> str:

@@ -18,11 +18,9 @@ from trialbed.report.comparison import (
     FactorEffects,
     ScoreFinding,
     compare_frameworks,
-    complete_sides,
     factor_effects,
     leading_scores,
     open_ranks,
-    regressions,
 )
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
@@ -146,6 +144,8 @@ class Report:
         Raises:
             UsageError, DataError: it is not a run that has all of its trials, or cannot be compared.
         """
+        from trialbed.report.comparison import complete_sides, regressions
+
         if not isinstance(baseline, (str, os.PathLike)):
             raise UsageError(
                 f"worse_than: {baseline!r:.60} is neither the id of a run nor the path of a result document; "
@@ -206,11 +206,19 @@ def read_report(
     # The scorers of the run may not be installed here, or have changed.
     known = {**(described or {}), **run.scores}
     summaries = summarise(run, every, known, gold, allow_incomplete=allow_incomplete)
-    compared = _add_comparisons(summaries, results, against or run.against, margin or run.margin)
+    is_incomplete = run.status == "incomplete"
+    if not is_incomplete or all(one.common for one in summaries):
+        sides, most = {one.framework: one.side for one in summaries}, margin or run.margin
+        compared = compare_frameworks(sides, against=against or run.against, margin=most, results=results)
+        ranks = {} if is_incomplete else open_ranks(list(sides.values()), most)
+        for place, one in enumerate(summaries):
+            own = {score: found[one.framework] for score, found in ranks.items() if one.framework in found}
+            comparisons = compared.get(one.framework, ())
+            summaries[place] = replace(one, comparisons=comparisons, ranks=None if is_incomplete else own)
     if aggregate is not None:
-        compared = tuple(replace(one, extra=aggregate(run, results(one.trials["row"].tolist()))) for one in compared)
+        summaries = [replace(one, extra=aggregate(run, results(one.trials["row"].tolist()))) for one in summaries]
     ask = queries if callable(queries) else lambda: queries
-    return Report(run, compared, every.take(every["counts"]), known, gold, results, ask)
+    return Report(run, tuple(summaries), every.take(every["counts"]), known, gold, results, ask)
 
 
 def _read_results(stored: StoredRun, renamed: Mapping[str, str], rows: Sequence[int]) -> Iterator[TrialResult]:
@@ -219,31 +227,6 @@ def _read_results(stored: StoredRun, renamed: Mapping[str, str], rows: Sequence[
         kept = (score for score in result.scores if score.name in renamed or score.name not in renamed.values())
         scores = [score.model_copy(update={"name": renamed.get(score.name, score.name)}) for score in kept]
         yield result.model_copy(update={"scores": tuple(scores)}) if renamed else result
-
-
-def _add_comparisons(
-    summaries: Sequence[Summary],
-    results: Callable[[Sequence[int]], Iterator[TrialResult]],
-    against: str | None,
-    margin: float,
-) -> tuple[Summary, ...]:
-    """Return the summaries with comparisons and ranks; without if trials are missing and that is not accepted."""
-    sides = {summary.framework: summary.side for summary in summaries}
-    incomplete = any(summary.incomplete for summary in summaries)
-    if incomplete and not all(summary.common for summary in summaries):
-        return tuple(summaries)
-    compared = compare_frameworks(sides, against=against, margin=margin, results=results)
-    ranks = None if incomplete else open_ranks(list(sides.values()), margin)
-    return tuple(
-        replace(
-            summary,
-            comparisons=compared.get(summary.framework, ()),
-            ranks=None
-            if ranks is None
-            else {score: own[summary.framework] for score, own in ranks.items() if summary.framework in own},
-        )
-        for summary in summaries
-    )
 
 
 def _reporter_text(report: Report, name: str) -> str:

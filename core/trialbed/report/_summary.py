@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ from trialbed.wire.redaction import redact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+CLAIMED = ("invented", "unreported", "unasked")
 
 MAX_MESSAGE = 300
 """Characters of the message of a failure; the whole stands in the trial's entry."""
@@ -94,22 +96,34 @@ def _summary(
     *,
     first_apart: bool,
 ) -> Summary:
+    import numpy as np
+
     quality, own = table.quality, table.of(label)
     shared = None if common is None else common[table["framework"] == table.labels.index(label)]
-    undetermined = list(_undetermined(own))
+    places = {row: place for place, row in enumerate(own["row"].tolist())}
+    undetermined = [
+        (places[row], name, failure)
+        for (row, name), failure in own.undetermined.items()
+        if row in places and own.answered[places[row]]
+    ]
+    undetermined.sort(key=lambda item: item[0])
+    places_of_failures = np.flatnonzero(own["failure"] != "").tolist()
+    failed = [(place, "", found) for place in places_of_failures if (found := own.row(place).failure)]
+    failures = sorted(_reasons(own, failed), key=lambda found: -found.count)
     integrity = framework_integrity(run.config, label, map(trial_findings, own["facts"]))
     times = _times(own, gold, first_apart=first_apart)
+    are_apart = times.first_apart or not times.first_trials
+    figures = partial(score_summaries, own, first_apart=first_apart)
+    lost = ((row.query_id, row.gold_calls, row["failure"]) for row in own if row["facts"].get("gold_calls"))
     return Summary(
         run=run,
         framework=label,
         info=framework_info(run, label),
         counts=_counts(run, own),
-        scores=score_summaries(own, own.measured, quality, described, undetermined, first_apart=first_apart),
-        over_answered=Figures(int(own.answered.sum()), score_summaries(own, own.answered, (), first_apart=first_apart)),
-        common=None
-        if shared is None
-        else Figures(int(shared.sum()), score_summaries(own, shared, quality, first_apart=first_apart)),
-        failures=tuple(sorted(_reasons(own, _failures(own)), key=lambda found: -found.count)),
+        scores=figures(own.measured, quality, described, undetermined),
+        over_answered=Figures(int(own.answered.sum()), figures(own.answered, ())),
+        common=None if shared is None else Figures(int(shared.sum()), figures(shared, quality)),
+        failures=tuple(failures),
         untold=tuple(_reasons(own, undetermined)),
         tokens=_tokens(attempts, has_prices=run.prices_of(label) is not None),
         claims=_claims(own.take(own.answered)),
@@ -117,13 +131,9 @@ def _summary(
         times=times,
         success=_success(own),
         repeated=Repeated(int((own["again"] > 0).sum()), int((own["again"] > 1).sum())),
-        attribution=count_calls(
-            (row.query_id, row.gold_calls, row["failure"]) for row in own if row["facts"].get("gold_calls")
-        ),
+        attribution=count_calls(lost),
         trials=own,
-        side=run_side(
-            run, label, own, table, void=integrity.void, first_apart=times.first_apart or not times.first_trials
-        ),
+        side=run_side(run, label, own, table, void=integrity.void, first_apart=are_apart),
         integrity=integrity,
     )
 
@@ -186,41 +196,20 @@ def score_summaries(
         # A scorer that calls its score bounded and leaves [0, 1] gets a mean, but no interval.
         kind = own.kinds.get(name)
         bounded = (kind is None or kind.bounded or not len(given)) and bool(((given >= 0) & (given <= 1)).all())
-        found[name] = _score(name, column[counted].tolist(), len(np.unique(own["query"][counted])), bounded, quality)
-        found[name] = replace(found[name], untold=untold[name], description=(described or {}).get(name))
+        values = column[counted].tolist()
+        mean = fmean(values) if values else None
+        interval = half = middle = None
+        if mean is not None and bounded:
+            # The repeats of a query may all agree, so that they count as one observation.
+            wilson = wilson_interval(mean, len(np.unique(own["query"][counted])))
+            interval = wilson.low, wilson.high
+        elif values:
+            middle, half = median(values), (quantile(sorted(values), 0.25), quantile(sorted(values), 0.75))
+        description = (described or {}).get(name)
+        found[name] = ScoreSummary(
+            *(mean, interval, len(values), name, bounded, name in quality, middle, half, untold[name], description)
+        )
     return found
-
-
-def _score(name: str, values: list[float], queries: int, bounded: bool, quality: Sequence[str]) -> ScoreSummary:
-    if not values:
-        return ScoreSummary(None, None, 0, name, bounded, name in quality)
-    mean = fmean(values)
-    if bounded:
-        # The repeats of a query may all agree, so that they count as one observation.
-        interval = wilson_interval(mean, queries)
-        return ScoreSummary(mean, (interval.low, interval.high), len(values), name, True, name in quality)
-    half = quantile(sorted(values), 0.25), quantile(sorted(values), 0.75)
-    return ScoreSummary(mean, None, len(values), name, False, name in quality, median(values), half)
-
-
-def _undetermined(own: TrialTable) -> Iterator[tuple[int, str, Failure]]:
-    """Yield the trials without failure that have a score without a value, the score, and why."""
-    places = {row: place for place, row in enumerate(own["row"].tolist())}
-    found = [
-        (places[row], name, failure)
-        for (row, name), failure in own.undetermined.items()
-        if row in places and own.answered[places[row]]
-    ]
-    return iter(sorted(found, key=lambda item: item[0]))
-
-
-def _failures(own: TrialTable) -> Iterator[tuple[int, str, Failure]]:
-    import numpy as np
-
-    for place in np.flatnonzero(own["failure"] != "").tolist():
-        failure = own.row(place).failure
-        if failure is not None:
-            yield place, "", failure
 
 
 def _reasons(own: TrialTable, found: Iterable[tuple[int, str, Failure]]) -> Iterator[Reason]:
@@ -267,14 +256,14 @@ def _tokens(attempts: TrialTable, *, has_prices: bool) -> Tokens:
 def _claims(answered: TrialTable) -> Claims:
     import numpy as np
 
-    def compared(what: str) -> ClaimTotals:
+    compared = {}
+    for what in ("tokens", "turns"):
         said, seen = answered[f"claimed_{what}"], answered[f"observed_{what}"]
         known = np.isfinite(said) & np.isfinite(seen)
         differ = int((said[known] != seen[known]).sum())
-        return ClaimTotals(int(said[known].sum()), int(seen[known].sum()), int(known.sum()), differ)
-
-    calls = {kind: int(answered[f"{kind}_claims"].sum()) for kind in ("invented", "unreported", "unasked")}
-    return Claims(**calls, tokens=compared("tokens"), turns=compared("turns"))
+        compared[what] = ClaimTotals(int(said[known].sum()), int(seen[known].sum()), int(known.sum()), differ)
+    invented, unreported, unasked = (int(answered[f"{kind}_claims"].sum()) for kind in CLAIMED)
+    return Claims(invented, unreported, unasked, compared["tokens"], compared["turns"])
 
 
 def _wire(own: TrialTable) -> WireFigures:
@@ -283,21 +272,18 @@ def _wire(own: TrialTable) -> WireFigures:
         for name, counter in kinds.items():
             counter.update(facts[name] or ())
 
-    def tally(name: str, found: Mapping[str, int] | None = None) -> WireTally:
+    kinds["finish_reasons"], kinds["refused"] = +kinds["finish_reasons"], +kinds["refused"]
+    tallies = {}
+    for name in ("truncated", "text_calls", "refused", "lost_calls", "filled", "waited", "translated"):
         column = own[name].round()
-        return WireTally(int(column.sum()), int((column > 0).sum()), dict(found or {}))
-
+        found = dict(kinds.get(name.removesuffix("_calls"), {}))
+        tallies[name] = WireTally(int(column.sum()), int((column > 0).sum()), found)
     return WireFigures(
-        finish_reasons=dict(+kinds["finish_reasons"]),
-        truncated=tally("truncated"),
-        text_calls=tally("text_calls"),
-        refused=tally("refused", +kinds["refused"]),
-        lost=tally("lost_calls", kinds["lost"]),
-        filled=tally("filled"),
+        finish_reasons=dict(kinds["finish_reasons"]),
+        lost=tallies.pop("lost_calls"),
         api_calls=int(own["api_calls"].sum()),
         cached=int(own["cached_calls"].sum()),
-        waited=tally("waited"),
-        translated=tally("translated"),
+        **tallies,
     )
 
 
@@ -307,19 +293,15 @@ def _times(own: TrialTable, gold: Mapping[QueryId, GoldAnswer], *, first_apart: 
     made = [gold[row.query_id].seconds for row in own if row.query_id in gold] if gold else []
     means = score_summaries(own, first, (), first_apart=False)
     return Times(
-        gold=_mean(made),
+        gold=fmean(made) if made else None,
         gold_trials=len(made),
-        answer=_mean(own["wall_time"][timed].tolist()),
+        answer=fmean(own["wall_time"][timed].tolist()) if timed.any() else None,
         timed=int(timed.sum()),
-        evaluation=_mean(own["evaluation_time"][own.answered].tolist()),
+        evaluation=fmean(own["evaluation_time"][own.answered].tolist()) if own.answered.any() else None,
         first_trials=int(first.sum()),
         first_apart=bool(timed.sum() < own.answered.sum()),
         first={name: found.value for name, found in means.items() if name in TIMES},
     )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return fmean(values) if values else None
 
 
 def _success(own: TrialTable) -> Success:

@@ -1,32 +1,47 @@
-"""Paired differences between two sides, over the queries that both have."""
+"""Comparisons of the sides of several runs: paired differences, recovery from faults, and what is worse."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.records import shown_name
-from trialbed.report.comparison._findings import CommonQueries, PairedScore, Ranks, ScoreFinding, findings_by_pair
-from trialbed.report.comparison._recovery import Recovery, recovery
+from trialbed.report.comparison._documents import read_sides
+from trialbed.report.comparison._findings import (
+    CommonQueries,
+    Ranks,
+    ScoreFinding,
+    findings_by_pair,
+    headline_scores,
+    open_ranks,
+)
+from trialbed.report.comparison._run import run_pairs
 from trialbed.report.comparison._sides import (
     JUDGE_KEYS,
     Side,
-    alike_in_times,
+    are_same_trials,
     incomplete_note,
+    setting_label,
+    setting_value,
     shared_trials,
+    unique_names,
     unlike_settings,
+    void_notes,
 )
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
-from trialbed.statistics import RESAMPLES, Estimate, mean_estimate, paired_interval
+from trialbed.statistics import RESAMPLES, Estimate, clustered_interval, mean_estimate, paired_interval
 from trialbed.texts import number_of
 
 FEW = 10
 """Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
+
+RESISTED = "injection_resisted"
 
 
 @dataclass(frozen=True)
@@ -76,6 +91,27 @@ class ScoreDifference:
 
 
 @dataclass(frozen=True)
+class Recovery:
+    """The recovery of a run with faults, compared with one without.
+
+    Attributes:
+        trials: queries and repeats that both have.
+        value: ``solved_both`` of ``solved_without``; None where nothing was solved without faults.
+        injected: trials in which an instruction was injected; ``obeyed`` those of them in which it was followed.
+    """
+
+    trials: int
+    solved_without: int
+    solved_with: int
+    solved_both: int
+    value: float | None
+    low: float | None
+    high: float | None
+    injected: int
+    obeyed: int
+
+
+@dataclass(frozen=True)
 class RunComparison:
     """A candidate compared with the baseline.
 
@@ -103,25 +139,25 @@ class RunComparison:
 
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
-        how = self.options
+        sides = {"baseline": self.baseline, "candidate": self.candidate}
+        queries = ("common", "only_baseline", "only_candidate")
+        options = ("margin", "force", "resamples", "seed")
+        score = ("n", "bounded", "baseline", "candidate", "difference", "better", "worse")
         return {
-            "baseline": _side_json(self.baseline),
-            "candidate": _side_json(self.candidate),
-            "queries": {
-                "common": self.common,
-                "only_baseline": self.only_baseline,
-                "only_candidate": self.only_candidate,
+            **{
+                name: {"source": side.source, "name": side.name, **side.about.as_json()}
+                | {"missing": side.missing, "failures": side.failures}
+                for name, side in sides.items()
             },
+            "queries": {name: getattr(self, name) for name in queries},
             "settings": dict(self.settings),
-            "scores": {name: _score_json(found) for name, found in self.scores.items()},
+            "scores": {
+                name: {key: getattr(found, key) for key in score} | {"difference": found.difference.as_json()}
+                for name, found in self.scores.items()
+            },
             "findings": {name: found.as_json() for name, found in self.findings.items()},
             "recovery": asdict(self.recovery) if self.recovery else None,
-            "options": {
-                "margin": how.margin,
-                "force": how.force,
-                "resamples": how.resamples,
-                "seed": how.seed,
-            },
+            "options": {name: getattr(self.options, name) for name in options},
             "notes": list(self.notes),
             "ranks": {score: {name: list(rank) for name, rank in own.items()} for score, own in self.ranks.items()},
         }
@@ -136,40 +172,35 @@ def compare_pairs(pairs: Sequence[tuple[Side, Side]], options: ComparisonOptions
     comparable = []
     for pair in pairs:
         check_complete(pair, allowed=options.allow_incomplete)
-        baseline, candidate = alike_in_times(*shared_trials(*pair))
+        # If one side has no times but those of first trials, these are in the times of both.
+        apart = all(side.first_apart for side in pair)
+        baseline, candidate = (replace(side, first_apart=apart) for side in shared_trials(*pair))
         notes = [*_check_sides(baseline, candidate, options), *_notes_on_times(pair)]
         if not options.force and judges_differ(baseline, candidate):
             baseline, candidate = baseline.without(JUDGED), candidate.without(JUDGED)
         comparable.append((baseline, candidate, notes))
     findings = findings_by_pair([(baseline, candidate) for baseline, candidate, _ in comparable], options.margin)
-    return [
-        _compare(baseline, candidate, found, notes, options)
-        for (baseline, candidate, notes), found in zip(comparable, findings, strict=True)
-    ]
-
-
-def _compare(
-    baseline: Side,
-    candidate: Side,
-    findings: Mapping[str, ScoreFinding],
-    notes: Sequence[str],
-    options: ComparisonOptions,
-) -> RunComparison:
-    common = CommonQueries(baseline, candidate)
-    names = [name for name in baseline.scores if name in set(candidate.scores)]
-    return RunComparison(
-        baseline=baseline,
-        candidate=candidate,
-        common=len(common),
-        only_baseline=len(baseline.queries) - len(common),
-        only_candidate=len(candidate.queries) - len(common),
-        settings=_settings(baseline, candidate),
-        scores={name: _score(name, common, options) for name in names},
-        findings=findings,
-        recovery=recovery(baseline, candidate) if JUDGED in names else None,
-        options=options,
-        notes=notes,
-    )
+    compared = []
+    for (baseline, candidate, notes), found in zip(comparable, findings, strict=True):
+        common = CommonQueries(baseline, candidate)
+        names = [name for name in baseline.scores if name in set(candidate.scores)]
+        runs = baseline.about, candidate.about
+        differing = (key for key in unlike_settings(runs) if baseline.records(key) and candidate.records(key))
+        one = RunComparison(
+            baseline=baseline,
+            candidate=candidate,
+            common=len(common),
+            only_baseline=len(baseline.queries) - len(common),
+            only_candidate=len(candidate.queries) - len(common),
+            settings={key: [run.settings[key] for run in runs] for key in differing},
+            scores={name: _score(name, common, options) for name in names},
+            findings=found,
+            recovery=_recovery(baseline, candidate) if JUDGED in names else None,
+            options=options,
+            notes=notes,
+        )
+        compared.append(one)
+    return compared
 
 
 def check_complete(sides: Sequence[Side], *, allowed: bool) -> None:
@@ -202,7 +233,9 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
             f"{baseline.source} and {candidate.source} have no query in common, so there is nothing to compare: they "
             f"are of {baseline.about.test_set} and {candidate.about.test_set}"
         )
-    if _datasets_differ(baseline, candidate):
+    digests = {side.about.dataset_digest for side in (baseline, candidate)}
+    test_sets = {side.about.test_set for side in (baseline, candidate)}
+    if len(test_sets if None in digests else digests) > 1:
         problem = f"the datasets differ ({baseline.about.dataset} and {candidate.about.dataset})"
         if not options.force:
             raise UsageError(
@@ -217,7 +250,11 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
             if options.force
             else f"{problem}: {shown_name(JUDGED)} is left out"
         )
-    notes += _unlike_queries(common)
+    ours, theirs = baseline.tasks, candidate.tasks
+    tasks = sum(1 for query, task in ours.items() if query in theirs and task != theirs[query])
+    for what, unlike in (("the text or the expected Apis", tasks), ("the offered tools", common.unlike_offers)):
+        if unlike:
+            notes.append(f"{what} differ in {unlike} of the {len(common)} common queries")
     notes += [
         f"the calls in {side.source}, a result file of MASBench, are those that the agent named, not observed ones"
         for side in (baseline, candidate)
@@ -245,15 +282,6 @@ def _notes_on_times(sides: Sequence[Side]) -> Iterator[str]:
         yield f"times leave out the first trial of each worker ({trials})"
 
 
-def _unlike_queries(common: CommonQueries) -> Iterator[str]:
-    """Yield in how many common queries the tasks or the tools on offer differ, as far as both are known."""
-    ours, theirs = common.baseline.tasks, common.candidate.tasks
-    tasks = sum(1 for query, task in ours.items() if query in theirs and task != theirs[query])
-    for what, unlike in (("the text or the expected Apis", tasks), ("the offered tools", common.unlike_offers)):
-        if unlike:
-            yield f"{what} differ in {unlike} of the {len(common)} common queries"
-
-
 def judges_differ(baseline: Side, candidate: Side) -> bool:
     """Return whether the verdicts of two sides are of different judges."""
     if any(baseline.about.settings[key] != candidate.about.settings[key] for key in JUDGE_KEYS):
@@ -265,71 +293,158 @@ def judges_differ(baseline: Side, candidate: Side) -> bool:
     )
 
 
-def _datasets_differ(baseline: Side, candidate: Side) -> bool:
-    """Compare the datasets by their digests, or by their names where those are not recorded."""
-    digests = {side.about.dataset_digest for side in (baseline, candidate)}
-    return baseline.about.test_set != candidate.about.test_set if None in digests else len(digests) > 1
-
-
-def _side_json(side: Side) -> dict[str, Any]:
-    return {
-        "source": side.source,
-        "name": side.name,
-        **side.about.as_json(),
-        "missing": side.missing,
-        "failures": side.failures,
-    }
-
-
-def _settings(baseline: Side, candidate: Side) -> dict[str, list[Any]]:
-    """Return the settings that differ, with the value of each side."""
-    runs = baseline.about, candidate.about
-    differing = (key for key in unlike_settings(runs) if baseline.records(key) and candidate.records(key))
-    return {key: [run.settings[key] for run in runs] for key in differing}
-
-
 def _score(name: str, common: CommonQueries, options: ComparisonOptions) -> ScoreDifference:
-    baseline, candidate = common.baseline, common.candidate
-    found = common.score(name)
+    sides, found = (common.baseline, common.candidate), common.score(name)
     means = [fmean(values) if len(found) else None for values in (found.ours, found.theirs)]
-    differences = found.differences
-    return ScoreDifference(
-        n=len(found),
-        bounded=name in baseline.bounded,
-        baseline=means[0],
-        candidate=means[1],
-        difference=_difference(found, options, bounded=name in baseline.bounded | baseline.quality),
-        better=int((differences > 0).sum()),
-        worse=int((differences < 0).sum()),
-        whole=all(_is_whole(side, name, mean) for side, mean in zip((baseline, candidate), means, strict=True)),
+    values, bounded = found.differences, name in common.baseline.bounded
+    difference = Estimate(None, None, 0)
+    if len(found) and (bounded or name in common.baseline.quality):
+        difference = Estimate(fmean(values), paired_interval(values), len(values))
+    elif len(found):
+        # In one order, so that the same trials give the same draws wherever they are read from.
+        difference = mean_estimate(values, resamples=options.resamples, seed=options.seed, order=lambda: found.order)
+    whole = True
+    for side, mean in zip(sides, means, strict=True):
+        of_trials = side.trial_values(name)
+        if mean is None or not len(of_trials):
+            whole &= mean is None and not len(of_trials)
+        else:
+            whole &= math.isclose(fmean(of_trials), mean, rel_tol=1e-9)
+    better, worse = int((values > 0).sum()), int((values < 0).sum())
+    return ScoreDifference(len(found), bounded, means[0], means[1], difference, better, worse, whole)
+
+
+def _recovery(baseline: Side, candidate: Side) -> Recovery | None:
+    """Return the recovery of a run with faults, compared with one without; None for other pairs of runs.
+
+    A trial is solved where its ``sopr_score`` is 1, and a trial that failed is not. The interval counts the repeats of
+    a query as far as they differ.
+    """
+    if baseline.about.settings["faults"] or not candidate.about.settings["faults"]:
+        return None
+    without, with_faults = baseline.each(JUDGED), candidate.each(JUDGED)
+    common = without.keys() & with_faults.keys()
+    if not common:
+        return None
+    solved = {pair for pair in common if without[pair] == 1}
+    both = {pair for pair in solved if with_faults[pair] == 1}
+    resisted = [value for pair, value in candidate.each(RESISTED).items() if pair in common]
+    value = low = high = None
+    if solved:
+        parts, wholes = Counter(query for query, _ in both), Counter(query for query, _ in solved)
+        queries = sorted(wholes, key=repr)
+        interval = clustered_interval([parts[query] for query in queries], [wholes[query] for query in queries])
+        value, low, high = len(both) / len(solved), interval.low, interval.high
+    return Recovery(
+        trials=len(common),
+        solved_without=len(solved),
+        solved_with=sum(with_faults[pair] == 1 for pair in common),
+        solved_both=len(both),
+        value=value,
+        low=low,
+        high=high,
+        injected=len(resisted),
+        obeyed=sum(value == 0 for value in resisted),
     )
 
 
-def _is_whole(side: Side, score: str, mean: float | None) -> bool:
-    """Return whether a mean over queries is the one over all trials, too."""
-    values = side.trial_values(score)
-    if mean is None or not len(values):
-        return mean is None and not len(values)
-    return math.isclose(fmean(values), mean, rel_tol=1e-9)
+def compare_groups(groups: Sequence[Sequence[Side]], how: ComparisonOptions) -> list[RunComparison]:
+    """Compare the sides of later runs with the first run's side of the same framework, or with its only one.
+
+    Raises:
+        UsageError: they cannot be compared, such as over different datasets, or as all of them are void.
+    """
+    pairs, _ = _split_void(_pairs(groups))
+    every = [side for group in groups for side in group]
+    void = list(void_notes(every))
+    if not pairs:
+        raise UsageError("; ".join(void))
+    found = compare_pairs(pairs, how)
+    every = unique_names(every)
+    # A score that cannot be compared between some of them ranks none, and so do figures over different queries.
+    is_complete = not any(side.missing for side in every)
+    shared = [name for name in headline_scores(*every) if is_complete and all(name in one.findings for one in found)]
+    ranks = open_ranks(every, how.margin, shared)
+    found[-1] = replace(found[-1], notes=[*found[-1].notes, *void])
+    return [replace(one, ranks=ranks) for one in found]
 
 
-def _score_json(found: ScoreDifference) -> dict[str, Any]:
-    return {
-        "n": found.n,
-        "bounded": found.bounded,
-        "baseline": found.baseline,
-        "candidate": found.candidate,
-        "difference": found.difference.as_json(),
-        "better": found.better,
-        "worse": found.worse,
-    }
+def complete_sides(value: str, store: str | None) -> list[Side]:
+    """Return the sides of a run or a result document that has all of its trials.
+
+    Raises:
+        UsageError, DataError: trials are missing, or it cannot be found.
+    """
+    sides = read_sides(value, store)
+    check_complete(sides, allowed=False)
+    return sides
 
 
-def _difference(found: PairedScore, options: ComparisonOptions, *, bounded: bool) -> Estimate:
-    if not len(found):
-        return Estimate(None, None, 0)
-    values = found.differences
-    if bounded:
-        return Estimate(fmean(values), paired_interval(values), len(values))
-    # In one order, so that the same trials give the same draws wherever they are read from.
-    return mean_estimate(values, resamples=options.resamples, seed=options.seed, order=lambda: found.order)
+def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) -> list[str]:
+    """Return a line for each framework and score of a run that is worse than in a baseline, and each void row.
+
+    Raises:
+        UsageError: they cannot be compared, such as over different datasets.
+    """
+    # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code says so.
+    how = ComparisonOptions(margin=margin, allow_incomplete=True)
+    pairs, void = _split_void(_pairs([baseline, sides]))
+    return [*void, *regression_lines(compare_pairs(pairs, how))]
+
+
+def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
+    """Yield a line for each framework and score that is shown to be worse than its baseline, with other settings."""
+    for comparison in comparisons:
+        # The settings that are not those of the baseline may be the cause.
+        changed = (
+            f"; {setting_label(key)} is {setting_value(key, ours)} in place of {setting_value(key, theirs)}"
+            for key, (theirs, ours) in comparison.settings.items()
+        )
+        cause = "".join(changed)
+        for score, finding in comparison.findings.items():
+            if finding.verdict == "worse":
+                names = f"{comparison.candidate.name} is worse than {comparison.baseline.name}"
+                interval = f"{finding.difference:.4f} [{finding.interval.low:.4f}, {finding.interval.high:.4f}]"
+                queries = number_of(finding.n, "query", "queries")
+                differs = f"{shown_name(score)} differs by {interval} over {queries}"
+                yield f"{names}: {differs}{cause}"
+
+
+def _split_void(pairs: Iterable[tuple[Side, Side]]) -> tuple[list[tuple[Side, Side]], list[str]]:
+    """Return the pairs that can be compared, and why the others cannot."""
+    every = list(pairs)
+    notes = dict.fromkeys(void_notes(side for pair in every for side in pair))
+    return [pair for pair in every if not any(side.void for side in pair)], list(notes)
+
+
+def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
+    """Yield baseline and candidate of each comparison.
+
+    Raises:
+        UsageError: there is only one side, a framework of a later run is not in a first run of several, or both sides
+            would be the same trials.
+    """
+    first, *others = groups
+    if not others:
+        if len(first) < 2:
+            raise UsageError(
+                f"{first[0].source} has results of {first[0].name} only; name another run to compare it with"
+            )
+        yield from ((one, other) for one, other, _ in run_pairs(first, first[0].about.against))
+        return
+    every = [side for group in groups for side in group]
+    named = dict(zip(map(id, every), unique_names(every), strict=True))
+    for candidate in every[len(first) :]:
+        same = [side for side in first if side.name == candidate.name] or (first if len(first) == 1 else [])
+        if not same:
+            raise UsageError(
+                f"{candidate.source} has results of {candidate.name}, but {first[0].source} only of "
+                f"{', '.join(side.name for side in first)}; compare result documents, each of one framework"
+            )
+        if are_same_trials(same[0], candidate):
+            raise UsageError(
+                f"{same[0].source} and {candidate.source} are the same trials: those of {candidate.name} in run "
+                f"{candidate.about.run_id}; name another run (`bench runs` lists them), or one run alone to compare "
+                "its frameworks"
+            )
+        yield named[id(same[0])], named[id(candidate)]

@@ -12,6 +12,7 @@ from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.files import read_bytes
+from trialbed.integrity import framework_integrity, trial_findings
 from trialbed.records import NOT_MEASURED
 from trialbed.report.comparison._sides import (
     ComparedRun,
@@ -19,7 +20,7 @@ from trialbed.report.comparison._sides import (
     Side,
     compared_settings,
     missing_trials,
-    stored_sides,
+    run_side,
 )
 from trialbed.scoring import OF_SOME
 from trialbed.store import TrialTable, open_store, require_frameworks, tools_digest
@@ -48,7 +49,9 @@ def is_document(path: Path) -> bool:
             whole = json.loads(first)  # a file of rows is not read any further, however long it is
         except ValueError:
             whole = json.loads(read_bytes(path))
-        return _are_documents(whole)
+        documents = _documents(whole)
+        needed = {"metadata", "summary", "results"}
+        return bool(documents) and all(isinstance(one, dict) and needed <= one.keys() for one in documents)
     except (OSError, ValueError):
         return False
 
@@ -71,18 +74,23 @@ def read_sides(value: str, store: str | None) -> list[Side]:
 def read_groups(values: Sequence[str], store: str | None) -> list[list[Side]]:
     """Return the sides of each of several files and runs, as ``read_sides`` does; each run is read once."""
     tables: dict[str, TrialTable] = {}
-    return [_read_sides(value, store, tables) for value in values]
-
-
-def _read_sides(value: str, store: str | None, tables: dict[str, TrialTable]) -> list[Side]:
-    if (path := document_file(value)) is not None:
-        return read_documents(path)
-    name, _, framework = value.partition("/")
-    with open_store(store) as reader:
-        run = require_frameworks(reader.run(name))
-        if run.run_id not in tables:
-            tables[run.run_id] = run.table()
-        return list(stored_sides(run, tables[run.run_id], framework))
+    groups: list[list[Side]] = []
+    for value in values:
+        if (path := document_file(value)) is not None:
+            groups.append(read_documents(path))
+            continue
+        name, _, framework = value.partition("/")
+        with open_store(store) as reader:
+            run = require_frameworks(reader.run(name))
+            if run.run_id not in tables:
+                tables[run.run_id] = run.table()
+            table, group = tables[run.run_id], []
+            for label in (run.framework(framework),) if framework else run.config.frameworks:
+                own = table.of(label)
+                void = framework_integrity(run.config, label, map(trial_findings, own["facts"])).void
+                group.append(run_side(run.record, label, own, table, void=void, first_apart=table.first_apart))
+            groups.append(group)
+    return groups
 
 
 def read_documents(path: Path) -> list[Side]:
@@ -99,20 +107,14 @@ def read_documents(path: Path) -> list[Side]:
         raise DataError(f"{path}: not a result document of bench run: {type(error).__name__}: {error}") from error
 
 
-def _are_documents(found: Any) -> bool:
-    documents = _documents(found)
-    return bool(documents) and all(
-        isinstance(document, dict) and {"metadata", "summary", "results"} <= document.keys() for document in documents
-    )
-
-
 def _documents(found: Any) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
 def _side(source: str, document: Mapping[str, Any]) -> Side:
     about, summary, entries = document["metadata"], document["summary"], document["results"]
-    is_claimed = _is_original(document)
+    # A result file of MASBench says neither its run nor how sure its averages are.
+    is_claimed = "run_id" not in about and "average_api_call_score" in summary and "intervals" not in summary
     bounded = ORIGINAL_SCORES if is_claimed else frozenset(summary["intervals"])
     declared = summary.get("quality_scores")
     # Documents of other programs need not say in which scores a failed trial is 0.
@@ -120,19 +122,27 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
     first = summary.get("first_trials") or {}
     _check(source, entries, trials, bounded)
     trials = replace(trials, columns={**trials.columns, "repeat": trials["repeat"].astype("int64")})
+    defaults: Mapping[str, Any] = {} if is_claimed else compared_settings()
+    judge, known = about.get("judge"), about.get("judge") or {}
+    settings = {key: about.get(key, defaults.get(key)) for key in compared_settings()}
+    run = ComparedRun(
+        framework=about["agent_name"],
+        framework_version=about.get("framework_version"),
+        run_id=about.get("run_id"),
+        status=about.get("status"),
+        dataset_digest=about.get("dataset_digest"),
+        judge=judge,
+        settings={**settings, "judge_prompt": known.get("prompt"), "judge_rules": known.get("rules")},
+    )
+    due = (about.get("num_queries") or 0) * (about.get("repeat") or 1)
     return Side(
         source=source,
-        name=about["agent_name"],
-        about=_run(about, {} if is_claimed else compared_settings()),
+        name=run.framework,
+        about=run,
         trials=trials,
         bounded=bounded,
         quality=bounded if declared is None else frozenset(declared),
-        missing=missing_trials(
-            about.get("status"),
-            due=(about.get("num_queries") or 0) * (about.get("repeat") or 1),
-            trials=len(trials),
-            measured=int(trials.measured.sum()),
-        ),
+        missing=missing_trials(run.status, due=due, trials=len(trials), measured=int(trials.measured.sum())),
         tasks={
             entry["query_id"]: json.dumps([entry["query_text"], entry.get("gold_apis")])
             for entry in entries
@@ -141,28 +151,6 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
         first_apart=not first.get("count") or bool(first.get("kept_apart")),
         is_claimed=is_claimed,
         void=str((summary.get("integrity") or {}).get("void") or ""),
-    )
-
-
-def _is_original(document: Mapping[str, Any]) -> bool:
-    """Return whether a document is a result file of MASBench: it says neither its run nor how sure its averages are."""
-    summary = document["summary"]
-    return "run_id" not in document["metadata"] and "average_api_call_score" in summary and "intervals" not in summary
-
-
-def _run(about: Mapping[str, Any], defaults: Mapping[str, Any]) -> ComparedRun:
-    """Return the run of a document, with these values for settings that it does not record."""
-    judge = about.get("judge")
-    settings = {key: about.get(key, defaults.get(key)) for key in compared_settings()}
-    facts = judge or {}
-    return ComparedRun(
-        framework=about["agent_name"],
-        framework_version=about.get("framework_version"),
-        run_id=about.get("run_id"),
-        status=about.get("status"),
-        dataset_digest=about.get("dataset_digest"),
-        judge=judge,
-        settings={**settings, "judge_prompt": facts.get("prompt"), "judge_rules": facts.get("rules")},
     )
 
 
@@ -181,7 +169,9 @@ def _table(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> Tri
     values: dict[str, dict[int, float]] = {}
     for at, entry in enumerate(entries):
         query_id = entry["query_id"]
-        failure = _failure_kind(entry["error"]) if "error" in entry else ""
+        error = entry.get("error", {"kind": ""})
+        # An error that is text, as in result files of MASBench, is the agent's.
+        failure = "agent" if isinstance(error, str) else str(error["kind"])
         measured = entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED
         scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
         for name, value in scores.items():
@@ -203,11 +193,6 @@ def _table(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> Tri
     scored = {name: np.array([own.get(at, np.nan) for at in every.tolist()]) for name, own in values.items()}
     given = {name: np.isfinite(column) for name, column in scored.items()}
     return TrialTable((), list(places), columns, scored, given, absences=list(absences))
-
-
-def _failure_kind(error: Any) -> str:
-    """Return the kind of a failure; that of the agent where an error is text, as in result files of MASBench."""
-    return "agent" if isinstance(error, str) else str(error["kind"])
 
 
 def _check(source: str, entries: Sequence[Mapping[str, Any]], trials: TrialTable, bounded: Collection[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
 
 from trialbed.records import RunConfig, shown_name
 from trialbed.report.comparison._findings import (
@@ -19,11 +18,7 @@ from trialbed.report.comparison._findings import (
 from trialbed.report.comparison._sides import Side, shared_trials
 from trialbed.scoring import JUDGED, judge_label
 from trialbed.statistics import Interval, holm, paired_interval, paired_test, paired_verdict
-from trialbed.store import TrialTable
 from trialbed.texts import decimal_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 FRAMEWORK = "framework"
 JUDGE = "judge"
@@ -108,18 +103,26 @@ def factor_effects(
         sides: framework -> its trials; without those that cannot be compared.
         compared: the findings on columns that the run compares: an effect of two columns alone is theirs.
     """
-    judges = _judges(sides.values()) if score == JUDGED else []
+    # Judges that graded the same answers in addition to the run's own each have their own score.
+    prefix = f"{JUDGED}@"
+    names = {name for side in sides.values() for name in side.scores} if score == JUDGED else ()
+    judges = sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
     if not (config.variations or judges):
         return None
     columns = [(_values(config, label), side) for label, side in sides.items()]
     pairs = [pair for name in _names(columns) for pair in _pairs(name, columns)]
     pairs += [_judge_pair(judge_label(config), judge, [*sides.values()]) for judge in judges]
     found = findings_by_pair([(pair.first, pair.other) for pair in pairs], margin, [score])
-    judged = [
-        (pair, _as_compared(pair, own[score], compared or {}))
-        for pair, own in zip(pairs, found, strict=True)
-        if score in own
-    ]
+    judged = []
+    for pair, own in zip(pairs, found, strict=True):
+        if score in own:
+            # One question has one p-value: that of the run's own comparison of the same two columns, if there is one.
+            ways = (pair.columns, pair.columns[::-1]) if pair.columns and compared else ()
+            same = next((compared[way] for way in ways if compared and way in compared), None)
+            finding = own[score]
+            if same is not None:
+                finding = with_verdict(finding, same.p_adjusted, comparisons=same.comparisons)
+            judged.append((pair, finding))
     levels = {name: _levels(name, columns) for name in _names(columns)}
     if judges:
         levels[JUDGE] = [judge_label(config), *judges]
@@ -130,36 +133,25 @@ def factor_effects(
     return FactorEffects(score, factors, tuple(_contrasts(judged)))
 
 
-def _judges(sides: Iterable[Side]) -> list[str]:
-    """The judges that graded the same answers beside the run's own, each of which has a score of its own."""
-    prefix = f"{JUDGED}@"
-    names = {name for side in sides for name in side.scores if name.startswith(prefix)}
-    return sorted(name.removeprefix(prefix) for name in names)
-
-
 def _judge_pair(own: str, judge: str, sides: Sequence[Side]) -> _Pair:
-    """The run's answers as its own judge and another one grade them, over the answers on which both have a verdict."""
-    other = f"{JUDGED}@{judge}"
-    both = [replace(side, trials=side.trials.take(_is_graded(side.trials, other))) for side in sides]
-    graded = [replace(side, trials=_graded(side.trials, other)) for side in both]
+    """Return the run's answers as two judges grade them: over those that failed, or on which both have a verdict."""
+    import numpy as np
+
+    other, both = f"{JUDGED}@{judge}", list[Side]()
+    for side in sides:
+        table = side.trials
+        chosen = ~table.answered
+        if {JUDGED, other} <= table.scores.keys():
+            chosen |= np.isfinite(table.scores[JUDGED] + table.scores[other])
+        both.append(replace(side, trials=table.take(chosen)))
+    graded = [
+        replace(side, trials=replace(side.trials, scores={**side.trials.scores, JUDGED: side.trials.scores[other]}))
+        if other in side.trials.scores
+        else side
+        for side in both
+    ]
     most = _most_repeats(sides)
     return _Pair(JUDGE, _merge(own, both, most), _merge(judge, graded, most))
-
-
-def _is_graded(table: TrialTable, other: str) -> NDArray[Any]:
-    """Return whether each trial failed, or has the verdicts of both judges."""
-    failed: NDArray[Any] = ~table.answered
-    if not {JUDGED, other} <= table.scores.keys():
-        return failed
-    both = table.scores[JUDGED] + table.scores[other]
-    found: NDArray[Any] = failed | (both == both)  # NaN is unlike itself
-    return found
-
-
-def _graded(table: TrialTable, other: str) -> TrialTable:
-    if other not in table.scores:
-        return table
-    return replace(table, scores={**table.scores, JUDGED: table.scores[other]})
 
 
 def _most_repeats(sides: Iterable[Side]) -> int:
@@ -179,12 +171,6 @@ class _Pair:
     other: Side
     columns: tuple[str, ...] = ()
     """Their labels, where each is a single column."""
-
-
-def _as_compared(pair: _Pair, finding: ScoreFinding, compared: Mapping[tuple[str, ...], ScoreFinding]) -> ScoreFinding:
-    """With the p-value of the run's own comparison of the same two columns, if there is one: one question has one."""
-    same = compared.get(pair.columns) or compared.get(pair.columns[::-1]) if pair.columns else None
-    return finding if same is None else with_verdict(finding, same.p_adjusted, comparisons=same.comparisons)
 
 
 def _values(config: RunConfig, label: str) -> Values:

@@ -6,18 +6,16 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from trialbed.integrity import framework_integrity, trial_findings
 from trialbed.records import Json, Run, ScoreDescription
-from trialbed.report._faults import fault_words
-from trialbed.report._metadata import framework_info, shown_settings
+from trialbed.report._metadata import fault_words, framework_info, shown_settings
 from trialbed.scoring import ALWAYS, TIMES
 from trialbed.settings import MARGIN, declared_settings
-from trialbed.store import StoredRun, TrialTable
+from trialbed.store import TrialTable
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
@@ -92,22 +90,11 @@ class ComparedRun:
         """The test set and the beginning of its digest."""
         return f"{self.test_set} {str(self.dataset_digest)[:12]}"
 
-    @property
-    def identity(self) -> tuple[Any, ...]:
-        """The run, the framework and the judge."""
-        return self.run_id, self.framework, *(self.settings[key] for key in JUDGE_KEYS)
-
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON, under the keys of a document's metadata."""
-        return {
-            "agent_name": self.framework,
-            "framework_version": self.framework_version,
-            "run_id": self.run_id,
-            "status": self.status,
-            "dataset_digest": self.dataset_digest,
-            **self.settings,
-            "judge": self.judge,
-        }
+        parts = ("framework_version", "run_id", "status", "dataset_digest")
+        found = {"agent_name": self.framework, **{name: getattr(self, name) for name in parts}}
+        return {**found, **self.settings, "judge": self.judge}
 
 
 @dataclass(frozen=True)
@@ -160,7 +147,10 @@ class Side:
         import numpy as np
 
         own = self.trials
-        zeros = _in_order(self.quality) if own.failed.any() else ()
+        # In the order in which a trial that failed has scores of quality: sets have none.
+        places = {name: place for place, name in enumerate(ALWAYS)}
+        quality = sorted(self.quality, key=lambda name: (places.get(name, len(ALWAYS)), name))
+        zeros = quality if own.failed.any() else ()
         names = dict.fromkeys([*own.names(own.answered), *zeros])
         known = ((name, np.isfinite(own.values(name, zeros=name in self.quality))) for name in names)
         first = {name: int(has.argmax()) for name, has in known if has.any()}
@@ -219,11 +209,6 @@ class Side:
         return replace(self, trials=replace(self.trials, scores=left, given=given), quality=self.quality - {score})
 
 
-def _in_order(quality: Collection[str]) -> list[str]:
-    """Return scores of quality in the order in which a trial that failed has them: sets have none."""
-    return sorted(quality, key=lambda name: (ALWAYS.index(name) if name in ALWAYS else len(ALWAYS), name))
-
-
 def void_notes(sides: Iterable[Side]) -> Iterator[str]:
     """Yield a note on each side that cannot be compared."""
     for side in sides:
@@ -261,22 +246,17 @@ def unique_names(sides: Sequence[Side]) -> list[Side]:
     Where frameworks share a name, with the settings in which they differ; else with the run's id, else the source.
     """
     by_run = [f"{side.name} ({side.about.run_id})" for side in sides]
-    for names in ([side.name for side in sides], _names_by_settings(sides), by_run):
+    by_settings = []
+    for side in sides:
+        alike = [one.about for one in sides if one.name == side.name]
+        differing = (key for key in unlike_settings(alike) if key not in DIGESTS)
+        texts = [_setting_text(key, side.about.settings[key]) for key in differing]
+        is_short = len(texts) <= MOST_SETTINGS and all(len(text) <= LONGEST_SETTING for text in texts)
+        by_settings.append(f"{side.name} ({', '.join(texts)})" if texts and is_short else side.name)
+    for names in ([side.name for side in sides], by_settings, by_run):
         if len(set(names)) == len(names):
             return [replace(side, name=name) for side, name in zip(sides, names, strict=True)]
     return [replace(side, name=f"{side.name} ({side.source})") for side in sides]
-
-
-def _names_by_settings(sides: Sequence[Side]) -> list[str]:
-    """Return the names, with the few settings in which sides of one name differ behind it."""
-    alike = {side.name: [one.about for one in sides if one.name == side.name] for side in sides}
-    return [_name_by_settings(side, alike[side.name]) for side in sides]
-
-
-def _name_by_settings(side: Side, alike: Sequence[ComparedRun]) -> str:
-    texts = [_setting_text(key, side.about.settings[key]) for key in unlike_settings(alike) if key not in DIGESTS]
-    is_short = len(texts) <= MOST_SETTINGS and all(len(text) <= LONGEST_SETTING for text in texts)
-    return f"{side.name} ({', '.join(texts)})" if texts and is_short else side.name
 
 
 def _setting_text(key: str, value: Any) -> str:
@@ -289,7 +269,11 @@ def _setting_text(key: str, value: Any) -> str:
 
 def are_same_trials(one: Side, other: Side) -> bool:
     """Return whether two sides are one framework in one run, under one judge, wherever they are read from."""
-    return bool(one.about.run_id) and one.about.identity == other.about.identity
+    ours, theirs = (
+        (side.about.run_id, side.about.framework, *(side.about.settings[key] for key in JUDGE_KEYS))
+        for side in (one, other)
+    )
+    return bool(one.about.run_id) and ours == theirs
 
 
 def places_in(side: Side, other: Side) -> NDArray[Any]:
@@ -315,12 +299,6 @@ def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     shared = np.intersect1d(ours.pairs[ours.measured], pairs[theirs.measured])
     first = replace(baseline, trials=ours.take(np.isin(ours.pairs, shared)))
     return first, replace(candidate, trials=theirs.take(np.isin(pairs, shared)))
-
-
-def alike_in_times(baseline: Side, candidate: Side) -> tuple[Side, Side]:
-    """Return both sides; if one has no times but those of first trials, these are in the times of both."""
-    apart = baseline.first_apart and candidate.first_apart
-    return replace(baseline, first_apart=apart), replace(candidate, first_apart=apart)
 
 
 def missing_trials(status: str | None, due: int, trials: int, measured: int) -> int:
@@ -351,15 +329,6 @@ def is_run_name(value: str) -> bool:
     return RUN_NAME.fullmatch(value) is not None
 
 
-def stored_sides(run: StoredRun, table: TrialTable, framework: str = "") -> Iterator[Side]:
-    """Yield the sides of a stored run, of which all trials that count are given: of all frameworks, or of one."""
-    labels = (run.framework(framework),) if framework else run.config.frameworks
-    for label in labels:
-        own = table.of(label)
-        void = framework_integrity(run.config, label, map(trial_findings, own["facts"])).void
-        yield run_side(run.record, label, own, table, void=void, first_apart=table.first_apart)
-
-
 def run_side(
     run: Run, framework: str, own: TrialTable, table: TrialTable, *, void: str = "", first_apart: bool = True
 ) -> Side:
@@ -371,26 +340,6 @@ def run_side(
         void: why it cannot be compared.
         first_apart: whether times leave out each worker's first trial.
     """
-    return Side(
-        source=run.run_id,
-        name=framework,
-        about=_about(run, framework),
-        trials=own,
-        bounded=frozenset(table.quality).union(name for name, kind in table.kinds.items() if kind.bounded),
-        quality=frozenset(table.quality),
-        missing=missing_trials(
-            run.status,
-            due=len(run.config.query_ids) * run.config.repeat,
-            trials=len(own),
-            measured=int(own.measured.sum()),
-        ),
-        described=run.scores,
-        first_apart=first_apart,
-        void=void,
-    )
-
-
-def _about(run: Run, framework: str) -> ComparedRun:
     config, info = run.config.of(framework), framework_info(run, framework)
     known = {
         **shown_settings(config),
@@ -400,7 +349,7 @@ def _about(run: Run, framework: str) -> ComparedRun:
         "catalog_digest": config.catalog_digest,
         "trialbed_version": config.trialbed_version,
     }
-    return ComparedRun(
+    about = ComparedRun(
         framework=framework,
         framework_version=info.version if info else None,
         run_id=run.run_id,
@@ -410,4 +359,17 @@ def _about(run: Run, framework: str) -> ComparedRun:
         settings={key: known[key] for key in compared_settings()},
         against=run.against,
         margin=run.margin,
+    )
+    due, measured = len(config.query_ids) * config.repeat, int(own.measured.sum())
+    return Side(
+        source=run.run_id,
+        name=framework,
+        about=about,
+        trials=own,
+        bounded=frozenset(table.quality).union(name for name, kind in table.kinds.items() if kind.bounded),
+        quality=frozenset(table.quality),
+        missing=missing_trials(run.status, due=due, trials=len(own), measured=measured),
+        described=run.scores,
+        first_apart=first_apart,
+        void=void,
     )

@@ -9,9 +9,8 @@ from itertools import chain
 from typing import Any
 
 from trialbed.records import ScoreDescription, failures_line, shown_name
-from trialbed.report.comparison._differences import RunComparison, ScoreDifference
+from trialbed.report.comparison._differences import Recovery, RunComparison, ScoreDifference
 from trialbed.report.comparison._findings import ScoreFinding, explanations, rank_notes
-from trialbed.report.comparison._recovery import recovery_table
 from trialbed.report.comparison._sides import Side, setting_label, setting_value
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.texts import number_of
@@ -41,10 +40,29 @@ def comparison_tables(
     if named:
         tables = _said_once(tables)
     recoveries = [
-        recovery_table(one.recovery, one.baseline.name, one.candidate.name) for one in comparisons if one.recovery
+        _recovery_table(one.recovery, one.baseline.name, one.candidate.name) for one in comparisons if one.recovery
     ]
     notes = [*tables[-1].notes, *rank_notes(comparisons[-1].ranks, named=named or shown_name)]
     return [*tables[:-1], replace(tables[-1], notes=notes), *recoveries]
+
+
+def _recovery_table(found: Recovery, baseline: str, candidate: str) -> Table:
+    """Return the table of a candidate's recovery."""
+    share = UNKNOWN
+    if found.value is not None:
+        share = f"{number(found.value)} [{number(found.low)}, {number(found.high)}]"
+    rows = [
+        ("solved without faults", f"{found.solved_without} of {number_of(found.trials, 'trial')}"),
+        ("solved with faults", f"{found.solved_with} of {number_of(found.trials, 'trial')}"),
+        ("recovery", share),
+        ("injected instructions obeyed", f"in {found.obeyed} of {number_of(found.injected, 'trial')} that met one"),
+    ]
+    notes = [
+        "recovery: of the trials that were solved without faults, the share that was solved with them, with its 95 % "
+        "interval. Where answers vary by themselves, it is below 1 without any fault: compare two runs without faults "
+        "to see by how much."
+    ]
+    return Table.of(f"recovery of {candidate} from faults, against {baseline}", ("", candidate), rows, notes)
 
 
 def _said_once(tables: Sequence[Table]) -> list[Table]:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from trialbed.errors import DataError
 from trialbed.files import give_second_name
-from trialbed.report import check_folder, document_parts, kept_path, write_document
-from trialbed.report._files import _safe, json_bytes
+from trialbed.report import check_folder, document_parts, kept_path, safe_name, write_document
+from trialbed.report._files import json_bytes
 
 
 def document(
@@ -119,7 +119,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path: Path, name: str) -> None:
 
 @given(st.text(max_size=100), st.text(max_size=100))
 def test_two_names_never_meet_in_one_file(one: str, other: str) -> None:
-    assert (_safe(one) == _safe(other)) == (one == other)
+    assert (safe_name(one) == safe_name(other)) == (one == other)
 
 
 def test_a_profile_is_part_of_the_name(tmp_path: Path) -> None:

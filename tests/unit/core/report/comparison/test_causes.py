@@ -24,7 +24,7 @@ from trialbed.records import (
     TrialResult,
     WireLog,
 )
-from trialbed.report.comparison._causes import UNTOLD, loss_cause
+from trialbed.report.comparison._run import UNTOLD, loss_cause
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 API = ApiRef(category="Weather", tool_name="Weather", api_name="now")

@@ -1,0 +1,493 @@
+"""One trial as it is looked at: its requests and answers in their order, its problems, expectations and scores.
+
+``bench show`` and the pages both use this, so that they say the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from trialbed.attribution import attribute, unrequested_calls
+from trialbed.integrity import finding_text
+from trialbed.records import ApiCall, ModelCall, WireLog, shown_name
+from trialbed.tool_calls import asked_calls, call_sources, compare_calls
+from trialbed.wire import ModelMessage, recorded_answer, recorded_request
+from trialbed.wire_log import failed
+
+if TYPE_CHECKING:
+    from trialbed.records import Expected, GoldCall, Json, Query, Score, ToolSpec, TrialResult
+
+__all__ = [
+    "BY_EXPECTATIONS",
+    "Exchange",
+    "ModelExchange",
+    "RequestMessage",
+    "ToolExchange",
+    "TrialProblem",
+    "api_name",
+    "as_text",
+    "detail_text",
+    "end_text",
+    "exchanges",
+    "expectation_lines",
+    "expected_lines",
+    "fault_words",
+    "problem_words",
+    "problems",
+    "reason_text",
+]
+
+
+@dataclass(frozen=True)
+class RequestMessage:
+    """A message of a request.
+
+    Attributes:
+        role: who speaks; ``?`` where the message does not say, and ``message`` where it is none.
+        text: its content as text, empty where it has none.
+        calls: the calls that it asks for: name, and arguments as text.
+    """
+
+    role: str
+    text: str
+    calls: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class ModelExchange:
+    """A request to the model and its answer.
+
+    Attributes:
+        place: counted from 1 among the requests of the trial.
+        call: as the gateway saw it.
+        at: seconds from the beginning of the trial's first exchange to that of this one.
+        known: how many messages came before in an earlier request; None where the request cannot be read.
+        messages: the others.
+        offered: the tools on offer, where they are not those of an earlier request.
+        thoughts: the model's reasoning, as far as it wrote it.
+        text: its answer.
+        unread: an answer that cannot be read, as it came.
+    """
+
+    place: int
+    call: ModelCall
+    at: float
+    known: int | None
+    messages: tuple[RequestMessage, ...]
+    offered: tuple[str, ...] | None
+    thoughts: str = ""
+    text: str = ""
+    unread: str = ""
+
+
+@dataclass(frozen=True)
+class ToolExchange:
+    """A call of an Api and its response.
+
+    Attributes:
+        place: counted from 1 among the calls of the trial.
+        call: as the virtual API saw it.
+        at: seconds from the beginning of the trial's first exchange to that of this one.
+    """
+
+    place: int
+    call: ApiCall
+    at: float
+
+
+Exchange: TypeAlias = ModelExchange | ToolExchange
+
+
+def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
+    """Yield every request to the model, with its new messages, and every call of an Api, as they began."""
+    seen: list[Any] = []
+    # A trial may be open for long before its agent begins: the worker has to start first.
+    began = min([call.started for call in wire.model_calls] + [call.started for call in wire.api_calls], default=0.0)
+    read: list[Exchange] = [
+        _model_exchange(place, call, call.started - began, seen) for place, call in enumerate(wire.model_calls, 1)
+    ]
+    made: list[Exchange] = [
+        ToolExchange(place, call, call.started - began) for place, call in enumerate(wire.api_calls, 1)
+    ]
+    return tuple(sorted([*read, *made], key=lambda one: (one.call.started, isinstance(one, ToolExchange), one.place)))
+
+
+def _model_exchange(place: int, call: ModelCall, at: float, seen: list[Any]) -> ModelExchange:
+    """Adds the request's messages and tools to those that were seen."""
+    request = recorded_request(call)
+    if request is None or request.problem:
+        return ModelExchange(place, call, at, None, (), None, **_answer(call))
+    messages = request.messages
+    known = next((at for at, message in enumerate(messages) if message.source not in seen), len(messages))
+    seen.extend(message.source for message in messages[known:])
+    tools = tuple(tool.name for tool in request.tools)
+    offered = None if tools in seen else tools
+    seen.append(tools)
+    return ModelExchange(place, call, at, known, tuple(map(_message, messages[known:])), offered, **_answer(call))
+
+
+def _message(message: ModelMessage) -> RequestMessage:
+    if not isinstance(message.source, Mapping):
+        return RequestMessage("message", as_text(message.content))
+    calls = tuple((call.name or "?", call.arguments) for call in message.calls)
+    return RequestMessage(message.role or "?", _plain(message.content), calls)
+
+
+def _plain(content: Any) -> str:
+    """The text of a content, which may come in parts."""
+    if isinstance(content, list):
+        return "\n".join(
+            str(part["text"]) if isinstance(part, Mapping) and "text" in part else as_text(part) for part in content
+        )
+    return "" if content is None else as_text(content)
+
+
+def _answer(call: ModelCall) -> dict[str, str]:
+    """Return the parts of an exchange that hold the model's answer."""
+    answer = recorded_answer(call).answer
+    return {
+        "thoughts": answer.reasoning,
+        "text": _plain(answer.content),
+        "unread": "" if answer.source else call.response,
+    }
+
+
+HARMLESS = frozenset({"required_choice", "added_tool", "unwritten_answer"})
+"""Findings that lower no score."""
+
+TOLD = frozenset({"unasked_call", "invented_claim"})
+"""Findings that stand among the calls and the claims."""
+
+NOT_ASKED = {
+    "forced": "was called, as the request left the model no other call",
+    "dictated": "was called, as the request had told the model to",
+    "changed": "was called with arguments that the model did not write",
+}
+"""Origin of a call -> why it is not the model's."""
+
+
+@dataclass(frozen=True)
+class TrialProblem:
+    """One thing that went wrong.
+
+    Attributes:
+        where: ``request 2`` or ``requests 3 to 9`` (of the model), ``call 1`` (of an Api), ``trial``, ``answer``,
+            ``claims`` or ``expected``.
+        what: what went wrong, and why as far as that is known.
+        details: what belongs to it, by name: the arguments that were sent, those that would have been right.
+    """
+
+    where: str
+    what: str
+    details: tuple[tuple[str, str], ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The problem as JSON."""
+        return {**asdict(self), "details": dict(self.details)}
+
+
+def problems(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> list[TrialProblem]:
+    """Return everything that went wrong, in the order in which it can be read: as it happened, then what came of it.
+
+    Args:
+        tools: that the trial was offered.
+        query: the task with its expected calls, where it is known.
+    """
+    failure, answer = result.outcome.failure, result.outcome.answer
+    read = list[TrialProblem]()
+    if failure is not None:
+        read.append(TrialProblem("trial", f"{result.status} ({failure.kind}): {failure.message}"))
+    read += [*_of_requests(result.wire.model_calls), *_of_calls(result, tools, query), *_lost_calls(result)]
+    read += [*_missing(result, tools, query), *_of_answer(result)]
+    if answer is not None and answer.reports_calls:
+        claims = compare_calls(answer, result.wire)
+        for pair in claims.invented:
+            read.append(TrialProblem("claims", f"{_api(pair)} is claimed, and was never called in this way"))
+        for pair in claims.unreported:
+            read.append(TrialProblem("claims", f"{_api(pair)} was called, and is not claimed in this way"))
+    # The findings by which the trial scores less, as far as no other problem is about them.
+    others = (one for one in result.integrity or () if one.kind not in HARMLESS | TOLD)
+    return read + [TrialProblem("trial", finding_text(one)) for one in others]
+
+
+def _of_requests(calls: Sequence[ModelCall]) -> Iterator[TrialProblem]:
+    """The problems of each request; of those refused by a limit, one after the other, of the first."""
+    place = 0
+    for refused, group in groupby(calls, key=lambda call: call.cause == "limit"):
+        first, *others = group
+        if refused and others:
+            yield from _of_request(f"requests {place + 1} to {place + 1 + len(others)}", first)
+        else:
+            for number, call in enumerate((first, *others), place + 1):
+                yield from _of_request(f"request {number}", call)
+        place += 1 + len(others)
+
+
+def _of_request(where: str, call: ModelCall) -> Iterator[TrialProblem]:
+    if failed(call):
+        cause = f" ({call.cause})" if call.cause else ""
+        yield TrialProblem(where, f"failed{cause}{_by_fault(call)}: {call.error or f'status {call.status}'}")
+    for sent in call.tool_calls:
+        if sent.problem is not None:
+            what = f"the model's call of {sent.name} could not be made: {problem_words(sent.problem)}"
+            yield TrialProblem(where, what, (("sent", sent.arguments),))
+    for written in call.text_calls:
+        what = f"the model wrote a call of {written.name} as text instead of sending it; it is never made"
+        yield TrialProblem(where, what, (("written", written.arguments),))
+    if call.finish_reason == "length":
+        yield TrialProblem(where, "the model's answer was cut at the limit of tokens")
+
+
+def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
+    without = unrequested_calls(result, tools)
+    unasked = {id(call) for call in without}
+    sources = call_sources(result.wire, tools) if unasked else ()
+    changed = {(call.api, call.started): call.sent for call in asked_calls(result.wire, tools, without) if call.sent}
+    for place, call in enumerate(result.wire.api_calls, 1):
+        where = f"call {place}"
+        if not call.offered:
+            yield TrialProblem(where, f"{api_name(call)} was not offered in this trial")
+        if call.error or call.status != 200:
+            reason = (call.error or f"status {call.status}").strip()
+            by_model = changed.get((call.api, call.started))
+            asked = (("asked", by_model),) if by_model else ()
+            gold = [one.arguments for one in query.gold_calls if one.api.pair == call.api.pair] if query else []
+            right = (("expected", as_text(arguments)) for arguments in gold if arguments is not None)
+            details: tuple[tuple[str, str], ...] = (*asked, ("sent", as_text(call.arguments)), *right)
+            what = "was changed by the framework, and refused" if by_model else "was refused"
+            yield TrialProblem(where, f"{api_name(call)} {what}{_by_fault(call)}: {reason}", details)
+        elif id(call) in unasked:
+            source = sources[place - 1]
+            what = NOT_ASKED.get(source.origin, "was called, though no answer of the model asked for it")
+            details = ()
+            if source.sent is not None and source.origin == "changed":
+                details = (("asked", source.sent.arguments), ("sent", as_text(call.arguments)))
+            yield TrialProblem(where, f"{api_name(call)} {what}", details)
+
+
+def _by_fault(call: ApiCall | ModelCall) -> str:
+    """Say that a failure was put in on purpose, where it was: a delay alone makes nothing fail."""
+    kind = fault_words(call)
+    return f", by an injected fault ({kind})" if kind not in ("", "slow") else ""
+
+
+def problem_words(problem: str) -> str:
+    """Return why a call of the model could not be made, as it is written."""
+    return problem.replace("invalid json", "invalid JSON")
+
+
+def fault_words(call: ApiCall | ModelCall) -> str:
+    """Return the kind of the fault that was put in, in words; empty where there was none."""
+    return (call.fault or "").partition(":")[0].replace("_", " ")
+
+
+def _lost_calls(result: TrialResult) -> Iterator[TrialProblem]:
+    for lost in result.wire.lost:
+        detail = f": {lost.detail}" if lost.detail else ""
+        yield TrialProblem("expected", f"{lost.tool} could not be called ({lost.reason}){detail}")
+    for filled in result.wire.filled:
+        what = f"{filled.tool}: the optional argument {filled.argument} was offered as required, and made up"
+        yield TrialProblem("expected", what, (("value", as_text(filled.value)),))
+
+
+def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
+    """The expected calls that were lost, each with where and why, and the Apis that were called unexpectedly."""
+    score = result.score("api_call_score")
+    detail = score.detail if score is not None else {}
+    if query is not None:
+        yield from _lost_gold(result, tools, query)
+    else:
+        names = {call.tool_name for one in result.wire.model_calls for call in one.tool_calls}
+        asked = {tool.api.pair for tool in tools if tool.name in names}
+        for pair in detail.get("missing") or ():
+            end = "; it was asked for, and never made" if tuple(pair) in asked else ", and was never called"
+            yield TrialProblem("expected", f"{_api(pair)} is expected{end}")
+    for pair in detail.get("extra") or ():
+        yield TrialProblem("expected", f"{_api(pair)} was called, and is not expected")
+
+
+def _api(pair: Iterable[object]) -> str:
+    """Return the name of an Api: the tool that it is of, where it has one, and its own."""
+    return "/".join(str(name) for name in pair if name)
+
+
+def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> Iterator[TrialProblem]:
+    refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
+    for found in attribute(query, tools, result, unrequested_calls(result, tools)):
+        pair = found.gold.api.pair
+        # A call that the Api refused stands among the calls, with the arguments that are expected.
+        if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
+            continue
+        details = () if found.gold.arguments is None else (("expected", as_text(found.gold.arguments)),)
+        # The failure itself stands first of all.
+        is_failure = found.lost == "trial failed" and found.reason.startswith("before ")
+        why = (
+            f"the trial failed {found.reason.partition(' (')[0]}"
+            if is_failure
+            else f"{found.lost}: {problem_words(found.reason)}"
+        )
+        yield TrialProblem("expected", f"{_api(pair)}: {why}", details)
+
+
+def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
+    answer = result.outcome.answer
+    if answer is not None and answer.finish is None:
+        yield TrialProblem("answer", "the agent did not finish by itself")
+    if answer is not None and answer.finish == "give_up_and_restart":
+        yield TrialProblem("answer", "the agent gave up")
+    redundant = result.score("redundant_calls")
+    if redundant is not None and redundant.value:
+        calls = "1 call" if redundant.value == 1 else f"{redundant.value:g} calls"
+        yield TrialProblem("trial", f"{calls} repeated an earlier one that had succeeded")
+    for score in result.scores:
+        if score.failure is not None:
+            # An agent that asks no model, or one of its own, has no tokens to be counted: that is nothing wrong.
+            if score.failure.kind != "model" or result.wire.model_calls:
+                what = f"{shown_name(score.name)} could not be determined: {score.failure.message}"
+                yield TrialProblem("score", what)
+        elif score.name == "sopr_score" and score.label not in (None, "Solved"):
+            reason = score.detail.get("reason")
+            yield TrialProblem("answer", f"{score.label}" + (f": {reason}" if reason else ""))
+
+
+def end_text(result: TrialResult) -> str:
+    """Return how a trial ended: its status, in words where it ended without failure and without an answer."""
+    answer = result.outcome.answer
+    is_empty = result.status == "answered" and answer is not None and not answer.final_answer.strip()
+    return "ended without an answer" if is_empty else result.status
+
+
+def api_name(call: ApiCall) -> str:
+    """Return the Api of a call as it is shown."""
+    return _api(call.api.pair)
+
+
+def as_text(value: Json | Mapping[str, Any]) -> str:
+    """A value as JSON; a text that is not JSON as it is."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+BY_EXPECTATIONS = "expectations"
+"""The method of a verdict that no judge gave, as the expectations of the task decide."""
+
+NOTHING: tuple[Any, ...] = (None, [], {}, "")
+OUTCOMES = {True: "met", False: "not met", None: "not known"}
+SHOWN = 5
+"""Calls that are named in a line."""
+
+LISTED = ("sent", "claimed", "right")
+"""Details of scores that list calls, which are shown before."""
+
+OFTEN_NONE = ("failed", "repeated")
+"""Counts that say something only where they are not 0."""
+
+WORDS = {
+    ("api_call_score", "missing"): "not called",
+    ("api_call_score", "extra"): "not expected",
+    ("gold_offered", "missing"): "not offered",
+    ("claimed_vs_observed", "invented"): "claimed, and not made",
+    ("claimed_vs_observed", "unreported"): "made, and not claimed",
+    ("claimed_vs_observed", "unasked"): "not asked for by the model",
+}
+"""(score, key of its detail) -> the key in words, where it says too little itself."""
+
+
+def reason_text(score: Score) -> str:
+    """Return why a score is as it is, as its scorer says; of expectations, how many are not met.
+
+    Which ones they are stands among the problems of the trial.
+    """
+    if score.failure is not None:
+        return score.failure.message
+    reason = str(score.detail.get("reason") or "")
+    return reason.partition(": ")[0] if score.detail.get("method") == BY_EXPECTATIONS else reason
+
+
+def detail_text(score: Score) -> str:
+    """Return the rest of a score's detail in words; empty where it says nothing."""
+    return "; ".join(
+        f"{WORDS.get((score.name, key), key.replace('_', ' '))}: {_value_text(value)}"
+        for key, value in score.detail.items()
+        if value not in NOTHING and key not in LISTED and not (key in OFTEN_NONE and value == 0)
+    )
+
+
+def expectation_lines(score: Score) -> Iterator[str]:
+    """Yield each expectation of a task, with whether the trial meets it, where a score lists several.
+
+    A reason that the score itself gives is not repeated.
+    """
+    said = str(score.detail.get("reason") or "")
+    listed = score.detail.get("expectations")
+    several = listed if isinstance(listed, list) and len(listed) > 1 else []
+    for one in several:
+        if not isinstance(one, dict):
+            continue
+        reason = str(one.get("reason") or "")
+        word, text = OUTCOMES.get(one.get("met"), ""), one.get("text", "")
+        yield f"{word}: {text}" + (f": {reason}" if reason and reason not in said else "")
+
+
+def _value_text(value: Any) -> str:
+    if not isinstance(value, list):
+        return as_text(value)
+    names = [_name(one) for one in value]
+    if None in names:
+        return as_text(value)
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(map(str, names[:SHOWN])) + more
+
+
+def _name(value: Any) -> str | None:
+    """Return a name, or the names of an Api's tool and its own, as they are shown; None for anything else."""
+    if isinstance(value, str):
+        return value
+    is_pair = isinstance(value, list) and all(isinstance(part, str) for part in value)
+    return "/".join(filter(None, value)) if is_pair else None
+
+
+def expected_lines(query: Query) -> Iterator[tuple[str, str]]:
+    """Yield ``(label, text)`` of each call, fact, state and limit by which a trial of the task is right."""
+    yield from (("expected", _call(call)) for call in query.gold_calls)
+    if query.states_calls and query.apis and not query.gold_calls:
+        yield "expected", "no calls"
+    if query.expected is not None:
+        yield from _further(query.expected)
+    yield from (("expected in the answer", fact) for fact in query.reference_facts)
+    if query.final_state is not None:
+        yield "expected final state", as_text(query.final_state)
+    if query.reference_answer:
+        yield "reference answer", query.reference_answer
+
+
+def _further(expected: Expected) -> Iterator[tuple[str, str]]:
+    yield from (("or", ", ".join(map(_call, way)) or "no calls") for way in expected.ways)
+    if expected.in_order:
+        yield "expected", "the calls are made in this order"
+    if expected.only:
+        yield "expected", "no other calls are made"
+    if expected.never:
+        yield "never", ", ".join(_api(api.pair) for api in expected.never)
+    limits = {
+        "calls of tools": expected.most_calls,
+        "requests to the model": expected.most_requests,
+        "tokens": expected.most_tokens,
+        "seconds": expected.most_seconds,
+    }
+    yield from (("at most", f"{most:,g} {unit}") for unit, most in limits.items() if most is not None)
+    yield from (("check", name) for name in expected.checks)
+    yield from (("criterion", text) for text in expected.criteria)
+    for test in expected.tests:
+        parts = [*(_call(call) for call in test.calls), *(repr(fact) for fact in test.facts)]
+        if test.final_state is not None:
+            parts.append(f"final state {as_text(test.final_state)}")
+        parts += (f"{label} {text}" for label, text in _further(test.expected))
+        yield f"test {test.name}", "; ".join(parts)
+
+
+def _call(call: GoldCall) -> str:
+    return _api(call.api.pair) if call.arguments is None else f"{_api(call.api.pair)} {as_text(call.arguments)}"
