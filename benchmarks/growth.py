@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from trialbed.catalogs import open_dataset
-from trialbed.records import QueryIds, TrialResult
+from trialbed.records import TrialResult
 from trialbed.store import Store, new_run_id, open_store
 
 FIGURES = Path(__file__).with_name("growth.json")
@@ -111,7 +111,7 @@ def fill(source: str, target: str, trials: int, dataset: Path, *, bare: bool) ->
         record = run.record
     queries = range(trials // len(record.config.frameworks))
     of = dict(zip(queries, (list(tools)[number % len(tools)] for number in queries), strict=True))
-    config = record.config.model_copy(update={"query_ids": QueryIds(queries), "dataset": str(dataset)})
+    config = record.config.model_copy(update={"query_ids": tuple(queries), "dataset": str(dataset)})
     new = record.model_copy(
         update={"run_id": new_run_id(), "config": config, "config_digest": str(trials), "status": "finished"}
     )

@@ -74,7 +74,6 @@ from .records import Outcome as Outcome
 from .records import Parameter as Parameter
 from .records import Prices as Prices
 from .records import Query as Query
-from .records import QueryIds as QueryIds
 from .records import Rating as Rating
 from .records import Run as Run
 from .records import RunConfig as RunConfig

@@ -32,7 +32,6 @@ from trialbed.tool_calls import (
     unasked_calls,
     was_told,
 )
-from trialbed.wire.json_schemas import schema_problems
 from trialbed.wire_log import failed
 
 Loss = tuple[Stage, str]
@@ -293,6 +292,8 @@ def _was_to_be_repeated(call: AskedCall | None, loss: Loss, result: TrialResult)
 
 def _violates(call: AskedCall, schema: Mapping[str, Any]) -> bool:
     """Return whether the arguments of a call violate its tool's schema; an unreadable one forbids nothing."""
+    from trialbed.wire.json_schemas import schema_problems  # most runs lose no call
+
     return bool(schema_problems(schema, call.arguments, most=1))
 
 

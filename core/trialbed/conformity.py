@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def driver_problems(kind: str, driver: Any) -> list[str]:
+def driver_problems(kind: str, driver: Any) -> Sequence[str]:
     """Return in words in which points a driver of this kind departs from its contract."""
     from trialbed import contracts  # drivers are listed without it
 
@@ -48,13 +48,7 @@ def driver_problems(kind: str, driver: Any) -> list[str]:
     if not (isinstance(driver, type) and issubclass(driver, contract)):
         place = "trialbed.BaseAgent" if kind == "frameworks" else f"trialbed.contracts.{contract.__name__}"
         return [f"it is not a subclass of {place}; correct the entry point"]
-    return list(_driver_problems(given, contract))
-
-
-@lru_cache(maxsize=128)
-def _driver_problems(driver: type, contract: type) -> tuple[str, ...]:
-    """The problems of a driver, which is loaded several times for each trial."""
-    return tuple(class_problems(driver, contract))
+    return class_problems(given, contract)
 
 
 def check_object(name: str, given: Any, contract: type) -> None:
@@ -70,8 +64,9 @@ def check_object(name: str, given: Any, contract: type) -> None:
         raise UsageError(
             f"{name}: {given!r:.60} is not an object of a subclass of trialbed.contracts.{contract.__name__}"
         )
+    own: Any = type(given)
     # It is made already, whatever its constructor takes.
-    if problems := class_problems(type(given), contract, constructor=False):
+    if problems := class_problems(own, contract, constructor=False):
         raise UsageError(f"{name}: {'; '.join(problems)}")
 
 
@@ -102,17 +97,13 @@ def made_world(simulator: Simulator, state: Json) -> World | None:
     from trialbed.contracts import World
 
     world = simulator.world_from(state)
-    if world is not None and (problems := _world_problems(type(world), World)):
+    if world is not None and (problems := class_problems(type(world), World, constructor=False)):
         raise TypeError("; ".join(problems))
     return world
 
 
-@lru_cache(maxsize=64)
-def _world_problems(given: type, contract: type) -> list[str]:
-    return class_problems(given, contract, constructor=False)
-
-
-def class_problems(given: type, contract: type, *, constructor: bool = True) -> list[str]:
+@lru_cache(maxsize=128)
+def class_problems(given: Any, contract: Any, *, constructor: bool = True) -> tuple[str, ...]:
     """Return in words in which points a class departs from the contract that it is a subclass of.
 
     Args:
@@ -123,7 +114,7 @@ def class_problems(given: type, contract: type, *, constructor: bool = True) -> 
     members = [name for name in vars(contract) if not name.startswith("_") or name == "__aexit__"]
     for name in (*(["__init__"] if constructor else []), *(name for name in members if name not in absent)):
         found += _problems(given, contract, name)
-    return found
+    return tuple(found)
 
 
 def _problems(given: type, contract: type, name: str) -> Iterator[str]:
@@ -135,7 +126,10 @@ def _problems(given: type, contract: type, name: str) -> Iterator[str]:
         return
     is_async = _is_async(own)
     # Drivers are made with every argument of their constructor.
-    takes = _takes(own, asked) if name != "__init__" else _binds(own, _parameters(asked))
+    parameters = _parameters(asked)
+    takes = _binds(own, parameters)
+    if name != "__init__":
+        takes = takes and _binds(own, [item for item in parameters if item.default is EMPTY])
     if (is_async != _is_async(asked) and not _may_be_either(asked)) or not takes:
         yield f"{given.__name__} has `{_header(name, own)}`, and must have `{_header(name, asked)}`{_first_line(own)}"
 
@@ -167,12 +161,6 @@ def _first_line(function: Any) -> str:
     return f' (File "{code.co_filename}", line {code.co_firstlineno})' if code is not None else ""
 
 
-def _takes(own: Any, asked: Any) -> bool:
-    """Return whether a function takes the arguments that its contract gives, with and without the optional ones."""
-    parameters = _parameters(asked)
-    return _binds(own, parameters) and _binds(own, [item for item in parameters if item.default is EMPTY])
-
-
 def _parameters(function: Any) -> list[inspect.Parameter]:
     return [item for item in inspect.signature(function).parameters.values() if item.kind not in VARIABLE]
 
@@ -187,22 +175,14 @@ def _binds(function: Any, parameters: list[inspect.Parameter]) -> bool:
     return True
 
 
-class _Omitted:
-    """Stands for a default that is too long to be shown."""
-
-    def __repr__(self) -> str:
-        return "…"
-
-
-def _short(default: Any) -> Any:
-    return default if default is EMPTY or len(repr(default)) <= MAX_DEFAULT else _Omitted()
-
-
 def _header(name: str, function: Any) -> str:
     """Return the first line of a method's definition, without annotations."""
     if function is None:
         return name
     signature = inspect.signature(function)
-    bare = [item.replace(annotation=EMPTY, default=_short(item.default)) for item in signature.parameters.values()]
+    bare = [item.replace(annotation=EMPTY) for item in signature.parameters.values()]
     text = str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
+    for default in (item.default for item in bare):
+        if default is not EMPTY and len(shown := repr(default)) > MAX_DEFAULT:
+            text = text.replace(f"={shown}", "=…")
     return f"{'async ' if _is_async(function) else ''}def {name}{text}"

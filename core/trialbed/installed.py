@@ -14,7 +14,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, lru_cache, reduce
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 _HEADER = re.compile(r"^(Name|Version):[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 _SEPARATORS = re.compile(r"[-_.]+")
@@ -48,10 +51,6 @@ def load_target(target: str) -> Any:
     """Import the target of an entry point: ``module``, or ``module:name``."""
     module, _, names = target.partition("[")[0].partition(":")
     return reduce(getattr, names.strip().split(".") if names.strip() else (), import_module(module.strip()))
-
-
-class _Distribution(Protocol):
-    def read_text(self, filename: str) -> str | None: ...
 
 
 class _Metadata:
@@ -100,7 +99,8 @@ def extra_command(extra: str) -> str:
 
 def installed_packages() -> tuple[str, ...]:
     """``name==version`` of every distribution in this interpreter, sorted."""
-    return tuple(sorted({package for place in _places() for package in _packages(*place)}))
+    found = (_identify(item) for place in _places() for _, item in _distributions(*place))
+    return tuple(sorted({f"{name.lower()}=={version}" for name, version in found if name}))
 
 
 def _places() -> _Places:
@@ -114,19 +114,17 @@ def _places() -> _Places:
 
 @lru_cache(maxsize=1)
 def _offers(places: _Places) -> tuple[Offer, ...]:
-    found: dict[object, _Distribution] = {}
-    for item in (item for place in places for item in _offering(*place)):
-        name, _ = _identify(item)
-        found.setdefault(_key(name) or item, item)
-    return tuple(offer for key, item in found.items() for offer in _read_offers(_first(key, places) or item))
+    installed = [pair for place in places for pair in _distributions(*place)]
+    # The distribution of a name that is found first counts, which may have no entry points.
+    first: dict[object, _Metadata | Distribution] = dict(reversed(installed))
+    offering = (item for _, item in installed if _GROUPS in (item.read_text("entry_points.txt") or ""))
+    found: dict[object, _Metadata | Distribution] = {}
+    for item in offering:
+        found.setdefault(_key(_identify(item)[0]) or item, item)
+    return tuple(offer for key, item in found.items() for offer in _read_offers(first.get(key, item)))
 
 
-def _first(key: object, places: _Places) -> _Distribution | None:
-    """The distribution of a name that is found first, which may have no entry points."""
-    return next((item for place in places for own, item in _distributions(*place) if own == key), None)
-
-
-def _read_offers(item: _Distribution) -> Iterator[Offer]:
+def _read_offers(item: _Metadata | Distribution) -> Iterator[Offer]:
     name, version = _identify(item)
     group = ""
     for line in map(str.strip, (item.read_text("entry_points.txt") or "").splitlines()):
@@ -138,21 +136,7 @@ def _read_offers(item: _Distribution) -> Iterator[Offer]:
 
 
 @lru_cache(maxsize=64)
-def _offering(folder: str, changed: int) -> tuple[_Distribution, ...]:
-    """The distributions in a folder that have entry points for Trialbed."""
-    return tuple(
-        item for _, item in _distributions(folder, changed) if _GROUPS in (item.read_text("entry_points.txt") or "")
-    )
-
-
-@lru_cache(maxsize=64)
-def _packages(folder: str, changed: int) -> tuple[str, ...]:
-    named = (_identify(item) for _, item in _distributions(folder, changed))
-    return tuple(f"{name.lower()}=={version}" for name, version in named if name)
-
-
-@lru_cache(maxsize=64)
-def _distributions(folder: str, _changed: int) -> tuple[tuple[str, _Distribution], ...]:
+def _distributions(folder: str, _changed: int) -> tuple[tuple[str, _Metadata | Distribution], ...]:
     """The distributions in a folder, each with its name as the names of files have it."""
     if folder.endswith(".egg") or not os.path.isdir(folder):
         from importlib.metadata import distributions  # it reads archives too
@@ -170,7 +154,7 @@ def _key(name: str) -> str:
     return _SEPARATORS.sub("-", name).lower()
 
 
-def _identify(item: _Distribution) -> tuple[str, str]:
+def _identify(item: _Metadata | Distribution) -> tuple[str, str]:
     """The name and the version; both are empty where the metadata have none."""
     # A parser of mail, which is what `distribution.name` uses, takes ten times as long.
     text = item.read_text("METADATA") or item.read_text("PKG-INFO") or item.read_text("")

@@ -75,29 +75,30 @@ class Listeners:
                 if score.name in scores:
                     score = _no_score(plugin, f"the score {score.name!r} is already given by another plugin")
                 scores[score.name] = score
-                self._check_bounds(plugin, score, context)
+                if score.bounded and score.value is not None and not 0 <= score.value <= 1:
+                    if score.name not in self._outside:
+                        log.warning(
+                            "plugin %r: the score %r of query %s is %g, not from 0 to 1: its mean and interval mean "
+                            "nothing; give it bounded=False",
+                            *(plugin, score.name, context.query.query_id, score.value),
+                        )
+                    self._outside.add(score.name)
         return tuple(scores.values())
-
-    def _check_bounds(self, plugin: str, score: Score, context: ScoreContext) -> None:
-        if not score.bounded or score.value is None or 0 <= score.value <= 1 or score.name in self._outside:
-            return
-        self._outside.add(score.name)
-        log.warning(
-            "plugin %r: the score %r of query %s is %g, not from 0 to 1: its mean and interval mean nothing; give it "
-            "bounded=False",
-            *(plugin, score.name, context.query.query_id, score.value),
-        )
 
     async def score_by(self, plugin: str, context: ScoreContext) -> list[Score]:
         """Return the scores that one plugin gives; whatever it raises is raised."""
         return await _given_scores(dict(self._each("score_trial"))[plugin], context)
 
     async def _scores_of(self, plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> Sequence[Score]:
-        if plugin in self._objects:
-            return await self._scores_of_object(plugin, caller, context)
         foreign = plugin in self._foreign
-        if self.elsewhere is None or not self.elsewhere.takes(context, foreign=foreign):
-            return await _scores_of(plugin, caller, context)
+        try:
+            if plugin in self._objects:
+                asked = replace(context, judge=judge_here(context.judge))
+                return await self._objects[plugin].do(partial(_given_scores, caller, asked), SILENT_SECONDS)
+            if self.elsewhere is None or not self.elsewhere.takes(context, foreign=foreign):
+                return await _given_scores(caller, context)
+        except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
+            return [_no_score(plugin, f"{type(error).__name__}: {error}")]
         try:
             return await self.elsewhere.score(plugin, context)
         except ScoringStopped as stopped:
@@ -108,13 +109,6 @@ class Listeners:
             ]
         except RuntimeError as error:
             return [_no_score(plugin, str(error))]
-
-    async def _scores_of_object(self, plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> Sequence[Score]:
-        asked = replace(context, judge=judge_here(context.judge))
-        try:
-            return await self._objects[plugin].do(partial(_given_scores, caller, asked), SILENT_SECONDS)
-        except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
-            return [_no_score(plugin, f"{type(error).__name__}: {error}")]
 
     def end(self) -> None:
         """End the event loops of the plugins that are objects."""
@@ -147,25 +141,20 @@ class Listeners:
         callers = self._each("aggregate_scores")
         given = list(results) if callers else []
         for plugin, caller in callers:
-            for key, value in self._figures_of(plugin, caller, run, given).items():
+            figures: dict[str, Any] = {}
+            try:
+                for one in caller(run=run, results=given):
+                    figures.update(one)
+                json.dumps(figures)
+            except Exception:
+                log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
+                self.failed.add(plugin)
+                continue
+            for key, value in figures.items():
                 if key in extra:
                     raise DataError(f"plugin {plugin!r}: another plugin already gives the summary's key {key!r}")
                 extra[key] = value
         return extra
-
-    def _figures_of(
-        self, plugin: str, caller: pluggy.HookCaller, run: Run, results: Sequence[TrialResult]
-    ) -> Mapping[str, Any]:
-        figures: dict[str, Any] = {}
-        try:
-            for given in caller(run=run, results=results):
-                figures.update(given)
-            json.dumps(figures)
-        except Exception:
-            log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
-            self.failed.add(plugin)
-            return {}
-        return figures
 
     def descriptions(self) -> Mapping[str, ScoreDescription]:
         """The scores that plugins describe, by name; a failure of a plugin is logged under its name."""
@@ -178,39 +167,27 @@ class Listeners:
         return found
 
     def _each(self, hook: str) -> list[tuple[str, pluggy.HookCaller]]:
+        """Return each plugin that has a hook, by name, with a caller of it alone."""
         if hook not in self._callers:
-            self._callers[hook] = self._split(hook)
+            plugins = self._manager.get_plugins()
+            named = [(self._manager.get_name(plugin) or repr(plugin), plugin) for plugin in plugins]
+            callers = (
+                (name, self._manager.subset_hook_caller(hook, [other for other in plugins if other is not plugin]))
+                for name, plugin in sorted(named, key=lambda pair: pair[0])
+            )
+            self._callers[hook] = [(name, caller) for name, caller in callers if caller.get_hookimpls()]
         return self._callers[hook]
-
-    def _split(self, hook: str) -> list[tuple[str, pluggy.HookCaller]]:
-        plugins = self._manager.get_plugins()
-        named = [(self._manager.get_name(plugin) or repr(plugin), plugin) for plugin in plugins]
-        callers = (
-            (name, self._manager.subset_hook_caller(hook, [other for other in plugins if other is not plugin]))
-            for name, plugin in sorted(named, key=lambda pair: pair[0])
-        )
-        return [(name, caller) for name, caller in callers if caller.get_hookimpls()]
-
-
-async def _scores_of(plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:
-    try:
-        return await _given_scores(caller, context)
-    except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
-        return [_no_score(plugin, f"{type(error).__name__}: {error}")]
 
 
 async def _given_scores(caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:
     scores: list[Score] = []
     hooked = partial(caller, context=context)
     for given in await asyncio.to_thread(hooked) if context.answer.is_long else hooked():
-        scores.extend(map(_check_score, await given if inspect.isawaitable(given) else given))
+        for score in await given if inspect.isawaitable(given) else given:
+            if not isinstance(score, Score):
+                raise TypeError(f"score_trial must return a list of trialbed.Score, not of {type(score).__name__}")
+            scores.append(score)
     return scores
-
-
-def _check_score(score: Any) -> Score:
-    if not isinstance(score, Score):
-        raise TypeError(f"score_trial must return a list of trialbed.Score, not of {type(score).__name__}")
-    return score
 
 
 def _no_score(plugin: str, message: str) -> Score:

@@ -21,4 +21,3 @@ from .faults import FAULTS as FAULTS
 from .faults import FaultScript as FaultScript
 from .policies import POLICIES as POLICIES
 from .policies import policy as policy
-from .policies import policy_names as policy_names

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, overload
 
-from trialbed.records import Query, QueryIds
+from trialbed.records import Query
 
 QueryId = int | str
 
@@ -33,15 +33,15 @@ class StoredQueries(Sequence[Query]):
         places: Sequence[int] | None = None,
     ) -> None:
         self._read = read
-        self._every = QueryIds(ids)
+        self._every = tuple(ids)
         self._expecting = expecting
         self._places = range(len(self._every)) if places is None else places
         self._at_hand = lru_cache(AT_HAND)(read)
 
     @property
-    def ids(self) -> QueryIds:
+    def ids(self) -> tuple[QueryId, ...]:
         """The ids, for which no query is read."""
-        return self._every if self._places == range(len(self._every)) else self._every.at(self._places)
+        return tuple(self._every[place] for place in self._places)
 
     def at(self, places: Iterable[int]) -> StoredQueries:
         """Some of these, by their places among them."""
@@ -79,27 +79,24 @@ class StoredQueries(Sequence[Query]):
 class _ById(Mapping[QueryId, Query]):
     def __init__(self, queries: StoredQueries) -> None:
         self._queries = queries
-
-    @cached_property
-    def _ids(self) -> QueryIds:
-        return self._queries.ids
+        self._places = {query_id: place for place, query_id in enumerate(queries.ids)}
 
     def __getitem__(self, query_id: QueryId) -> Query:
-        return self._queries[self._ids.places[query_id]]
+        return self._queries[self._places[query_id]]
 
     def __contains__(self, query_id: object) -> bool:
-        return query_id in self._ids.places
+        return query_id in self._places
 
     def __iter__(self) -> Iterator[QueryId]:
-        return iter(self._ids)
+        return iter(self._places)
 
     def __len__(self) -> int:
         return len(self._queries)
 
 
-def ids_of(queries: Sequence[Query]) -> QueryIds:
+def ids_of(queries: Sequence[Query]) -> tuple[QueryId, ...]:
     """Return the ids of queries; those that are stored are not read for it."""
-    return queries.ids if isinstance(queries, StoredQueries) else QueryIds(query.query_id for query in queries)
+    return queries.ids if isinstance(queries, StoredQueries) else tuple(query.query_id for query in queries)
 
 
 def pick_queries(queries: Sequence[Query], places: Iterable[int]) -> Sequence[Query]:
@@ -126,8 +123,9 @@ def queries_by_id(queries: Sequence[Query], ids: Iterable[QueryId] | None = None
         KeyError: an id is of none of them.
     """
     known = ids_of(queries)
-    if ids is not None and ids != known:
-        queries = pick_queries(queries, map(known.places.__getitem__, ids))
+    if ids is not None and (wanted := tuple(ids)) != known:
+        places = {query_id: place for place, query_id in enumerate(known)}
+        queries = pick_queries(queries, [places[query_id] for query_id in wanted])
     if isinstance(queries, StoredQueries):
         return _ById(queries)
     return {query.query_id: query for query in queries}

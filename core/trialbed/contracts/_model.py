@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -192,7 +192,7 @@ class ModelDriver(ABC):
         Raises:
             TrialbedError: it cannot be opened, or would answer nothing; says why.
         """
-        return _in_gateway(f"{self.scheme}:{name}")
+        return nullcontext(OpenedModel(model=f"{self.scheme}:{name}"))
 
     def begin(self, name: str, registration: TrialRegistration) -> TrialModel | None:  # noqa: ARG002
         """The model for one trial, which the gateway asks; None where an endpoint answers.
@@ -206,8 +206,3 @@ class ModelDriver(ABC):
 
     scheme: str = ""
     """Set when the driver is found: the name of its entry point."""
-
-
-@asynccontextmanager
-async def _in_gateway(model: str) -> AsyncIterator[OpenedModel]:
-    yield OpenedModel(model=model)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 
-from trialbed.records import QueryIds, ToolSpec
+from trialbed.records import ToolSpec
 
 QueryId = int | str
 
@@ -50,7 +50,8 @@ class RunTools:
 
     def __init__(self, choose: ChoosePart, query_ids: Iterable[QueryId]) -> None:
         self._choose = choose
-        self._ids = QueryIds(query_ids)
+        self._ids = tuple(query_ids)
+        self.part_of = {query_id: place // AT_ONCE for place, query_id in enumerate(self._ids)}
         self._parts: dict[int, Part] = {}
         self._held: Counter[int] = Counter()
         self._reading = asyncio.Lock()
@@ -58,7 +59,7 @@ class RunTools:
 
     def __call__(self, most: int | None, query_id: QueryId) -> tuple[ToolSpec, ...]:
         """Return the tools of a query that is held."""
-        return self._parts[self.part_of(query_id)][most][query_id]
+        return self._parts[self.part_of[query_id]][most][query_id]
 
     @asynccontextmanager
     async def held(self, query_id: QueryId) -> AsyncIterator[None]:
@@ -67,7 +68,7 @@ class RunTools:
         Raises:
             ToolsNotChosen: they are not there, and choosing them failed.
         """
-        number = self.part_of(query_id)
+        number = self.part_of[query_id]
         self._held[number] += 1
         try:
             try:
@@ -94,10 +95,6 @@ class RunTools:
             except Exception as error:
                 self._failure = error
                 raise
-
-    def part_of(self, query_id: QueryId) -> int:
-        """Return the number of the part that a query is in."""
-        return self._ids.places[query_id] // AT_ONCE
 
     def _let_go(self) -> None:
         idle = [number for number in self._parts if not self._held[number]]

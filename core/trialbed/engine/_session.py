@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, Judge, OpenedModel
@@ -29,7 +30,6 @@ from trialbed.engine._trial import TrialRunner
 from trialbed.engine._watches import EndpointWatch, FlightWatch, ModelFlight, describe_flights
 from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
-from trialbed.live import CallbackServer, LiveExecutor
 from trialbed.models import HelperModels, idle_settings, run_model
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import Prepared, TrialEnds, count_trials
@@ -47,6 +47,9 @@ from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import RunChanges, Store
 from trialbed.views import lost_line
 from trialbed.wire.addresses import split_address
+
+if TYPE_CHECKING:
+    from trialbed.live import CallbackServer
 
 
 def _owe(control: ControlClient, budget: Budget, usage: Usage, cost: float | None) -> None:
@@ -207,17 +210,34 @@ class RunSession:
             self._prepared.objects,
             self._run.config,
         )
-        live, workers = LiveExecutor(objects.agents), self._workers(given)
+        live: Executor | None = None
+        calls: CallbackServer | None = None
+        # Objects of this process need the room of live code, which takes long to import.
+        if objects.agents:
+            from trialbed.live import LiveExecutor
+
+            live = LiveExecutor(objects.agents)
+        if objects.bodies or not isinstance(objects.simulator, str | None):
+            from trialbed.live import CallbackServer
+
+            calls = CallbackServer(objects.bodies, objects.simulator, seconds=config.limits.timeout)
+        workers = live if live is not None and self._is_live else worker_executor(prepared, given)
         executors = {
-            label: live if config.plain_label(label) in objects.agents else workers for label in config.frameworks
+            label: live if live is not None and config.plain_label(label) in objects.agents else workers
+            for label in config.frameworks
         }
         helpers = HelperModels(options, self._run)
-        calls = CallbackServer(objects.bodies, objects.simulator, seconds=config.limits.timeout)
         apart = tuple(label for label in self._own_labels(executors) if executors[label] is workers)
         nodes = NodeWatch(workers, apart, self._progress.note, earlier=self._earlier, moved=self._run.on_nodes)
         queries = queries_by_id(prepared.queries)
         # Workers import their frameworks while the tools are selected and the server starts.
-        async with live, workers, helpers, calls, meanwhile(self._describe(executors, nodes)) as described:
+        async with (
+            nullcontext() if live is workers or live is None else live,
+            workers,
+            helpers,
+            calls or nullcontext(),
+            meanwhile(self._describe(executors, nodes)) as described,
+        ):
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await say_when_long(
                 self._progress,
@@ -225,7 +245,7 @@ class RunSession:
                 select_tools(self._run, prepared.apis, queries, self._store, open_selector, first.query_id),
             )
             async with self._server(models, helpers, calls, workers) as (control, judge, scoring):
-                for executor in (live, workers):
+                for executor in {*executors.values()}:
                     executor.waited = control.time_waited
                     executor.connect(control.url)
                 duties = judge_duties(options, prepared.queries)
@@ -257,7 +277,7 @@ class RunSession:
 
     @asynccontextmanager
     async def _server(
-        self, models: Mapping[str, OpenedModel], helpers: HelperModels, calls: CallbackServer, workers: Executor
+        self, models: Mapping[str, OpenedModel], helpers: HelperModels, calls: CallbackServer | None, workers: Executor
     ) -> AsyncIterator[tuple[ControlClient, Judge, ScoringProcesses]]:
         """Open the server, the judge, which may ask its model there, and the processes that score."""
         prepared, options, objects = self._prepared, self._prepared.options, self._prepared.objects
@@ -265,7 +285,7 @@ class RunSession:
         async with (
             server(
                 options,
-                calls_back=calls.url is not None,
+                calls_back=calls is not None,
                 workers=not self._is_live,
                 budget=budget,
                 models=models.values(),
@@ -304,10 +324,6 @@ class RunSession:
         """Return whether every agent is an object of this process."""
         config = self._run.config
         return {config.plain_label(label) for label in config.frameworks} <= set(self._prepared.objects.agents)
-
-    def _workers(self, given: Executor | None) -> Executor:
-        """The executor of all frameworks that run in workers."""
-        return LiveExecutor({}) if self._is_live else worker_executor(self._prepared, given)
 
     async def _make_gold_calls(self, control: ControlClient) -> None:
         prepared, options = self._prepared, self._prepared.options

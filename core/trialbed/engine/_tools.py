@@ -81,7 +81,7 @@ async def select_tools(
     """
     chooser = _Chooser(run, apis, queries, store, open_selector)
     found = RunTools(chooser, run.config.query_ids)
-    await found.read(found.part_of(first))
+    await found.read(found.part_of[first])
     return found
 
 

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from trialbed.answers import look_up_claims
 from trialbed.attribution import attribute_trial
@@ -22,7 +23,6 @@ from trialbed.engine._slots import Slots
 from trialbed.errors import NothingMeasured
 from trialbed.integrity import integrity_findings, outside_clock, with_outside_time
 from trialbed.listeners import Listeners
-from trialbed.live import CallbackServer
 from trialbed.preparation import trial_seed
 from trialbed.records import (
     NOT_MEASURED,
@@ -66,6 +66,9 @@ from trialbed.tool_calls import unasked_calls
 from trialbed.wire.redaction import Redaction, redaction_of
 from trialbed.wire_log import compute_timing
 
+if TYPE_CHECKING:
+    from trialbed.live import CallbackServer
+
 DUMMY_KEY = "trialbed"
 """The key that agents get: the gateway takes any, the real one stays with the server."""
 
@@ -84,7 +87,7 @@ class TrialRunner:
     Attributes:
         executors: label of a framework -> what runs its trials.
         live: labels of agents that are objects of this process.
-        callbacks: answers the calls of Apis that are functions of this process.
+        callbacks: answers the calls of Apis that are functions of this process; None without any.
         models: by name, opened. ``cached_as``: the identities in the model cache of those that are in it.
         slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
@@ -106,7 +109,7 @@ class TrialRunner:
     models: Mapping[str, OpenedModel]
     slots: Slots = field(default_factory=partial(Slots, 1))
     live: frozenset[str] = frozenset()
-    callbacks: CallbackServer = field(default_factory=CallbackServer)
+    callbacks: CallbackServer | None = None
     ambient: bool = False
     cached_as: Mapping[str, str] = field(default_factory=dict)
     processes: ScoringProcesses | None = None
@@ -165,12 +168,14 @@ class TrialRunner:
         A failure of the server costs this trial only.
         """
         before = datetime.now(UTC)
-        self.callbacks.open(spec.trial, self.queries[spec.key.query_id])
+        if self.callbacks is not None:
+            self.callbacks.open(spec.trial, self.queries[spec.key.query_id])
         try:
             kind = self._setup(spec.key) if self.shares else None
             await self.control.open_trial(self._registration(spec), kind)
         except NothingMeasured as error:
-            await self.callbacks.close(spec.trial)
+            if self.callbacks is not None:
+                await self.callbacks.close(spec.trial)
             failure = Failure(kind="server", message=f"the trial could not be opened: {error}")
             outcome = Outcome(started_at=datetime.now(UTC), wall_time=0.0, failure=failure)
             return spec, outcome, _empty_log(spec.trial), ()
@@ -190,7 +195,7 @@ class TrialRunner:
             try:
                 wire, loss = await (closing or self._close(spec.trial))
             finally:
-                state, broken = await self.callbacks.close(spec.trial)
+                state, broken = await self.callbacks.close(spec.trial) if self.callbacks is not None else (None, None)
         if broken or wire.failure:
             outcome = outcome.model_copy(update={"failure": broken or wire.failure})
         # The agent may repeat the endpoint's words; from here on, they are shown and stored.
@@ -287,8 +292,8 @@ class TrialRunner:
             apis=query.apis,
             script=gold_script(query, tools),
             simulator=self.simulator,
-            called_back=self.callbacks.apis(query),
-            callback_url=self.callbacks.url,
+            called_back=() if self.callbacks is None else self.callbacks.apis(query),
+            callback_url=None if self.callbacks is None else self.callbacks.url,
             state=query.initial_state,
             ambient=self.ambient,
             limits=config.limits,

@@ -222,7 +222,14 @@ def adapter_digest(framework: str, environment: Environment | None = None) -> st
         return ""
     entry, adapter = found
     search = None if environment is None else _search_path(environment)
-    lines = [f"{name} {_file_digest(path)}" for name, path in sorted(_files(entry, adapter, search))]
+    files: list[tuple[str, Path]] = []
+    for module in _modules(entry, adapter):
+        for place in _places(module, search):
+            if place.is_dir():
+                files += ((f"{module}/{path.relative_to(place).as_posix()}", path) for path in _walk(place))
+            elif place.is_file():
+                files.append((f"{module}{place.suffix}", place))
+    lines = [f"{name} {_file_digest(path)}" for name, path in sorted(files)]
     lines += _versions(adapter) if environment is None else [f"lock {environment.lock_digest}"]
     return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
 
@@ -265,16 +272,6 @@ def mapped_modules(sites: Iterable[Path]) -> dict[str, Path]:
     return found
 
 
-def _files(entry: EntryPoint, adapter: Distribution, search: Sequence[str] | None) -> Iterator[tuple[str, Path]]:
-    """The files of the adapter's packages, each under a name that is the same wherever it is installed."""
-    for module in _modules(entry, adapter):
-        for place in _places(module, search):
-            if place.is_dir():
-                yield from ((f"{module}/{path.relative_to(place).as_posix()}", path) for path in _walk(place))
-            elif place.is_file():
-                yield f"{module}{place.suffix}", place
-
-
 def _modules(entry: EntryPoint, adapter: Distribution) -> list[str]:
     """The modules that the distribution brings; of Trialbed itself only that of the framework."""
     if canonicalize_name(adapter.name) == OWN:
@@ -287,21 +284,18 @@ def _modules(entry: EntryPoint, adapter: Distribution) -> list[str]:
 
 def _places(module: str, search: Sequence[str] | None) -> list[Path]:
     """The folder or file of a module; several folders if it is spread over them."""
-    spec = _spec(module, search)
+    spec: ModuleSpec | None = None
+    if search is not None:
+        spec = PathFinder.find_spec(module, list(search))
+    else:
+        with suppress(ImportError, ValueError):
+            spec = find_spec(module)
     if spec is None:
         mapped = mapped_modules(map(Path, search or ()))
         return [mapped[module]] if module in mapped else []
     if spec.submodule_search_locations is not None:
         return [Path(place) for place in spec.submodule_search_locations]
     return [Path(spec.origin)] if spec.origin else []
-
-
-def _spec(module: str, search: Sequence[str] | None) -> ModuleSpec | None:
-    if search is not None:
-        return PathFinder.find_spec(module, list(search))
-    with suppress(ImportError, ValueError):
-        return find_spec(module)
-    return None
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from trialbed.contracts import MODEL_CONTRACT, ModelDriver, ModelInfo, OpenedModel, TrialModel
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
-from trialbed.models._objects import FileModels
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed.suggestions import closest, did_you_mean
@@ -51,7 +50,11 @@ def find_model(text: str) -> FoundModel:
     Raises:
         DriverError: the driver is broken.
     """
-    return FoundModel(FileModels(), text) if FILE.fullmatch(text) else installed_model(text)
+    if FILE.fullmatch(text):
+        from trialbed.models._objects import FileModels  # most models are in no file
+
+        return FoundModel(FileModels(), text)
+    return installed_model(text)
 
 
 def installed_model(text: str) -> FoundModel:

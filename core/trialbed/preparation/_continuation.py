@@ -70,7 +70,7 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
     fewer = [framework for framework in there.frameworks if framework not in here.frameworks]
     if fewer:
         return f"it has the framework {', '.join(fewer)} too; name it as well"
-    missing = sum(query_id not in here.query_ids for query_id in there.query_ids)
+    missing = len({*there.query_ids} - {*here.query_ids})
     if missing:
         are = "is" if missing == 1 else "are"
         return f"it has {number_of(missing, 'query', 'queries')} that {are} not chosen here"

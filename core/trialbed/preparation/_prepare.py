@@ -21,7 +21,6 @@ from trialbed.contracts import Dataset, Executor, Judge, ModelInfo, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import UsageError
 from trialbed.installed import own_version
-from trialbed.live import LiveExecutor
 from trialbed.models import choose_cache, helpers_of, judge_choice, model_info, with_endpoint
 from trialbed.plugin_files import given_files
 from trialbed.preparation._configuration import run_config
@@ -62,7 +61,10 @@ def prepare(
     if options.budget is not None:
         read_amount(options.budget)
     check_prices(options, own_judge=objects.judge is not None)
-    LiveExecutor(objects.agents)  # refuses objects that are not agents
+    if objects.agents:
+        from trialbed.live import LiveExecutor  # a run of workers needs none of it
+
+        LiveExecutor(objects.agents)  # refuses objects that are not agents
     dataset = objects.dataset or open_dataset(options.dataset, options.data_dir, options.mcp, options.tool_answers)
     objects, dataset_file = objects.with_dataset(dataset), ""
     if keeps:

@@ -33,7 +33,6 @@ from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
 from trialbed.records._prices import Budget, Prices, TokenRate
 from trialbed.records._queries import Expected, GoldCall, Query, ScriptedCall, TaskTest, ToolSpec
-from trialbed.records._query_ids import QueryIds
 from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus, Variation
 from trialbed.records._scores import (
     NOT_MEASURED,
@@ -128,7 +127,6 @@ __all__ = [
     "Parameter",
     "Prices",
     "Query",
-    "QueryIds",
     "Rating",
     "Record",
     "Run",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from trialbed.records._annotations import Annotation
 from trialbed.records._base import Json, Record
@@ -14,7 +13,6 @@ from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._helpers import HelperUse
 from trialbed.records._models import COMMON_NAME, Limits
 from trialbed.records._prices import Prices
-from trialbed.records._query_ids import IN_SHORT, QueryIds
 from trialbed.records._scores import ScoreDescription
 from trialbed.settings import MARGIN, IdentitySettings
 
@@ -116,7 +114,7 @@ class RunConfig(Record, IdentitySettings):
     dataset_digest: str
     catalog_digest: str | None = None
     catalog_apis: int | None = None
-    query_ids: QueryIds
+    query_ids: tuple[int | str, ...]
     trialbed_version: str
     code_digest: str | None = None
     model_identity: str = ""
@@ -165,17 +163,6 @@ class RunConfig(Record, IdentitySettings):
     def told_model(self) -> str:
         """The name of the model that frameworks are given."""
         return self.model_name or self.told_as or (COMMON_NAME if self.base_url is None else self.model)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _with_endpoint_of_judge(cls, values: Any) -> Any:
-        """Read the configuration of a run that had the endpoint of its judge beside it."""
-        if not isinstance(values, Mapping) or "judge_base_url" not in values:
-            return values
-        found = {**values}
-        if endpoint := found.pop("judge_base_url"):
-            found["judge"] = f"{found['judge']}@{endpoint}"
-        return found
 
     @model_serializer(mode="wrap")
     def _without_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Json]:
@@ -244,10 +231,6 @@ class Run(Record):
         """The prices of the model of a framework's trials; None where they are not known."""
         model = self.config.of(framework).model
         return self.prices if model == self.config.model else self.model_prices.get(model)
-
-    def in_short(self, exclude: Collection[str] = ()) -> dict[str, Json]:
-        """Return the fields as ``model_dump`` does, but many queries by a few numbers; the record can be read of it."""
-        return self.model_dump(exclude=set(exclude), context=IN_SHORT)
 
     @property
     def kind(self) -> RunKind:

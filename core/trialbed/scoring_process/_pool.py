@@ -16,7 +16,6 @@ from typing import Any, Self, TypeVar, cast
 from trialbed.child_processes import end_process
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError, ModelFailed, TrialbedError
-from trialbed.model_access import run_step
 from trialbed.records import Answer, Query, Score, WireLog
 from trialbed.scoring import (
     MEMORY,
@@ -276,6 +275,8 @@ async def _reply(judge: Judge, question: Question) -> Reply:
 async def _step(judge: Judge, step: ModelStep) -> StepDone:
     if judge.model is None:
         return StepDone(None, ModelFailed("the judge has no model"))
+    from trialbed.model_access import run_step  # most judges have no model
+
     try:
         return StepDone(await run_step(judge.model, step.name, step.arguments))
     except TrialbedError as error:

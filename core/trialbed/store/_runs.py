@@ -167,7 +167,7 @@ def _row(run: Run) -> dict[str, Any]:
         "config_digest": run.config_digest,
         "status": run.status,
         "created": run.created_at.timestamp(),
-        "record": encode(run.in_short()),
+        "record": encode(run.model_dump()),
     }
     return with_checksum(row)
 

@@ -273,7 +273,8 @@ def read_table(connection: Connection, run: Run, renamed: Mapping[str, str] = NO
     chosen = select(*(trials.c[name] for name in READ)).where(trials.c.run_id == run.run_id)
     rows = [row for row in connection.execute(chosen) if row.framework in known]
     read: dict[str, Sequence[Any]] = dict.fromkeys(READ, ()) | dict(zip(READ, zip(*rows, strict=True), strict=False))
-    places = {text: _place(decode_id(text), queries.places) for text in dict.fromkeys(read["query_id"])}
+    positions = {query_id: place for place, query_id in enumerate(queries)}
+    places = {text: _place(decode_id(text), positions) for text in dict.fromkeys(read["query_id"])}
     absent: dict[str, int] = {}
     facts = [decode(text) for text in read["facts"]]
     columns = {

@@ -20,10 +20,11 @@ def recorded_request(call: ModelCall) -> ModelRequest | None:
 
     All calls with the same body share it: nobody may change it.
     """
-    read = _read_short_request if len(call.request) <= SHORT else _read_request
+    read = _read_request if len(call.request) <= SHORT else _read_request.__wrapped__
     return read(call.request, call.dialect or CHAT)
 
 
+@lru_cache(maxsize=64)
 def _read_request(body: str, spoken: str) -> ModelRequest | None:
     try:
         document = parse_json(body if body.isascii() else body.encode(errors="replace"))
@@ -32,24 +33,15 @@ def _read_request(body: str, spoken: str) -> ModelRequest | None:
     return dialect(spoken).read_request(document) if isinstance(document, Mapping) else None
 
 
-@lru_cache(maxsize=64)
-def _read_short_request(body: str, spoken: str) -> ModelRequest | None:
-    return _read_request(body, spoken)
-
-
 def recorded_answer(call: ModelCall) -> Reading:
     """The answer of a call, as far as the log keeps it."""
-    read = _read_short_answer if len(call.response) <= SHORT else _read_recorded
+    read = _read_answer if len(call.response) <= SHORT else _read_answer.__wrapped__
     return read(call.response, call.dialect or CHAT, call.stream and call.status == 200)
 
 
-def _read_recorded(text: str, spoken: str, stream: bool) -> Reading:
-    return read_response(spoken, text.encode(errors="replace"), stream=stream)
-
-
 @lru_cache(maxsize=64)
-def _read_short_answer(text: str, spoken: str, stream: bool) -> Reading:
-    return _read_recorded(text, spoken, stream)
+def _read_answer(text: str, spoken: str, stream: bool) -> Reading:
+    return read_response(spoken, text.encode(errors="replace"), stream=stream)
 
 
 def read_response(spoken: str, body: bytes, names: Collection[str] = (), *, stream: bool) -> Reading:

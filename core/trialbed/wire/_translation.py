@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trialbed.wire._exchange import TEXTS, Document, ModelMessage, ModelRequest
 from trialbed.wire.dialects import CHAT, dialect
-from trialbed.wire.dialects._parts import NotWritable, list_of
+from trialbed.wire.dialects._fields import NotWritable, list_of
 
 ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 

@@ -8,15 +8,18 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from statistics import fmean
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from tenacity.wait import wait_base
 
 from trialbed.contracts import STATUS_VALUES, Judge, Verdict, Vote
 from trialbed.errors import JudgeError, ModelFailed, UsageError
-from trialbed.model_access import ModelAccess, Unreadable, read_object
+from trialbed.model_access import Unreadable, read_object
 from trialbed.records import Answer, ApiCall, Json, ModelEndpoint, Query, WireLog
 from trialbed_evaluation.schemas import REASON, object_schema
+
+if TYPE_CHECKING:
+    from trialbed.model_access import ModelAccess
 
 REMOVED = "[a sentence that addresses the judge was removed]"
 
@@ -282,6 +285,8 @@ class AskingJudge(Judge):
     """Between attempts to reach a busy model; None: exponential, up to 8 seconds."""
 
     def __init__(self, endpoint: ModelEndpoint | None = None, *, votes: int = 1) -> None:
+        from trialbed.model_access import ModelAccess  # the rule judge mostly asks no model
+
         super().__init__(endpoint, votes=votes)
         if endpoint is None:
             raise UsageError("a judge that asks a model needs one: give its name as --judge-model, or use --judge rule")

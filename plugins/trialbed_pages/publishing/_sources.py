@@ -153,8 +153,14 @@ def _arguments(run: Run) -> Iterator[str]:
         for one in value if isinstance(value, tuple) else (value,):
             if one is not None:
                 yield from (option, public_name(str(one)))
-    for query in config.query_ids.rows():  # a command has no room for many thousands
-        yield from (QUERY, f"{query[0]}-{query[-1]}" if isinstance(query, range) else str(query))
+    rows: list[list[int | str]] = []
+    for query in config.query_ids:
+        if rows and isinstance(query, int) and query > 0 and rows[-1][-1] == query - 1:
+            rows[-1].append(query)
+        else:
+            rows.append([query])
+    for row in rows:  # a command has no room for many thousands
+        yield from (QUERY, f"{row[0]}-{row[-1]}" if len(row) > 1 else str(row[0]))
     yield from (MARGIN, str(run.margin))
     if run.against:
         yield from (AGAINST, run.against)

@@ -21,7 +21,7 @@ from trialbed.catalogs import StoredQueries
 from trialbed.contracts import Dataset
 from trialbed.errors import DataError, DatasetChanged
 from trialbed.files import make_private_folder, replace_file
-from trialbed.records import Api, ApiRef, Query, QueryIds
+from trialbed.records import Api, ApiRef, Query
 from trialbed_plugins.datasets._listed import check_name, check_query, is_name, unique_apis
 from trialbed_plugins.datasets._reading import validate_part
 from trialbed_plugins.datasets._scanning import FoundQuery, each_query, is_list, name_faults
@@ -81,7 +81,7 @@ class IndexedDataset(Dataset):
         self._digest = str(index["digest"])
         self._starts, self._ends = array("Q", index["starts"]), array("Q", index["ends"])
         self._digests = array("Q", index["digests"])
-        self._ids = QueryIds(index["ids"])
+        self._ids = tuple(index["ids"])
         self._first: Sequence[int] = index["first"]
         self._queries = StoredQueries(self._read, self._ids, index["expecting"])
         if not len(self._ids) == len(self._starts) == len(self._ends) == len(self._digests):

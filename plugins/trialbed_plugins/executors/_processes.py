@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TypeVar
 
 import psutil
@@ -19,6 +18,9 @@ from trialbed.worker import WORKER_MARK
 ROUNDS = 100
 PAUSE = 0.02
 """Number of searches for stray processes, and seconds between them; a process may fork while it is killed."""
+
+LISTS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+"""Whether this system has the files that list the children of a thread, as Linux may."""
 
 PART = 1 << 16
 """Bytes of a file that are read at once."""
@@ -51,21 +53,20 @@ def family(pid: int) -> list[int]:
 
 def resident_bytes(pids: Iterable[int]) -> int:
     """The memory (RSS) that these processes hold together; 0 for one that is gone."""
-    return sum(map(_resident_bytes, pids))
+    total = 0
+    # This is asked before every trial and while it runs; a `psutil.Process` reads several files more.
+    for pid in pids:
+        with contextlib.suppress(IndexError, OSError, psutil.Error):
+            if sys.platform == "linux":
+                total += int(read_file(f"/proc/{pid}/statm").split()[1]) * os.sysconf("SC_PAGESIZE")
+            else:
+                total += psutil.Process(pid).memory_info().rss
+    return total
 
 
 def catching(pid: int, number: int) -> int | None:
     """The first of a process and its descendants that catches a signal."""
     return next((process for process in family(pid) if _catches(process, number)), None)
-
-
-def _resident_bytes(pid: int) -> int:
-    # This is asked before every trial and while it runs; a `psutil.Process` reads several files more.
-    with contextlib.suppress(IndexError, psutil.Error):
-        if sys.platform != "linux":
-            return psutil.Process(pid).memory_info().rss
-        return int(_content(f"/proc/{pid}/statm").split()[1]) * _page_size()
-    return 0
 
 
 def read_file(file: str) -> bytes:
@@ -82,17 +83,6 @@ def read_file(file: str) -> bytes:
         return content
     finally:
         os.close(descriptor)
-
-
-def _content(file: str) -> bytes:
-    with contextlib.suppress(OSError):
-        return read_file(file)
-    return b""
-
-
-@lru_cache(maxsize=1)
-def _page_size() -> int:
-    return os.sysconf("SC_PAGESIZE")
 
 
 def _catches(pid: int, number: int) -> bool:
@@ -152,19 +142,13 @@ def end_marked(mark: str) -> None:
 
 def _children(pid: int) -> Iterator[int]:
     """The children of a process; on Linux from the only files that save a walk over all processes."""
-    if sys.platform != "linux" or not _lists_children():
+    if not LISTS_CHILDREN:
         yield from (child.pid for child in psutil.Process(pid).children())
         return
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
-            yield from map(int, _content(f"/proc/{pid}/task/{thread}/children").split())
-
-
-@lru_cache(maxsize=1)
-def _lists_children() -> bool:
-    """Return whether this Linux has the files that list the children of a thread."""
-    own = os.getpid()
-    return os.path.exists(f"/proc/{own}/task/{own}/children")
+            with contextlib.suppress(OSError):
+                yield from map(int, read_file(f"/proc/{pid}/task/{thread}/children").split())
 
 
 DESCRIPTORS = 64
@@ -223,10 +207,13 @@ class ProcessCondition:
 
     def worse(self, later: ProcessCondition) -> str:
         """Return the reason why a later condition is unfit for another trial; empty if it is fit."""
-        if _grown(self.descriptors, later.descriptors, DESCRIPTORS):
-            return f"it has {later.descriptors} open descriptors, and had {self.descriptors}"
-        if _grown(self.threads, later.threads, THREADS):
-            return f"it has {later.threads} threads, and had {self.threads}"
+        counts = (
+            ("open descriptors", self.descriptors, later.descriptors, DESCRIPTORS),
+            ("threads", self.threads, later.threads, THREADS),
+        )
+        for name, before, after, bound in counts:
+            if before is not None and after is not None and after - before > bound:
+                return f"it has {after} {name}, and had {before}"
         if self.limits is not None and later.limits is not None and self.limits != later.limits:
             return "its resource limits were changed"
         if self.folder is not None and self.folder != later.folder:
@@ -244,10 +231,6 @@ def trials_worth_a_start(start: float, trials: float) -> int:
         trials: seconds that its trials took.
     """
     return LEAST_TRIALS if start <= START_SHARE * trials else MOST_TRIALS
-
-
-def _grown(before: int | None, after: int | None, bound: int) -> bool:
-    return before is not None and after is not None and after - before > bound
 
 
 def _readable(read: Callable[[], T]) -> T | None:

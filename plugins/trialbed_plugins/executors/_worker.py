@@ -174,24 +174,21 @@ class Pipes(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Once both outputs are closed, everything has been read."""
         self._closed.add(fd)
-        if self.exited.is_set():
-            self._gone_when_read()
-        elif fd == 1:
+        if self.exited.is_set() and {1, 2} <= self._closed:
+            self._exit()
+        elif fd == 1 and not self.exited.is_set():
             asyncio.get_running_loop().call_later(LAST_OUTPUT, self._exit)
 
     def process_exited(self) -> None:
         """The process has ended; its last output may still be in the pipes."""
         self.exited.set()
-        self._gone_when_read()
+        if {1, 2} <= self._closed:
+            self._exit()
         asyncio.get_running_loop().call_later(LAST_OUTPUT, self._exit)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """The process and its pipes are gone."""
         self.disconnected.set()
-
-    def _gone_when_read(self) -> None:
-        if {1, 2} <= self._closed:
-            self._exit()
 
     def _exit(self) -> None:
         self._fail(crash(self._transport.get_returncode()))
@@ -438,7 +435,20 @@ class Worker:
             launched = Launch(command, environment)
             if preparing is not None:
                 launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
-            await self._launch(launched, folder)
+            program_file = launched.command[0]
+            if shutil.which(program_file) is None:
+                raise WorkerFault("adapter", f"{program_file} cannot be started: the program was not found")
+            try:
+                self._transport, _ = await asyncio.get_running_loop().subprocess_exec(
+                    lambda: self._pipes,
+                    *supervised_command(launched.command),
+                    env=launched.environment,
+                    cwd=folder,
+                    pass_fds=launched.descriptors,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise WorkerFault("adapter", f"{program_file} cannot be started: {error}") from error
             self._send(Hello(nonce=self._nonce))
             reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
             held = launched.held()
@@ -457,21 +467,6 @@ class Worker:
         self._helpers = frozenset(process.pid for process in processes.living(self._family[1:]))
         self._start_seconds = time.monotonic() - began
         return self
-
-    async def _launch(self, launched: Launch, folder: Path) -> None:
-        if shutil.which(launched.command[0]) is None:
-            raise WorkerFault("adapter", f"{launched.command[0]} cannot be started: the program was not found")
-        try:
-            self._transport, _ = await asyncio.get_running_loop().subprocess_exec(
-                lambda: self._pipes,
-                *supervised_command(launched.command),
-                env=launched.environment,
-                cwd=folder,
-                pass_fds=launched.descriptors,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise WorkerFault("adapter", f"{launched.command[0]} cannot be started: {error}") from error
 
     @property
     def pid(self) -> int:
@@ -606,7 +601,10 @@ class Worker:
                     async with asyncio.timeout(max(0.0, min(deadline.left, POLL))):
                         return await self._pipes.message()
                 deadline.check()
-                self._check_memory()
+                held = self._resident_bytes(processes.family(self.pid))
+                if held > self._memory_limit:
+                    limit = f"its limit of {self._memory_limit >> 20} MiB"
+                    raise WorkerFault("memory", f"the worker held {held >> 20} MiB, more than {limit}")
                 if deadline.left <= 0 and time_waited is not None:
                     deadline.excuse(await time_waited())
         finally:
@@ -623,13 +621,6 @@ class Worker:
     def _resident_bytes(self, family: Sequence[int]) -> int:
         # The first is the supervisor, where there is one.
         return processes.resident_bytes(family[1:] if SUPERVISED else family)
-
-    def _check_memory(self) -> None:
-        held = self._resident_bytes(processes.family(self.pid))
-        if held > self._memory_limit:
-            raise WorkerFault(
-                "memory", f"the worker held {held >> 20} MiB, more than its limit of {self._memory_limit >> 20} MiB"
-            )
 
     async def _ask_where(self) -> None:
         """Have the worker write the stacks of its threads to standard error."""

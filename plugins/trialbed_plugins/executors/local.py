@@ -162,7 +162,17 @@ class LocalExecutor(Executor):
         try:
             outcome = _as_told(await worker.run(spec, self.time_waited))
             # A failed trial may have left anything behind.
-            reusable = await self._left_nothing(worker, spec) and outcome.failure is None and self._fit(worker)
+            count, reason = await worker.strays(), ""
+            if count:
+                LOG.warning(
+                    "%s: trial %s of query %s left %d process(es) running; they were ended, and its worker too",
+                    *(worker.framework, spec.trial, spec.key.query_id, count),
+                )
+            elif outcome.failure is None and (reason := worker.spent(self._worker_trials)):
+                # Its own reason is a fault of the agent's, of which nothing else is seen.
+                level = logging.WARNING if worker.is_at_fault else logging.INFO
+                LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
+            reusable = not count and outcome.failure is None and not reason
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
         finally:
@@ -170,39 +180,22 @@ class LocalExecutor(Executor):
                 self._idle.append(worker)
             else:
                 await self._discard(worker)
-        await self._bound_idle()
+        # Where many trials run at once, many workers are idle for a moment: the next trials would start them anew.
+        most = self._most_idle + self.concurrency
+        while len(self._idle) > self._most_idle and len(self._workers) >= most:
+            await self._discard(self._idle.pop(0))
         return outcome.model_copy(update={"first": first, "started_at": started_at})
 
-    async def _left_nothing(self, worker: Worker, spec: TrialSpec) -> bool:
-        count = await worker.strays()
-        if count:
-            LOG.warning(
-                "%s: trial %s of query %s left %d process(es) running; they were ended, and its worker too",
-                worker.framework,
-                spec.trial,
-                spec.key.query_id,
-                count,
-            )
-        return not count
-
-    def _fit(self, worker: Worker) -> bool:
-        reason = worker.spent(self._worker_trials)
-        if reason:
-            # Its own reason is a fault of the agent's, of which nothing else is seen.
-            level = logging.WARNING if worker.is_at_fault else logging.INFO
-            LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
-        return not reason
-
     async def _take(self, framework: str, *, fresh: bool = False) -> Worker:
-        def fits(worker: Worker) -> bool:
-            return worker.framework == framework and (worker.fresh or not fresh)
-
-        while worker := next(filter(fits, reversed(self._idle)), None):
+        while True:
+            fitting = [own for own in self._idle if own.framework == framework and (own.fresh or not fresh)]
+            if not fitting:
+                return await self._spawn(framework)
+            worker = fitting[-1]
             self._idle.remove(worker)
             if worker.usable:
                 return worker
             await self._discard(worker)
-        return await self._spawn(framework)
 
     async def _spawn(self, framework: str) -> Worker:
         if self.hidden is not None:
@@ -253,12 +246,6 @@ class LocalExecutor(Executor):
         if fault.kind == "timeout" and framework in self._loaded:
             return WorkerFault("server", f"{fault}, though it had loaded before: this machine was too busy", tail)
         return WorkerFault("adapter", str(fault), tail)
-
-    async def _bound_idle(self) -> None:
-        # Where many trials run at once, many workers are idle for a moment: the next trials would start them anew.
-        most = self._most_idle + self.concurrency
-        while len(self._idle) > self._most_idle and len(self._workers) >= most:
-            await self._discard(self._idle.pop(0))
 
     async def _discard(self, worker: Worker) -> None:
         """End a worker even if this task is cancelled; a second cancellation leaves it to ``__aexit__``."""

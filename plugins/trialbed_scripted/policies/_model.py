@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+from trialbed.contracts import ModelQuestion, ModelReply, TrialModel
 from trialbed.errors import UsageError
-from trialbed.records import ScriptedCall, ToolSpec
+from trialbed.records import FilledArgument, LostCall, ScriptedCall, ToolSpec, TrialRegistration, WireLog
 from trialbed.wire import Call, ModelAnswer, ModelRequest, lenient_json, usage_counts
 from trialbed.wire.dialects import Dialect
 from trialbed.wire.estimates import estimated_tokens
@@ -17,6 +19,15 @@ from trialbed_scripted.policies._fields import FieldForm, one_call, read_form
 from trialbed_scripted.policies._histories import TextHistories
 from trialbed_scripted.policies._policies import POLICIES, PolicyInput
 from trialbed_scripted.policies._tools import Tools
+
+SLOW = "slow"
+"""The policy whose answers take their time."""
+
+SLOW_FIRST = 0.5
+"""Seconds before the first byte of ``scripted:slow``."""
+
+SLOW_CHUNK = 0.02
+"""Seconds between the chunks of its streams."""
 
 
 class PolicyModel:
@@ -73,6 +84,55 @@ class PolicyModel:
             self._policy(PolicyInput(self._script, tools, messages)) for messages in (form.messages[:1], form.messages)
         )
         return form.fill(one_call(first, turn, form))
+
+
+class ScriptedTrialModel(TrialModel):
+    """Plays a policy in one trial, and notes the calls of its script that it could not make."""
+
+    is_strict = True
+
+    def __init__(self, policy: str, registration: TrialRegistration) -> None:
+        self._slow = policy == SLOW
+        self._policy = PolicyModel(policy, registration.script, registration.tools, registration.finish_tool)
+        self._trial = registration.trial
+        self._histories = TextHistories()
+        self._played: set[int] = set()
+        self._lost: dict[int, LostCall] = {}
+        self._filled: dict[tuple[int | None, str], FilledArgument] = {}
+
+    async def answer(self, question: ModelQuestion) -> ModelReply:
+        """Take the turn that the conversation has come to."""
+        turn = self._policy.turn(question.request, self._histories)
+        self._note(turn)
+        answer = answer_of(turn, f"{self._trial}#{question.place}")
+        answer = replace(answer, usage=estimate_usage(question.request, answer, question.dialect))
+        return ModelReply(answer, SLOW_FIRST, SLOW_CHUNK) if self._slow else ModelReply(answer)
+
+    def complete(self, log: WireLog) -> WireLog:
+        """Add the calls that could not be played, and the arguments that were made up."""
+        # A request without tools may come between others, in which every call is made.
+        lost = tuple(call for place, call in sorted(self._lost.items()) if place not in self._played)
+        return log.model_copy(update={"lost": lost, "filled": tuple(self._filled.values())})
+
+    def _note(self, turn: Turn) -> None:
+        self._played.update(turn.played)
+        for call in turn.lost:
+            self._lost.setdefault(call.position, call)
+        for argument in turn.filled:
+            self._filled.setdefault((argument.position, argument.argument), argument)
+
+
+def answer_of(turn: Turn, identity: str) -> ModelAnswer:
+    """Return a turn as an answer, without usage, model and time.
+
+    Args:
+        identity: the text from which the ids are made; the same for the same request of the same trial.
+    """
+
+    def digest(part: object) -> str:
+        return hashlib.sha256(f"{identity}#{part}".encode()).hexdigest()[:24]
+
+    return turn.answer(call_id=lambda place: f"call_{digest(place)}", id=digest(""), fields={"refusal": None})
 
 
 def policy(name: str, *calls: Call) -> PolicyModel:

@@ -13,6 +13,7 @@ from trialbed.evidence import every_value
 from trialbed.records import GIVE_UP, LostCall, ScriptedCall
 from trialbed.wire import ModelMessage, lenient_json
 from trialbed_scripted._turns import Turn
+from trialbed_scripted.policies._names import POLICY_NAMES
 from trialbed_scripted.policies._tools import Lost, PlannedCall, Tools
 
 MAX_VALUES = 50
@@ -126,31 +127,9 @@ def giveup(given: PolicyInput) -> Turn:
 
 
 POLICIES: MappingProxyType[str, Policy] = MappingProxyType(
-    {
-        policy.__name__.replace("_", "-"): policy
-        for policy in (
-            gold,
-            parallel,
-            none,
-            partial,
-            reordered,
-            extra,
-            wrong_args,
-            bad_json,
-            unknown_tool,
-            retry,
-            loop,
-            slow,
-            giveup,
-        )
-    }
+    {name: globals()[name.replace("-", "_")] for name in POLICY_NAMES}
 )
 """Every policy by the name that follows ``scripted:``."""
-
-
-def policy_names() -> tuple[str, ...]:
-    """Return the names that can follow ``scripted:``."""
-    return tuple(POLICIES)
 
 
 def _rights(script: Sequence[ScriptedCall]) -> list[Step]:

@@ -123,7 +123,7 @@ class AsyncAgent(BaseAgent):
     [(Weather, Simulator), (Decorated, Simulator), (More, Simulator), (AsyncAgent, BaseAgent)],
 )
 def test_what_can_be_called_as_the_contract_says_fits(given: type, contract: type) -> None:
-    assert class_problems(given, contract) == []
+    assert class_problems(given, contract) == ()
 
 
 @for_each("kind", CONTRACTS)

@@ -10,8 +10,7 @@ from trialbed.wire import Call, ModelAnswer, usage_counts
 from trialbed.wire.dialects import dialect
 from trialbed.wire.dialects.chat_completions import write_answer, write_document, write_message
 from trialbed_scripted import Turn
-from trialbed_scripted.models import answer_of
-from trialbed_scripted.policies import estimate_usage
+from trialbed_scripted.policies import answer_of, estimate_usage
 
 STREAMED = dialect().read_request({"stream": True, "stream_options": {"include_usage": True}})
 CALLS = Turn(calls=(Call("one", '{"city": "Zürich", "n": 12345}'), Call("two", "{")))

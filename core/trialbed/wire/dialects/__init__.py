@@ -3,7 +3,6 @@
 A new dialect is a module here with the names of ``Dialect``, and a line in ``PATHS``.
 """
 
-from trialbed.wire.dialects._dialect import Dialect, EventStream
-from trialbed.wire.dialects._registry import CHAT, COUNTS, PATHS, dialect, dialect_at
+from trialbed.wire.dialects._dialect import CHAT, COUNTS, PATHS, Dialect, EventStream, dialect, dialect_at
 
 __all__ = ["CHAT", "COUNTS", "PATHS", "Dialect", "EventStream", "dialect", "dialect_at"]

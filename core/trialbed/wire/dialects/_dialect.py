@@ -1,13 +1,24 @@
-"""The names that the module of a dialect has."""
+"""The names that the module of a dialect has, and the dialects by name and by path."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
-from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage, ModelRequest, OfferedTool, TextKind
-from trialbed.wire._readings import Reading
-from trialbed.wire.dialects._written import AnswerWriter
+if TYPE_CHECKING:
+    from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage, ModelRequest, OfferedTool, TextKind
+    from trialbed.wire._readings import Reading
+    from trialbed.wire.dialects._stream_writer import AnswerWriter
+
+CHAT = "chat_completions"
+
+PATHS = {"chat/completions": CHAT, "messages": "messages", "responses": "responses"}
+"""Path of requests -> the name of the dialect, which is that of its module."""
+
+COUNTS = {"messages/count_tokens": "messages"}
+"""Path of requests that ask for the number of tokens of another one -> its dialect."""
 
 
 class EventStream(Protocol):
@@ -115,3 +126,22 @@ class Dialect(Protocol):
 
     def write_error(self, message: str, kind: str, *, code: str | None = None) -> Document:
         """Return an error as the dialect's clients read it; ``kind``: its type, such as ``invalid_request_error``."""
+
+
+@cache
+def dialect(name: str = CHAT) -> Dialect:
+    """The dialect of this name, whose module is imported when it is first asked for.
+
+    Raises:
+        LookupError: there is none.
+    """
+    if name not in PATHS.values():
+        raise LookupError(f"there is no dialect {name!r}; there are {', '.join(sorted(PATHS.values()))}")
+    found: Dialect = import_module(f"trialbed.wire.dialects.{name}")
+    return found
+
+
+def dialect_at(path: str) -> Dialect | None:
+    """The dialect of the requests to a path below ``/v1``; None if it is none's."""
+    name = PATHS.get(path) or COUNTS.get(path)
+    return None if name is None else dialect(name)

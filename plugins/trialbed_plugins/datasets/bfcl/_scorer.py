@@ -10,7 +10,6 @@ from trialbed.hook_markers import hookimpl
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring import ScoreContext
 from trialbed.tool_calls import asked_calls
-from trialbed_plugins.datasets.bfcl._source import CATEGORIES, CATEGORY, TURNS, data_folder, read_rows
 
 if TYPE_CHECKING:
     from trialbed_plugins.datasets.bfcl._checker import Call
@@ -33,6 +32,11 @@ def describe_scores() -> list[ScoreDescription]:
 async def score_trial(context: ScoreContext) -> list[Score]:
     """``bfcl_correct`` of trials over its test sets: 1 if the model asked for the right calls and no others."""
     query = context.query
+    if not NUMBER.search(str(query.query_id)):
+        return []
+    # Every run loads its scorers, and few are about this dataset.
+    from trialbed_plugins.datasets.bfcl._source import CATEGORIES, CATEGORY, TURNS, data_folder, read_rows
+
     category = NUMBER.sub("", str(query.query_id))
     if category not in (*CATEGORIES, *TURNS) or any(api.category != CATEGORY for api in query.apis):
         return []
@@ -40,7 +44,6 @@ async def score_trial(context: ScoreContext) -> list[Score]:
     row = None if folder is None else read_rows(folder, category).get(str(query.query_id))
     if row is None:
         return []
-    # Every run loads its scorers, and few are about this dataset.
     from trialbed_plugins.datasets.bfcl._checker import problem_of
     from trialbed_plugins.datasets.bfcl._requests import start_of, turns_of
     from trialbed_plugins.datasets.bfcl._turns import problem_of_turns

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from trialbed.records import Api, ApiRef, GoldCall, Json, Parameter, Query, Record
 
+SHOP = "shop"
+"""The test set whose queries order from a shop."""
+
 Operator = Literal["=", ">=", "<=", "contains", "in", "all"]
 
 
@@ -89,21 +92,6 @@ class ToolDeclaration(Record):
     tool_name: str
     description: str
     apis: tuple[ApiDeclaration, ...]
-
-    def records(self, category: str) -> list[tuple[Api, Endpoint]]:
-        """The tool's Apis, each with how it is answered."""
-        return [(self._record(category, declared), declared.answer) for declared in self.apis]
-
-    def _record(self, category: str, declared: ApiDeclaration) -> Api:
-        return Api(
-            category=category,
-            tool_name=self.tool_name,
-            api_name=declared.api_name,
-            description=declared.description,
-            tool_description=self.description,
-            required_parameters=declared.required,
-            optional_parameters=declared.optional,
-        )
 
 
 class CategoryFile(Record):

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from trialbed.contracts import ApiRefused, Dataset, Simulation, Simulator, World
 from trialbed.records import Api, GoldCall, Json, Parameter, Query
+from trialbed_plugins.datasets.mini._declarations import SHOP
 
-NAME = "shop"
 CATEGORY = "Commerce"
 TOOL = "Tarnmere Market Basket"
 
@@ -98,7 +98,7 @@ def _positive(quantity: int) -> int:
 class ShopSimulator(Simulator):
     """Gives each trial a basket of its own."""
 
-    provenance: ClassVar[str] = NAME
+    provenance: ClassVar[str] = SHOP
     invented: ClassVar[bool] = True
 
     def world(self) -> Basket:
@@ -114,8 +114,8 @@ class ShopDataset(Dataset):
     """Ten queries that are solved by the final state of the shop's basket and orders."""
 
     name = "mini"
-    test_set = NAME
-    simulator = NAME
+    test_set = SHOP
+    simulator = SHOP
 
     def queries(self) -> Sequence[Query]:
         """All queries."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -68,14 +68,35 @@ class MiniWorld:
 def load_world() -> MiniWorld:
     """Read the embedded data; every caller shares one immutable copy."""
     root = files(__package__)
-    declared = [pair for text in _texts(root / "apis") for pair in _apis(text)]
-    apis = {api.ref: api for api, _ in declared}
+    endpoints: dict[ApiRef, Endpoint] = {}
+    apis: dict[ApiRef, Api] = {}
+    for _, text in _named_texts(root / "apis"):
+        category = CategoryFile.model_validate_json(text)
+        for tool in category.tools:
+            for declared in tool.apis:
+                api = Api(
+                    category=category.category,
+                    tool_name=tool.tool_name,
+                    api_name=declared.api_name,
+                    description=declared.description,
+                    tool_description=tool.description,
+                    required_parameters=declared.required,
+                    optional_parameters=declared.optional,
+                )
+                apis[api.ref], endpoints[api.ref] = api, declared.answer
+    reader = TypeAdapter(tuple[QueryDeclaration, ...])
+    digest = hashlib.sha256()
+    for folder in (root / "apis", root / "tables", root):
+        for name, text in _named_texts(folder):
+            digest.update(f"{folder.name}/{name} {len(text)}\n{text}".encode())
+    for name in ANSWERING:
+        digest.update((root / name).read_bytes())
     return MiniWorld(
         tables={name: TableFile.model_validate_json(text) for name, text in _named_texts(root / "tables")},
         apis=apis,
-        endpoints={api.ref: endpoint for api, endpoint in declared},
-        queries=tuple(query.record(apis) for query in _queries(root)),
-        digest=_digest(root),
+        endpoints=endpoints,
+        queries=tuple(query.record(apis) for query in reader.validate_json((root / "queries.json").read_text("utf-8"))),
+        digest=digest.hexdigest(),
     )
 
 
@@ -86,35 +107,8 @@ def same(left: Any, right: Any) -> bool:
     return bool(left == right) and isinstance(left, bool) == isinstance(right, bool)
 
 
-def _apis(text: str) -> Iterator[tuple[Api, Endpoint]]:
-    category = CategoryFile.model_validate_json(text)
-    for tool in category.tools:
-        yield from tool.records(category.category)
-
-
-def _queries(root: Traversable) -> tuple[QueryDeclaration, ...]:
-    reader = TypeAdapter(tuple[QueryDeclaration, ...])
-    return reader.validate_json((root / "queries.json").read_text("utf-8"))
-
-
-def _digest(root: Traversable) -> str:
-    digest = hashlib.sha256()
-    for folder in (root / "apis", root / "tables", root):
-        for name, text in _named_texts(folder):
-            digest.update(f"{folder.name}/{name} {len(text)}\n{text}".encode())
-    for name in ANSWERING:
-        digest.update((root / name).read_bytes())
-    return digest.hexdigest()
-
-
-def _texts(folder: Traversable) -> list[str]:
-    return [text for _, text in _named_texts(folder)]
-
-
 def _named_texts(folder: Traversable) -> list[tuple[str, str]]:
-    entries = (entry for entry in folder.iterdir() if entry.name.endswith(".json"))
-    return [(entry.name.removesuffix(".json"), entry.read_text("utf-8")) for entry in sorted(entries, key=_name)]
-
-
-def _name(entry: Traversable) -> str:
-    return entry.name
+    entries = sorted(
+        (entry for entry in folder.iterdir() if entry.name.endswith(".json")), key=lambda entry: str(entry.name)
+    )
+    return [(entry.name.removesuffix(".json"), entry.read_text("utf-8")) for entry in entries]

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from support.cases import for_each
-from support.trials import run_config
 
 from trialbed.records import (
     Answer,
@@ -22,7 +21,6 @@ from trialbed.records import (
     ModelCall,
     Outcome,
     Query,
-    RunConfig,
     Score,
     Timing,
     TrialKey,
@@ -107,13 +105,6 @@ def test_a_record_cannot_be_changed() -> None:
 def test_an_unknown_key_is_an_error() -> None:
     with pytest.raises(ValidationError, match="colour"):
         ApiRef.model_validate({"category": "c", "tool_name": "t", "api_name": "a", "colour": "red"})
-
-
-def test_the_endpoint_of_a_judge_that_a_stored_run_has_beside_it_is_read_as_its() -> None:
-    config = run_config().model_dump()
-    assert RunConfig.model_validate({**config, "judge_base_url": None}) == RunConfig.model_validate(config)
-    judged = {**config, "judge": "gpt-x", "judge_base_url": "https://judge.example/v1"}
-    assert RunConfig.model_validate(judged).judge == "gpt-x@https://judge.example/v1"
 
 
 def test_an_api_has_a_pair_and_a_title() -> None:

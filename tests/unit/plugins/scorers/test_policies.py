@@ -8,7 +8,7 @@ from support.scoring import Attributed, attribution_of
 
 from trialbed.attribution import attribute
 from trialbed_plugins.scorers import score_trial
-from trialbed_scripted import policy_names
+from trialbed_scripted import POLICIES
 
 QUERIES = [query for query in queries() if len(query.gold_apis) == len(query.gold_calls)][:20]
 """Without those that call an Api twice: one call of it goes some way towards the other."""
@@ -57,7 +57,7 @@ async def scored(played: Played) -> dict[str, float | None]:
     return {score.name: score.value for score in await score_trial(played.context)}
 
 
-@pytest.mark.parametrize("policy", sorted({*policy_names()} - {"extra", "wrong-args"}))
+@pytest.mark.parametrize("policy", sorted({*POLICIES} - {"extra", "wrong-args"}))
 async def test_every_score_has_its_known_value(policy: str) -> None:
     for query in QUERIES:
         found = await scored(await play(policy, query))
@@ -83,7 +83,7 @@ async def test_a_call_too_many_costs_agreement_but_not_accuracy() -> None:
         assert found["tool_call_f1"] == pytest.approx(2 * n / (2 * n + 1))
 
 
-@pytest.mark.parametrize("policy", policy_names())
+@pytest.mark.parametrize("policy", POLICIES)
 async def test_every_gold_call_is_attributed(policy: str) -> None:
     for query in QUERIES:
         played = await play(policy, query)

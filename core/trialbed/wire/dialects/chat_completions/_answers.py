@@ -7,7 +7,8 @@ from typing import Any
 
 from trialbed.wire._exchange import Document, ModelAnswer
 from trialbed.wire._readings import Problem, Reading, body_reader, excerpt, outcome_of
-from trialbed.wire.dialects._parts import counts_of, is_count, mapping_of, objects_of, text_of
+from trialbed.wire._readings import read_error as read_error
+from trialbed.wire.dialects._fields import counts_of, is_count, mapping_of, objects_of, text_of
 from trialbed.wire.dialects.chat_completions._requests import REASONING, message_calls, message_reasoning
 
 FAILED = "error"

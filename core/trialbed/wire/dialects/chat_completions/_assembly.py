@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.wire._exchange import TextKind
 from trialbed.wire._json import lenient_json
-from trialbed.wire.dialects._parts import list_of, objects_of, text_of
+from trialbed.wire.dialects._fields import list_of, objects_of, text_of
 from trialbed.wire.dialects.chat_completions._requests import REASONING
 
 Chunk = Mapping[str, Any]

@@ -16,7 +16,7 @@ from trialbed.wire._exchange import (
     OfferedTool,
     ToolChoice,
 )
-from trialbed.wire.dialects._parts import (
+from trialbed.wire.dialects._fields import (
     allowed_choice,
     arguments_text,
     asked_beyond,

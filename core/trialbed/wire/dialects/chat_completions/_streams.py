@@ -16,7 +16,7 @@ from collections.abc import Collection
 from trialbed.wire._events import Event
 from trialbed.wire._exchange import Document, ModelAnswer
 from trialbed.wire._readings import Problem, Reading
-from trialbed.wire.dialects._streamed import DONE, AnswerStream, Phase
+from trialbed.wire.dialects._stream_reader import DONE, AnswerStream, Phase
 from trialbed.wire.dialects.chat_completions._answers import read_answer, reports_error
 from trialbed.wire.dialects.chat_completions._assembly import Assembly
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TextKind, TokenLogprob
-from trialbed.wire.dialects._parts import PIECE, mapping_of, pieces
-from trialbed.wire.dialects._written import AnswerWriter
+from trialbed.wire.dialects._fields import PIECE, mapping_of, pieces
+from trialbed.wire.dialects._stream_writer import AnswerWriter
 from trialbed.wire.dialects.chat_completions._answers import write_error
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, OWN_FLAWS, repeat_choices
 from trialbed.wire.dialects.chat_completions._requests import is_raw

@@ -7,7 +7,7 @@ from typing import Any
 
 from trialbed.wire._exchange import Document, ModelAnswer
 from trialbed.wire._readings import Problem, Reading, body_reader, excerpt, outcome_of
-from trialbed.wire.dialects._parts import counts_of, mapping_of, text_of
+from trialbed.wire.dialects._fields import counts_of, mapping_of, text_of
 from trialbed.wire.dialects.messages._blocks import read_blocks
 
 OF_STATUS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelMessage
 from trialbed.wire._json import lenient_json
-from trialbed.wire.dialects._parts import FIRST, arguments_text, list_of, mapping_of, objects_of, text_of, write_part
+from trialbed.wire.dialects._fields import FIRST, arguments_text, list_of, mapping_of, objects_of, text_of, write_part
 
 OWN = frozenset(("text", "image", "document", "search_result"))
 """Types of the blocks of a user's message, or of a result, that are passed on as they are."""

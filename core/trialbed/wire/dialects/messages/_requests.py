@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ModelRequest, OfferedTool, ToolChoice
-from trialbed.wire.dialects._parts import (
+from trialbed.wire.dialects._fields import (
     SHOWN,
     NotWritable,
     asked_beyond,

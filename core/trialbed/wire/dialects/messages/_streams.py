@@ -16,8 +16,8 @@ from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelAnswer, TextKind
 from trialbed.wire._readings import Problem
-from trialbed.wire.dialects._parts import mapping_of, text_of
-from trialbed.wire.dialects._streamed import TypedStream
+from trialbed.wire.dialects._fields import mapping_of, text_of
+from trialbed.wire.dialects._stream_reader import TypedStream
 from trialbed.wire.dialects.messages._answers import canonical_reason, problem_of, read_answer
 from trialbed.wire.dialects.messages._blocks import write_input
 

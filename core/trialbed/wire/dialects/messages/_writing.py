@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TextKind
-from trialbed.wire.dialects._parts import PIECE, pieces
-from trialbed.wire.dialects._written import AnswerWriter
+from trialbed.wire.dialects._fields import PIECE, pieces
+from trialbed.wire.dialects._stream_writer import AnswerWriter
 from trialbed.wire.dialects.messages._answers import write_error
 from trialbed.wire.dialects.messages._blocks import call_id, write_blocks
 from trialbed.wire.dialects.messages._flaws import OWN_FLAWS

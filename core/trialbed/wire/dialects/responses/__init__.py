@@ -4,7 +4,6 @@ from trialbed.wire._readings import read_error
 from trialbed.wire.dialects.chat_completions import write_error
 from trialbed.wire.dialects.responses._answers import read_answer, read_body
 from trialbed.wire.dialects.responses._flaws import FLAWS
-from trialbed.wire.dialects.responses._kept import FOLDER, KeptResponses, is_kept, not_found
 from trialbed.wire.dialects.responses._requests import (
     HEADERS,
     NAME,
@@ -15,6 +14,7 @@ from trialbed.wire.dialects.responses._requests import (
     write_request,
     write_settings,
 )
+from trialbed.wire.dialects.responses._storage import FOLDER, KeptResponses, is_kept, not_found
 from trialbed.wire.dialects.responses._streams import open_stream
 from trialbed.wire.dialects.responses._writing import open_writer, write_answer, write_document, write_message
 

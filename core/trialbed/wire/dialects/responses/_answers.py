@@ -8,7 +8,7 @@ from typing import Any
 
 from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage
 from trialbed.wire._readings import Problem, Reading, body_reader, excerpt, outcome_of
-from trialbed.wire.dialects._parts import counts_of, mapping_of, objects_of, text_of, whole_number
+from trialbed.wire.dialects._fields import counts_of, mapping_of, objects_of, text_of, whole_number
 from trialbed.wire.dialects.responses._items import read_said
 
 REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}

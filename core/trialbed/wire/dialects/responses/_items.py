@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelMessage
-from trialbed.wire.dialects._parts import (
+from trialbed.wire.dialects._fields import (
     FIRST,
     arguments_text,
     list_of,

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ModelRequest, OfferedTool, ToolChoice
-from trialbed.wire.dialects._parts import (
+from trialbed.wire.dialects._fields import (
     allowed_choice,
     asked_beyond,
     list_of,

@@ -16,8 +16,8 @@ from typing import Any
 
 from trialbed.wire._exchange import Document, ModelAnswer, TextKind
 from trialbed.wire._readings import Problem
-from trialbed.wire.dialects._parts import list_of, mapping_of, text_of
-from trialbed.wire.dialects._streamed import TypedStream
+from trialbed.wire.dialects._fields import list_of, mapping_of, text_of
+from trialbed.wire.dialects._stream_reader import TypedStream
 from trialbed.wire.dialects.responses._answers import problem_of, read_answer
 from trialbed.wire.dialects.responses._flaws import ENDS
 

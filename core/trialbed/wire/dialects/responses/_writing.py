@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from trialbed.wire._exchange import COMPLETE, Document, ModelAnswer, ModelRequest, TextKind
-from trialbed.wire.dialects._parts import PIECE, mapping_of, pieces
-from trialbed.wire.dialects._written import AnswerWriter
+from trialbed.wire.dialects._fields import PIECE, mapping_of, pieces
+from trialbed.wire.dialects._stream_writer import AnswerWriter
 from trialbed.wire.dialects.responses._flaws import OWN_FLAWS
 from trialbed.wire.dialects.responses._items import write_items
 

@@ -12,7 +12,7 @@ from trialbed.wire._events import Event, EventReader
 from trialbed.wire._exchange import Document, ModelAnswer, TextKind
 from trialbed.wire._json import parse_json_fast
 from trialbed.wire._readings import Problem, Reading, excerpt, outcome_of
-from trialbed.wire.dialects._parts import mapping_of
+from trialbed.wire.dialects._fields import mapping_of
 
 DONE = b"[DONE]"
 """Data with which streams of chat completions end; where other dialects' have it, it says nothing."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import COMPLETE, Document, ModelAnswer, TextKind
-from trialbed.wire.dialects._parts import NotWritable, pieces
+from trialbed.wire.dialects._fields import NotWritable, pieces
 
 
 class AnswerWriter(ABC):

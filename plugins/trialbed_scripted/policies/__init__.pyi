@@ -1,0 +1,11 @@
+from ._ending import as_demanded as as_demanded
+from ._histories import TextHistories as TextHistories
+from ._model import PolicyModel as PolicyModel
+from ._model import ScriptedTrialModel as ScriptedTrialModel
+from ._model import answer_of as answer_of
+from ._model import estimate_usage as estimate_usage
+from ._model import policy as policy
+from ._names import POLICY_NAMES as POLICY_NAMES
+from ._policies import POLICIES as POLICIES
+from ._policies import PolicyInput as PolicyInput
+from ._tools import Tools as Tools
