@@ -77,6 +77,9 @@ LOST_BY = {
 }
 """Stage -> who lost a call at it."""
 
+NOT_RIGHT = ("not offered", "not called", "wrong arguments", "not made")
+"""The stages before a right call reaches its Api."""
+
 FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
     ("budget", "endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
 )
@@ -109,6 +112,11 @@ class Attribution:
     def gold_calls(self) -> int:
         """The number of expected calls."""
         return sum(self.counts.values())
+
+    @property
+    def right(self) -> int:
+        """The expected calls that were made with the right arguments, whatever became of them then."""
+        return self.gold_calls - sum(self.counts[stage] for stage in NOT_RIGHT)
 
     @property
     def shares(self) -> dict[str, float | None]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode
 
 from trialbed.records import Rating, Score, failure_words, failures_line, labels_in_words, shown_name
-from trialbed.report import run_title
+from trialbed.report import percent, run_title
 from trialbed.report.inspection import (
     api_name,
     as_text,
@@ -114,6 +114,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "compact": compact,
         "number": number,
+        "percent": percent,
         "printable": shown_text,
         "as_it_is": printable,
         "multiline": multiline,

@@ -3,7 +3,15 @@
 from trialbed.attribution import Attribution, FirstLoss
 from trialbed.integrity import Integrity, IntegrityTally, framework_integrity
 from trialbed.records import AttributedCall
-from trialbed.report._conclusion import Conclusion, conclusion_text, conclusions, join_alike
+from trialbed.report._conclusion import (
+    Conclusion,
+    conclusion_text,
+    conclusions,
+    headline,
+    join_alike,
+    main_loss,
+    verdict,
+)
 from trialbed.report._document import (
     DocumentEntries,
     document_schema,
@@ -108,6 +116,7 @@ __all__ = [
     "document_text",
     "fault_note",
     "framework_integrity",
+    "headline",
     "how_to_complete",
     "join_alike",
     "kept_path",
@@ -115,6 +124,7 @@ __all__ = [
     "legacy_documents",
     "legacy_metadata",
     "legacy_summary",
+    "main_loss",
     "open_documents",
     "percent",
     "points",
@@ -123,6 +133,7 @@ __all__ = [
     "run_title",
     "safe_name",
     "trial_name",
+    "verdict",
     "worst_queries",
     "write_document",
 ]

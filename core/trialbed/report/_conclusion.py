@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from trialbed.attribution import LOST_BY, USED, Attribution
-from trialbed.records import NOT_MEASURED, failures_line, shown_name
+from trialbed.records import NOT_MEASURED, failures_line, shown_name, varied_framework
 from trialbed.report._records import ScoreMean, Summary
 from trialbed.report._report import Report
 from trialbed.report._shares import percent, points
-from trialbed.report.comparison import ScoreFinding, leading_scores
+from trialbed.report.comparison import ScoreFinding, finding_cells, leading_scores
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of
 
@@ -24,6 +24,11 @@ LOSSES = {
     "not used": "had results of which nothing is in the answer",
 }
 """The stage at which expected calls were lost, in words."""
+
+BASELINE = "baseline"
+
+MOST_NAMES = 3
+"""Set-ups that a sentence about many of them names."""
 
 SEVERAL = {" solves ": " each solve ", " reaches ": " each reach ", " failed in ": " each failed in "}
 """The beginning of what is said of one framework, and the same of several."""
@@ -68,8 +73,18 @@ class Conclusion:
             return f"{self.framework} has no result that counts, as its row is void: {self.void}."
         if self.mean is None or self.mean.value is None:
             return self._absence()
-        parts = [f"{self._achievement(self.mean)}{self._difference()}", self._loss(), self._incomplete()]
+        parts = [f"{self._achievement(self.mean)}{self._difference()}", self.loss, self._incomplete()]
         return "; ".join(part for part in parts if part) + "."
+
+    @property
+    def result(self) -> str:
+        """The sentence without what most losses are due to."""
+        return str(replace(self, lost=None))
+
+    @property
+    def lost_calls(self) -> int:
+        """The expected calls that were not used."""
+        return sum(count for stage, count in self.lost.counts.items() if stage != USED) if self.lost else 0
 
     @property
     def has_only_failed(self) -> bool:
@@ -123,7 +138,9 @@ class Conclusion:
             return f", as many as {baseline} but not the same; nothing is shown yet{enough}"
         return f", {apart}; not yet shown{enough}"
 
-    def _loss(self) -> str:
+    @property
+    def loss(self) -> str:
+        """What most losses are due to, as a clause; empty where nothing was lost, or that is not known."""
         counts: Mapping[str, int] = self.lost.counts if self.lost and not self.has_only_failed else {}
         stages = {stage: count for stage, count in counts.items() if stage != USED and count}
         if not stages:
@@ -155,6 +172,68 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
 def _rank(one: Conclusion) -> tuple[bool, bool, bool]:
     found = one.finding
     return not one.has_only_failed, found is None, found is not None and not found.is_difference
+
+
+def headline(report: Report) -> str:
+    """Return the result of a run in one sentence, or in one for each of two set-ups without a common one."""
+    found = conclusions(report)
+    if len(found) <= 2:
+        compared = [one for one in found if one.finding is not None]
+        return " ".join(one.result for one in compared or found)
+    absent = sum(bool(one.void) or one.mean is None or one.mean.value is None for one in found)
+    shares = [one.mean.value for one in found if not one.void and one.mean and one.mean.value is not None]
+    if not shares:
+        return f"None of {len(found)} set-ups has a result."
+    first = next(one for one in found if not one.void and one.mean is not None)
+    low, high = percent(min(shares)), percent(max(shares))
+    between = low if low == high else f"from {low} to {high}"
+    what = f" of {first.over}" if first.score == JUDGED else f" in {shown_name(first.score)} over {first.over}"
+    said = f"{len(shares)} set-ups {'solve' if first.score == JUDGED else 'reach'} {between}{what}"
+    without = f", {absent} {'has' if absent == 1 else 'have'} no result" if absent else ""
+    return f"{said}{without}{_shown(found)}."
+
+
+def _shown(conclusions: Sequence[Conclusion]) -> str:
+    """Return how many set-ups are shown to be better or worse than what they are compared with, as a clause."""
+    findings = [(one.framework, one.finding) for one in conclusions if one.finding is not None]
+    if not findings:
+        return ""
+    baselines = {finding.baseline for _, finding in findings}
+    against = baselines.pop() if len(baselines) == 1 else "what each is compared with"
+    if len(plain := {varied_framework(name) for name in baselines}) == 1:
+        against = f"{plain.pop()} with the same settings"
+    shown = {word: [name for name, finding in findings if finding.verdict == word] for word in ("better", "worse")}
+    told = [(word, _few(names)) for word, names in shown.items() if names]
+    if not told:
+        return f"; none is shown to be better or worse than {against}"
+    (word, names), *rest = told
+    return f"; shown to be {word} than {against}: {names}{''.join(f'; {word}: {names}' for word, names in rest)}"
+
+
+def main_loss(report: Report) -> str:
+    """Return what most losses of a run were due to, with the set-up that they befell; empty where nothing was lost.
+
+    Trials that failed come before calls that were lost.
+    """
+    summaries = [one for one in report.frameworks if not one.integrity.void]
+    failed = max(summaries, key=lambda one: one.counts.failed, default=None)
+    reasons = [] if failed is None else [one for one in failed.failures if one.status == "failed"]
+    if failed is not None and reasons:
+        return (
+            f"{failed.framework}, {reasons[0].count} of {number_of(failed.counts.trials, 'trial')} failed "
+            f"({reasons[0].kind}): {reasons[0].message.rstrip('.')}."
+        )
+    found = conclusions(report)
+    most = max((one.lost_calls for one in found), default=0)
+    losers = [one for one in found if one.lost_calls == most and one.loss]
+    if not losers:
+        return ""
+    alike = [one.framework for one in losers if one.loss == losers[0].loss]
+    return f"{_few(alike)}, {losers[0].loss}."
+
+
+def _few(names: Sequence[str]) -> str:
+    return _listed(names) if len(names) <= MOST_NAMES else f"{len(names)} set-ups"
 
 
 def conclusion_text(report: Report) -> str:
@@ -224,7 +303,7 @@ def _conclusion(report: Report, summary: Summary) -> Conclusion:
         mean=scores.get(name),
         over=_over(scores.get(name), len(config.query_ids), config.repeat, whole=whole),
         unsure=counts.unsure if whole and name == JUDGED else 0,
-        finding=_finding(summary, name),
+        finding=summary_finding(summary, name),
         lost=summary.attribution if whole else None,
         missing=counts.not_measured if report.incomplete else 0,
         measured=counts.answered + counts.failed,
@@ -252,8 +331,20 @@ def _over(mean: ScoreMean | None, queries: int, repeat: int, *, whole: bool) -> 
     return text if repeat == 1 else f"{text} asked {repeat} times each"
 
 
-def _finding(summary: Summary, score: str) -> ScoreFinding | None:
-    return next((one.scores.get(score) for one in summary.comparisons if one.kind == "reference"), None)
+def summary_finding(summary: Summary, score: str) -> ScoreFinding | None:
+    """Return the finding of a set-up on a score, against the baseline that has the same model."""
+    config = summary.run.config
+    found = (one.scores.get(score) for one in summary.comparisons if one.kind == "reference")
+    own = config.of(summary.framework).model
+    return next((one for one in found if one and config.of(one.baseline).model == own), None)
+
+
+def verdict(summaries: Sequence[Summary], summary: Summary, score: str) -> str:
+    """Return the verdict on a set-up by a score: ``baseline`` for the one that others are compared with."""
+    if found := summary_finding(summary, score):
+        return finding_cells(found)[1]
+    findings = (summary_finding(other, score) for other in summaries)
+    return BASELINE if summary.framework in {one.baseline for one in findings if one} else ""
 
 
 def _listed(names: Sequence[str]) -> str:

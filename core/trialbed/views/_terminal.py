@@ -23,7 +23,7 @@ GAP = 2
 UNLIMITED = 10_000
 
 
-def print_tables(tables: Iterable[Table], stream: TextIO, *, explained: bool = True) -> None:
+def print_tables(tables: Iterable[Table], stream: TextIO, *, explained: bool = True, ruled: bool = True) -> None:
     """Write tables for a terminal; plain where the stream is not a terminal.
 
     A table that is wider than the terminal is folded: long texts go over several lines, and the columns stand in
@@ -32,16 +32,17 @@ def print_tables(tables: Iterable[Table], stream: TextIO, *, explained: bool = T
 
     Args:
         explained: whether the legends are written too, below the notes.
+        ruled: whether a line stands below the headings.
     """
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
     room = console.width if console.is_terminal or "COLUMNS" in os.environ else UNLIMITED
     for place, table in enumerate(tables):
         if place:
             console.print()
-        _print(console, table, room, explained=explained)
+        _print(console, table, room, explained=explained, ruled=ruled)
 
 
-def _print(console: Console, table: Table, room: int, *, explained: bool) -> None:
+def _print(console: Console, table: Table, room: int, *, explained: bool, ruled: bool) -> None:
     while table.narrow is not None and _width(_natural([table.columns, *table.lines])) > room:
         table = table.narrow
     in_corner = bool(table.rows) and not table.columns[0] and cell_len(table.title) <= LABEL_WIDTH
@@ -56,7 +57,7 @@ def _print(console: Console, table: Table, room: int, *, explained: bool) -> Non
         if place:
             console.print()
         console.width = max(width, _width(widths[index] for index in block))
-        console.print(_block(columns, table.rows, widths, block))
+        console.print(_block(columns, table.rows, widths, block, ruled=ruled))
         console.width = width
     notes = [*table.notes, *(table.legend if explained else ())]
     if table.rows and notes:
@@ -71,6 +72,11 @@ def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
     natural = _natural(lines)
     if _width(natural) <= room:
         return natural
+    # Headings of several words go over several lines before columns go into blocks.
+    head, *rows = lines
+    folded = _natural([[max(text.split(), key=cell_len, default="") for text in head], *rows])
+    if _width(folded) <= room:
+        return folded
     return [min(width, COLUMN_WIDTH if index else LABEL_WIDTH) for index, width in enumerate(natural)]
 
 
@@ -97,8 +103,12 @@ def _blocks(widths: Sequence[int], pinned: int, room: int) -> Iterator[list[int]
         yield block
 
 
-def _block(columns: Sequence[str], rows: Sequence[TableRow], widths: Sequence[int], block: list[int]) -> object:
-    shown = rich_table.Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+def _block(
+    columns: Sequence[str], rows: Sequence[TableRow], widths: Sequence[int], block: list[int], *, ruled: bool
+) -> object:
+    shown = rich_table.Table(
+        box=SIMPLE_HEAD if ruled else None, show_edge=False, pad_edge=False, padding=(0, GAP - ruled, 0, 0)
+    )
     for index in block:
         shown.add_column(
             Text(printable(columns[index])),

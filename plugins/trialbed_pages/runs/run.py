@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 
 from trialbed.records import RunConfig
-from trialbed.report import FactorEffects, Integrity, ScoreMean, fault_note
+from trialbed.report import FactorEffects, Integrity, ScoreMean, fault_note, verdict
 from trialbed.report.comparison import (
     Ranks,
     ScoreFinding,
@@ -34,7 +34,8 @@ class FrameworkRow:
 
     Attributes:
         chosen: the mean of the score by which frameworks are compared.
-        headline: the other scores that every run has.
+        calls_right: the share of the expected calls that were made with the right arguments.
+        verdict: on that score, against the baseline, which has this word itself; empty where there is none.
         tokens, cost, times: medians; the cost in US dollars.
         failures: kinds of failures with their counts, the most frequent first.
         integrity: the findings on the wire that bear on whether it can be compared.
@@ -46,7 +47,8 @@ class FrameworkRow:
     failed: int
     planned: int
     chosen: ScoreMean
-    headline: Sequence[tuple[str, ScoreMean]]
+    calls_right: float | None
+    verdict: str
     tokens: float | None
     cost: float | None
     times: Mapping[str, float | None]
@@ -282,6 +284,7 @@ def _differences(figures: RunFigures) -> Differences:
 
 def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
     own = figures.report[name]
+    lost = own.attribution
     return FrameworkRow(
         name=name,
         version=own.info.version or "" if own.info else "",
@@ -289,7 +292,8 @@ def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:
         failed=own.counts.failed,
         planned=figures.trials_per_framework,
         chosen=figures.mean(name, score),
-        headline=[(other, figures.mean(name, other)) for other in figures.headline if other != score],
+        calls_right=lost.right / lost.gold_calls if lost.gold_calls and not own.integrity.void else None,
+        verdict=verdict(figures.report.frameworks, own, score),
         tokens=figures.median(name, TOKENS),
         cost=figures.median(name, COST),
         times={time: figures.median(name, time) for time in TIMES},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from trialbed.attribution import USED
 from trialbed.records import STAGES
@@ -36,26 +35,18 @@ def attribution_tables(report: Report) -> list[Table]:
     lost = [stage for stage in STAGES if any(one.get(stage) for one in counts)]
     if not lost or len(counts) < len(found) or (report.incomplete and len(found) > 1):
         return []
-    names = [summary.framework for summary in summaries]
-    columns = [_column(one, lost) for one in counts]
-    labels = ["expected calls", *(f"  {stage}" for stage in lost), "used"]
-    rows = [TableRow(label, tuple(cells)) for label, *cells in zip(labels, *columns, strict=True)]
-    table = Table(TITLE, ("", *names), rows, list(_examples(summaries, lost)), legend=list(_legend(lost)))
-    return [replace(table, narrow=table.transpose())]
+    columns = ("", "expected calls", *lost, "used")
+    rows = [TableRow(summary.framework, _cells(one, lost)) for summary, one in zip(summaries, counts, strict=True)]
+    return [Table(TITLE, columns, rows, list(_examples(summaries, lost)), legend=list(_legend(lost)))]
 
 
-def _column(counts: Mapping[str, int], lost: Sequence[str]) -> list[str]:
+def _cells(counts: Mapping[str, int], lost: Sequence[str]) -> tuple[str, ...]:
     """All expected calls, those lost at each stage, and those that are left."""
     numbers = [*(counts[stage] for stage in lost), counts[USED]]
     if not sum(numbers):
-        return [UNKNOWN] * (len(lost) + 2)
+        return (UNKNOWN,) * (len(lost) + 2)
     shares = percentages(numbers)
-    parts = [f"{number:,} {share:>3}%" for number, share in zip(numbers, shares, strict=True)]
-    return [
-        f"{sum(numbers):,} 100%",
-        *(part if part.startswith("0 ") else f"-{part}" for part in parts[:-1]),
-        parts[-1],
-    ]
+    return f"{sum(numbers):,}", *(f"{number:,} {share}%" for number, share in zip(numbers, shares, strict=True))
 
 
 def _legend(lost: Sequence[str]) -> Iterator[str]:

@@ -1,13 +1,16 @@
-"""The comparisons of a run's frameworks, as tables below its figures."""
+"""The tables below a run's figures that compare its set-ups: with a baseline, by factors, and by numbers of tools."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from trialbed.attribution import LOSERS
 from trialbed.records import NATIVE, PROFILE, shown_name
-from trialbed.report import Report
+from trialbed.report import Report, Summary
 from trialbed.report.comparison import (
+    Factor,
     FrameworkComparison,
     difference_text,
     finding_cells,
@@ -16,12 +19,16 @@ from trialbed.report.comparison import (
     verdict_notes,
 )
 from trialbed.texts import number_of
-from trialbed.views import Table, TableRow
+from trialbed.views import Table, TableRow, number
 
 Compared = tuple[str, FrameworkComparison]
 """A framework, and one of its comparisons."""
 
 COLUMNS = ("", "difference", "changed", "p", "verdict")
+
+FACTOR_COLUMNS = ("", "mean", "difference", "p", "verdict")
+
+OFFER_SCORES = ("sopr_score", "api_call_score", "gold_offered")
 
 
 def comparison_tables(report: Report) -> list[Table]:
@@ -93,3 +100,73 @@ def _causes(found: Sequence[Compared]) -> Iterator[str]:
         for cause, queries in comparison.causes.items():
             many = number_of(len(queries), "query", "queries")
             yield f"{framework}: lower on {many} (first: {queries[0]}): {cause}."
+
+
+def factor_tables(report: Report) -> list[Table]:
+    """A row for each level of each factor, the first of which the others are compared with; none without factors."""
+    effects = report.factors
+    if effects is None or not effects.findings:
+        return []
+    rows = [row for factor in effects.factors for row in _factor_rows(factor)]
+    title = f"what matters for {shown_name(effects.score)}"
+    legend = (
+        "mean and difference: of a factor's level, over all columns that differ in nothing else, with the 95 % "
+        "interval of the difference to the factor's first level.",
+    )
+    notes = [note for note in finding_notes(effects.findings) if note not in effects.sentences]
+    return [Table(title, FACTOR_COLUMNS, rows, [*notes, *effects.sentences], legend=list(legend))]
+
+
+def _factor_rows(factor: Factor) -> Iterator[TableRow]:
+    if not factor.findings:
+        return
+    yield TableRow(factor.name, ("",) * (len(FACTOR_COLUMNS) - 1))
+    first = factor.findings[0]
+    yield TableRow(f"  {first.baseline}", (number(first.baseline_mean, 2), "", "", ""))
+    for finding in factor.findings:
+        cells = number(finding.candidate_mean, 2), difference_text(finding), *finding_cells(finding)
+        yield TableRow(f"  {finding.candidate}", cells)
+
+
+def offer_tables(report: Report) -> list[Table]:
+    """Score against the number of tools, framework by framework; none where all columns are offered as many."""
+    if len({_tools(summary) for summary in report.frameworks}) < 2:
+        return []
+    columns = ["framework", "tools", *map(shown_name, OFFER_SCORES), *LOSERS]
+    legend = (
+        "tools: the most that were offered. selector to rig: expected calls that each lost, of all. "
+        "selector: not offered; model: not called, with wrong arguments or without use of the result; "
+        "framework: offered wrongly, not made, failed, or ended at a call that the model could have mended; "
+        "rig: failed at the virtual API or in Trialbed.",
+    )
+    notes = list(_missing_offers(report.frameworks))
+    return [Table.of("score against number of tools", columns, _offer_rows(report.frameworks), notes, legend=legend)]
+
+
+def _offer_rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
+    names = list(dict.fromkeys(map(_name, summaries)))
+    for summary in sorted(summaries, key=lambda item: (names.index(_name(item)), _tools(item))):
+        void = bool(summary.integrity.void)
+        lost = None if void else summary.attribution
+        calls = lost.gold_calls if lost else 0
+        found = [None if void else summary.scores.get(name) for name in OFFER_SCORES]
+        scores = [number(score.value if score else None, 3) for score in found]
+        by = lost.losers if lost else {}
+        shares = [f"{by.get(name, 0)} {by.get(name, 0) / calls:.0%}" if calls else "-" for name in LOSERS]
+        yield _name(summary), f"{_tools(summary):,}", *scores, *shares
+
+
+def _name(summary: Summary) -> str:
+    """The column without the number of tools, which its label ends with where it is not the run's own."""
+    return re.sub(r"[@,]max_tools=[0-9]+$", "", summary.framework)
+
+
+def _tools(summary: Summary) -> int:
+    return summary.run.config.of(summary.framework).max_tools
+
+
+def _missing_offers(summaries: Sequence[Summary]) -> Iterator[str]:
+    for summary in summaries:
+        if missing := summary.counts.not_measured:
+            tools, was = number_of(_tools(summary), "tool"), "was" if missing == 1 else "were"
+            yield f"INCOMPLETE: {number_of(missing, 'trial')} of {_name(summary)} with {tools} {was} not measured."

@@ -23,7 +23,7 @@ from trialbed.scoring import JUDGED, RULE, judge_note
 from trialbed.statistics import LEVEL
 from trialbed.texts import number_of
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
-from trialbed_plugins.reporters._columns import Column, telling_names
+from trialbed_plugins.reporters._setups import Setup, telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
 """Scores whose names say what they are."""
@@ -41,11 +41,11 @@ USUAL_REASONS = frozenset({"stop", "tool_calls"})
 """Reasons for which an answer of a model usually ends."""
 
 
-def run_notes(columns: Sequence[Column]) -> Iterator[str]:
+def run_notes(setups: Sequence[Setup]) -> Iterator[str]:
     """Yield the notes that belong beside the figures."""
-    shown = telling_names(columns)
-    summaries = [column.summary for column in columns]
-    yield from _on_faults(columns)
+    shown = telling_names(setups)
+    summaries = [setup.summary for setup in setups]
+    yield from _on_faults(setups)
     yield from _on_missing(summaries, shown)
     yield from _on_tasks(summaries)
     if shown:
@@ -57,9 +57,9 @@ def run_notes(columns: Sequence[Column]) -> Iterator[str]:
     if JUDGED in shown:
         yield from _on_judge(summaries[0].run)
     yield from _on_cached(summaries)
-    for column in columns:
-        for note in _own(column):
-            yield f"{column.name}: {note}"
+    for setup in setups:
+        for note in _own(setup):
+            yield f"{setup.name}: {note}"
 
 
 def _prices(run: Run) -> Iterator[str]:
@@ -77,22 +77,22 @@ def _rate_text(rate: TokenRate) -> str:
     return f"{rate.input:g} in, {rate.output:g} out{cached}{above}"
 
 
-def brief_notes(columns: Sequence[Column]) -> Iterator[str]:
+def brief_notes(setups: Sequence[Setup]) -> Iterator[str]:
     """Yield the notes without which a few figures would mislead: on what is missing, failed or void."""
-    yield from _on_faults(columns)
-    summaries = [column.summary for column in columns]
-    yield from _on_missing(summaries, telling_names(columns))
+    yield from _on_faults(setups)
+    summaries = [setup.summary for setup in setups]
+    yield from _on_missing(summaries, telling_names(setups))
     yield from _on_tasks(summaries)
-    for column in columns:
-        summary = column.summary
+    for setup in setups:
+        summary = setup.summary
         void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
         notes = [*reason_lines(summary), *(void if summary.integrity.void else ()), *_on_integrity(summary.integrity)]
-        yield from (f"{column.name}: {note}" for note in notes)
+        yield from (f"{setup.name}: {note}" for note in notes)
 
 
-def _on_faults(columns: Sequence[Column]) -> Iterator[str]:
+def _on_faults(setups: Sequence[Setup]) -> Iterator[str]:
     """Yield the faults that were put in."""
-    if note := fault_note(columns[0].summary.run.config.faults):
+    if note := fault_note(setups[0].summary.run.config.faults):
         yield f"{note}."
 
 
@@ -113,9 +113,9 @@ def _on_tasks(summaries: Sequence[Summary]) -> Iterator[str]:
             )
 
 
-def run_legend(columns: Sequence[Column]) -> Iterator[str]:
+def run_legend(setups: Sequence[Setup]) -> Iterator[str]:
     """Yield the explanations of the figures."""
-    shown = telling_names(columns)
+    shown = telling_names(setups)
     if shown:
         yield (
             "Scores of quality are means over every trial that was measured, with 0 for each that failed; other "
@@ -123,7 +123,8 @@ def run_legend(columns: Sequence[Column]) -> Iterator[str]:
             f"[low, high] is the {percent(LEVEL)} Wilson interval, clustered by query. Times and tokens are mean / "
             "median, or the median where there is one figure."
         )
-    meanings = {name: score.meaning for name, score in columns[0].described.items() if name not in PLAIN}
+        yield "calls right: the share of the expected calls that were made with the right arguments."
+    meanings = {name: score.meaning for name, score in setups[0].described.items() if name not in PLAIN}
     yield from (f"{shown_name(name)}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
 
 
@@ -177,8 +178,8 @@ def _on_judge(run: Run) -> Iterator[str]:
         yield note
 
 
-def _own(column: Column) -> Iterator[str]:
-    summary = column.summary
+def _own(setup: Setup) -> Iterator[str]:
+    summary = setup.summary
     deviations = [deviation.text for deviation in summary.info.deviations] if summary.info else []
     if deviations:
         yield f"declared deviations: {'; '.join(deviations)}"
@@ -192,7 +193,7 @@ def _own(column: Column) -> Iterator[str]:
     yield from _on_claims(summary.claims)
     yield from _on_integrity(summary.integrity)
     yield from _on_wire(summary)
-    yield from _on_first_trials(column)
+    yield from _on_first_trials(setup)
     yield from _on_repeated(summary.repeated)
 
 
@@ -305,8 +306,8 @@ def _options(limits: Iterable[str]) -> str:
     return " or ".join(f"--{name.replace('_', '-')}" for name in limits)
 
 
-def _on_first_trials(column: Column) -> Iterator[str]:
-    times, timed = column.summary.times, column.scores.get("wall_time")
+def _on_first_trials(setup: Setup) -> Iterator[str]:
+    times, timed = setup.summary.times, setup.scores.get("wall_time")
     wall, count = times.first.get("wall_time"), times.first_trials
     if count and timed and timed.denominator and not times.first_apart:
         yield (

@@ -6,19 +6,17 @@ from typing import TextIO
 
 from trialbed import views
 from trialbed.contracts import Reporter
-from trialbed.report import Report, conclusions, run_title
+from trialbed.report import Report, conclusions, headline, main_loss, run_title
 from trialbed_plugins.reporters._attribution import attribution_tables
-from trialbed_plugins.reporters._comparisons import comparison_tables
-from trialbed_plugins.reporters._factors import factor_tables
+from trialbed_plugins.reporters._comparisons import comparison_tables, factor_tables, offer_tables
 from trialbed_plugins.reporters._junit import run_suites
-from trialbed_plugins.reporters._offers import offer_tables
-from trialbed_plugins.reporters._tables import brief_table, run_plots, run_records, run_table
+from trialbed_plugins.reporters._tables import run_plots, run_records, run_tables, screen_table
 
 
 def _tables(report: Report) -> list[views.Table]:
     """The conclusions, the figures of a run, what became of its expected calls, and how its frameworks differ."""
     compared = [*factor_tables(report), *offer_tables(report), *comparison_tables(report)]
-    return [_conclusion(report), run_table(report), *attribution_tables(report), *compared]
+    return [_conclusion(report), *run_tables(report), *attribution_tables(report), *compared]
 
 
 def _conclusion(report: Report, title: str = "") -> views.Table:
@@ -26,16 +24,19 @@ def _conclusion(report: Report, title: str = "") -> views.Table:
 
 
 class TableReporter(Reporter):
-    """Figures as rows and frameworks as columns, as many side by side as the width holds, and notes below.
+    """A row for each set-up; if brief, a screen: the result, one table, and what most losses were due to.
 
     Plain where the stream is not a terminal; no number is ever cut.
     """
 
     def report(self, report: Report, stream: TextIO) -> None:
-        """Write the table of one run."""
+        """Write the tables of one run."""
         if self.brief:
-            factors = [*factor_tables(report), *offer_tables(report)]
-            views.print_tables([_conclusion(report), brief_table(report), *factors], stream)
+            loss = main_loss(report)
+            end = [views.Table("", notes=[f"Most losses: {loss}"])] if loss else []
+            views.print_tables(
+                [views.Table("", notes=[headline(report)]), screen_table(report), *end], stream, ruled=False
+            )
             return
         tables = _tables(report)
         if not self.explained:

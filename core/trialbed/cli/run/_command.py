@@ -136,7 +136,7 @@ def command(
     thresholds = parse_thresholds(fail_under)
     check_scores(thresholds, given["repeat"] or 1)
     form = chosen_format(form, as_json=as_json)
-    reporter = None if form == "json" else run_reporter(form, explained=legend)
+    reporter = None if form == "json" else run_reporter(form, explained=legend, brief=form == "table" and not legend)
     sides = complete_sides(baseline, given["store"]) if baseline is not None else []
     options = _options(given)
     if sides:
@@ -210,27 +210,25 @@ async def _run(options: RunOptions) -> Report:
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:
-    from trialbed.report import document_path
 
     reporter.report(report, sys.stdout)
-    for summary in report.frameworks:
-        # Output of other reporters may be read by programs.
-        written = document_path(summary.framework, report.run.config.test_set, options.output)
-        click.echo(f"written: {written}", err=form != "table")
+    # Output of other reporters may be read by programs.
     for line in _closer(report, options):
         click.echo(line, err=form != "table")
 
 
 def _closer(report: Report, options: RunOptions) -> Iterator[str]:
-    """The command that shows what went wrong in the worst trial, if anything did."""
-    from trialbed.report import trial_name, worst_queries
+    """The commands that show the worst trial, if anything went wrong, and all figures; and where the documents are."""
+    from trialbed.report import document_path, trial_name, worst_queries
     from trialbed.settings import store_file
 
     store = None if options.store == store_file() else options.store
-    for query in worst_queries(report, most=1):
-        key = query.worst.key
-        command = show_command(report.run.run_id, trial_name(key.framework, key.query_id, key.repeat), store)
-        yield f"What went wrong in the worst trial: {command}"
+    worst = [query.worst.key for query in worst_queries(report, most=1)]
+    names = [trial_name(key.framework, key.query_id, key.repeat) for key in worst]
+    commands = [show_command(report.run.run_id, name, store) for name in (*names, "--full")]
+    yield f"Next: {', '.join(commands)}"
+    paths = [document_path(one.framework, report.run.config.test_set, options.output) for one in report.frameworks]
+    yield f"written: {paths[0] if len(paths) == 1 else f'{len(paths)} documents in {paths[0].parent}'}"
 
 
 def _print_problems(report: Report) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -153,9 +154,9 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> T
     from trialbed.texts import one_line
     from trialbed.views import Table
 
-    names = [summary.framework for summary in report.frameworks]
-    columns = ("worst queries", *names)
-    rows = [(str(query.query_id), *(_ends(query.trials.get(name, ())) for name in names)) for query in worst]
+    several = len(report.table) > len(report.run.config.query_ids)
+    columns = ("worst queries", "ends" if several else "end", "worst trial")
+    rows = [(str(query.query_id), _ends(query), _name(query)) for query in worst]
     notes = [f"What went wrong in the worst trial: {command}"]
     table = Table.of("", columns, rows, notes)
     if not any(query.text for query in worst):
@@ -164,13 +165,12 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> T
     return replace(Table.of("", (*columns, "task"), texts, notes), narrow=table)
 
 
-def _ends(trials: Sequence[TrialRow]) -> str:
-    """Return the ends of the trials of a query under one framework."""
-    ends = list(map(_end, trials))
-    counts = {end: ends.count(end) for end in dict.fromkeys(ends)}
-    if len(ends) <= 1:
-        return "".join(ends)
-    return ", ".join(f"{count} {end}" for end, count in counts.items())
+def _ends(query: WorstQuery) -> str:
+    """Return the ends of the trials of a query, of all set-ups together."""
+    ends = Counter(_end(trial) for trials in query.trials.values() for trial in trials)
+    if ends.total() == 1:
+        return next(iter(ends))
+    return ", ".join(f"{count} {end}" for end, count in ends.most_common())
 
 
 def _end(trial: TrialRow) -> str:

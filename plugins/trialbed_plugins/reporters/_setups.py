@@ -1,11 +1,11 @@
-"""The figures of a run that can stand side by side, a column for each framework."""
+"""The figures of a run that can stand below each other, a row for each set-up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from trialbed.records import ScoreDescription
+from trialbed.records import SETTINGS, ScoreDescription, label_settings
 from trialbed.report import Figures, Report, ScoreSummary, Summary
 from trialbed.report.comparison import leading_scores
 
@@ -14,8 +14,8 @@ SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
 
 
 @dataclass(frozen=True)
-class Column:
-    """A framework of a run, with the scores that are shown of it.
+class Setup:
+    """A framework as a run sets it up, with the scores that are shown of it.
 
     Attributes:
         described: the descriptions of all scores that plugins give.
@@ -32,21 +32,33 @@ class Column:
         """The framework's label."""
         return self.summary.framework
 
+    @property
+    def model(self) -> str:
+        """The model of its trials."""
+        return self.summary.run.config.of(self.name).model
+
+    @property
+    def name_beside_model(self) -> str:
+        """The label without the model, for a table that says the model above it."""
+        plain, own = self.summary.run.config.plain_label(self.name), label_settings(self.name)
+        rest = own.removeprefix(self.model).strip(",")
+        return f"{plain}{SETTINGS}{rest}" if rest else plain
+
     def value(self, score: str) -> float | None:
         """The mean of a score, if it has one."""
         found = self.scores.get(score)
         return None if found is None else found.value
 
 
-def comparable(report: Report) -> list[Column]:
-    """The columns of a report.
+def comparable(report: Report) -> list[Setup]:
+    """The set-ups of a report.
 
     Where trials of one of several frameworks are missing, their figures are over different queries: then those over
     common trials take their place, if the run was allowed to be incomplete, and otherwise nothing does.
     """
     whole = len(report.frameworks) == 1 or not report.incomplete
     return [
-        Column(summary, _table_scores(summary, whole=whole), report.described, whole=whole)
+        Setup(summary, _table_scores(summary, whole=whole), report.described, whole=whole)
         for summary in report.frameworks
     ]
 
@@ -72,24 +84,24 @@ def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSum
     }
 
 
-def score_names(columns: Sequence[Column]) -> list[str]:
+def score_names(setups: Sequence[Setup]) -> list[str]:
     """Every score of any framework: the dataset's own first, then bounded ones, as far as that is known."""
-    leading = leading_scores(columns[0].described) if columns else ()
-    given = [name for column in columns for name in column.scores]
+    leading = leading_scores(setups[0].described) if setups else ()
+    given = [name for setup in setups for name in setup.scores]
     names = dict.fromkeys([*(name for name in leading if name in given), *given])
-    return sorted(names, key=lambda name: any(_has_median(name, column) for column in columns))
+    return sorted(names, key=lambda name: any(_has_median(name, setup) for setup in setups))
 
 
-def telling_names(columns: Sequence[Column]) -> list[str]:
+def telling_names(setups: Sequence[Setup]) -> list[str]:
     """Every score but those that explain others and have nothing to say of any framework."""
-    ideal = {name: score.ideal for name, score in columns[0].described.items() if score.ideal is not None}
+    ideal = {name: score.ideal for name, score in setups[0].described.items() if score.ideal is not None}
     return [
         name
-        for name in score_names(columns)
-        if name not in ideal or any(column.value(name) not in (None, ideal[name]) for column in columns)
+        for name in score_names(setups)
+        if name not in ideal or any(setup.value(name) not in (None, ideal[name]) for setup in setups)
     ]
 
 
-def _has_median(name: str, column: Column) -> bool:
-    found = column.scores.get(name)
+def _has_median(name: str, setup: Setup) -> bool:
+    found = setup.scores.get(name)
     return found is not None and found.median is not None
