@@ -77,8 +77,8 @@ LOST_BY = {
 }
 """Stage -> who lost a call at it."""
 
-NOT_RIGHT = ("not offered", "not called", "wrong arguments", "not made")
-"""The stages before a right call reaches its Api."""
+NOT_RIGHT = ("not offered", "not called", "wrong arguments", "not made", "trial failed")
+"""The stages at which no right call is known to have reached its Api; failed trials count as 0, as in every score."""
 
 FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
     ("budget", "endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
@@ -115,7 +115,7 @@ class Attribution:
 
     @property
     def right(self) -> int:
-        """The expected calls that were made with the right arguments, whatever became of them then."""
+        """The number of expected calls that were made with the right arguments, in trials that did not fail."""
         return self.gold_calls - sum(self.counts[stage] for stage in NOT_RIGHT)
 
     @property

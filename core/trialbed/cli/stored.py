@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +17,7 @@ from trialbed.cli.options import option, plain_option
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
+    from trialbed.report import WorstQuery
 
 AGO = re.compile(r"(\d{1,6})\s*([mhdw])")
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -68,6 +70,20 @@ def seconds(duration: float) -> str:
 def show_command(run_id: str, trial: str = "", store: str | None = None) -> str:
     """The command that shows a run or one of its trials, as it can be typed into a shell."""
     return typed_command("show", run_id, *([trial] if trial else []), store=store)
+
+
+def next_commands(run_id: str, worst: Sequence[WorstQuery], store: str | None, *, full: bool = False) -> str:
+    """Return the commands that lead on from a screen: to the worst trial, if there is one, and to all figures.
+
+    Args:
+        full: whether all figures are shown already.
+    """
+    from trialbed.report import trial_name
+
+    keys = [query.worst.key for query in worst[:1]]
+    names = [trial_name(key.framework, key.query_id, key.repeat) for key in keys]
+    commands = [show_command(run_id, name, store) for name in (*names, *(() if full else ("--full",)))]
+    return "Next: " + "\n      ".join(commands) if commands else ""
 
 
 def typed_command(*words: str, store: str | None = None) -> str:

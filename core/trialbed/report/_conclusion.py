@@ -175,7 +175,7 @@ def _rank(one: Conclusion) -> tuple[bool, bool, bool]:
 
 
 def headline(report: Report) -> str:
-    """Return the result of a run in one sentence, or in one for each of two set-ups without a common one."""
+    """Return the result of a run in one sentence, or in one for each of two setups without a common one."""
     found = conclusions(report)
     if len(found) <= 2:
         compared = [one for one in found if one.finding is not None]
@@ -183,18 +183,18 @@ def headline(report: Report) -> str:
     absent = sum(bool(one.void) or one.mean is None or one.mean.value is None for one in found)
     shares = [one.mean.value for one in found if not one.void and one.mean and one.mean.value is not None]
     if not shares:
-        return f"None of {len(found)} set-ups has a result."
+        return f"None of {len(found)} setups has a result."
     first = next(one for one in found if not one.void and one.mean is not None)
     low, high = percent(min(shares)), percent(max(shares))
     between = low if low == high else f"from {low} to {high}"
     what = f" of {first.over}" if first.score == JUDGED else f" in {shown_name(first.score)} over {first.over}"
-    said = f"{len(shares)} set-ups {'solve' if first.score == JUDGED else 'reach'} {between}{what}"
+    said = f"{len(shares)} setups {'solve' if first.score == JUDGED else 'reach'} {between}{what}"
     without = f", {absent} {'has' if absent == 1 else 'have'} no result" if absent else ""
     return f"{said}{without}{_shown(found)}."
 
 
 def _shown(conclusions: Sequence[Conclusion]) -> str:
-    """Return how many set-ups are shown to be better or worse than what they are compared with, as a clause."""
+    """Return how many setups are shown to be better or worse than what they are compared with, as a clause."""
     findings = [(one.framework, one.finding) for one in conclusions if one.finding is not None]
     if not findings:
         return ""
@@ -211,7 +211,7 @@ def _shown(conclusions: Sequence[Conclusion]) -> str:
 
 
 def main_loss(report: Report) -> str:
-    """Return what most losses of a run were due to, with the set-up that they befell; empty where nothing was lost.
+    """Return the cause of most losses of a run, with the setup that had them; empty if nothing was lost.
 
     Trials that failed come before calls that were lost.
     """
@@ -219,11 +219,11 @@ def main_loss(report: Report) -> str:
     failed = max(summaries, key=lambda one: one.counts.failed, default=None)
     reasons = [] if failed is None else [one for one in failed.failures if one.status == "failed"]
     if failed is not None and reasons:
-        return (
-            f"{failed.framework}, {reasons[0].count} of {number_of(failed.counts.trials, 'trial')} failed "
-            f"({reasons[0].kind}): {reasons[0].message.rstrip('.')}."
-        )
-    found = conclusions(report)
+        first, count = reasons[0], failed.counts.failed
+        part = f", {first.count:,} of them" if first.count < count else ""
+        trials = f"{count:,} of {number_of(failed.counts.trials, 'trial')}"
+        return f"{failed.framework}, {trials} failed{part} ({first.kind}): {first.message.rstrip('.')}."
+    found = [one for one in conclusions(report) if not one.void]
     most = max((one.lost_calls for one in found), default=0)
     losers = [one for one in found if one.lost_calls == most and one.loss]
     if not losers:
@@ -233,7 +233,7 @@ def main_loss(report: Report) -> str:
 
 
 def _few(names: Sequence[str]) -> str:
-    return _listed(names) if len(names) <= MOST_NAMES else f"{len(names)} set-ups"
+    return _listed(names) if len(names) <= MOST_NAMES else f"{len(names)} setups"
 
 
 def conclusion_text(report: Report) -> str:

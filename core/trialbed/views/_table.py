@@ -101,12 +101,6 @@ class Table:
         rows = [replace(row, cells=tuple(row.cells[place] for place in kept)) for row in self.rows]
         return replace(self, columns=(self.columns[0], *(self.columns[1:][place] for place in kept)), rows=rows)
 
-    def transpose(self) -> Table:
-        """The same with a row for each of its columns."""
-        rows = zip(self.columns[1:], *(row.cells for row in self.rows), strict=True)
-        labels = (self.columns[0], *(row.label.strip() for row in self.rows))
-        return Table(self.title, labels, [TableRow(row[0], row[1:]) for row in rows], self.notes, legend=self.legend)
-
     def parted(self, pixels: int, paper: int) -> Iterator[Table]:
         """Return the same in blocks to stand below each other, each with the labels and the pinned columns.
 

@@ -43,7 +43,7 @@ def print_tables(tables: Iterable[Table], stream: TextIO, *, explained: bool = T
 
 
 def _print(console: Console, table: Table, room: int, *, explained: bool, ruled: bool) -> None:
-    while table.narrow is not None and _width(_natural([table.columns, *table.lines])) > room:
+    while table.narrow is not None and _width(_folded([table.columns, *table.lines])) > room:
         table = table.narrow
     in_corner = bool(table.rows) and not table.columns[0] and cell_len(table.title) <= LABEL_WIDTH
     columns = [table.title if in_corner else table.columns[0], *table.columns[1:]] if table.rows else []
@@ -73,8 +73,7 @@ def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
     if _width(natural) <= room:
         return natural
     # Headings of several words go over several lines before columns go into blocks.
-    head, *rows = lines
-    folded = _natural([[max(text.split(), key=cell_len, default="") for text in head], *rows])
+    folded = _folded(lines)
     if _width(folded) <= room:
         return folded
     return [min(width, COLUMN_WIDTH if index else LABEL_WIDTH) for index, width in enumerate(natural)]
@@ -83,6 +82,12 @@ def _widths(lines: Sequence[Sequence[str]], room: int) -> list[int]:
 def _natural(lines: Sequence[Sequence[str]]) -> list[int]:
     """The width of the longest text of each column."""
     return [max(1, *(cell_len(printable(text)) for text in column)) for column in zip(*lines, strict=True)]
+
+
+def _folded(lines: Sequence[Sequence[str]]) -> list[int]:
+    """The width of each column whose heading breaks at spaces."""
+    head, *rows = lines
+    return _natural([[max(text.split(), key=cell_len, default="") for text in head], *rows])
 
 
 def _width(widths: Iterable[int]) -> int:

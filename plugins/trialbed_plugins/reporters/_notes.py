@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from trialbed.records import Run, RunConfig, TokenRate, shown_name
 from trialbed.report import (
@@ -78,7 +79,7 @@ def _rate_text(rate: TokenRate) -> str:
 
 
 def brief_notes(setups: Sequence[Setup]) -> Iterator[str]:
-    """Yield the notes without which a few figures would mislead: on what is missing, failed or void."""
+    """Yield the notes without which a few figures would mislead: on missing trials and scores, and on void rows."""
     yield from _on_faults(setups)
     summaries = [setup.summary for setup in setups]
     yield from _on_missing(summaries, telling_names(setups))
@@ -86,7 +87,9 @@ def brief_notes(setups: Sequence[Setup]) -> Iterator[str]:
     for setup in setups:
         summary = setup.summary
         void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
-        notes = [*reason_lines(summary), *(void if summary.integrity.void else ()), *_on_integrity(summary.integrity)]
+        # Failed trials have a column, and the most frequent failure is told below the table.
+        missing = replace(summary, failures=tuple(one for one in summary.failures if one.status != "failed"))
+        notes = [*reason_lines(missing), *(void if summary.integrity.void else ()), *_on_integrity(summary.integrity)]
         yield from (f"{setup.name}: {note}" for note in notes)
 
 
@@ -123,7 +126,10 @@ def run_legend(setups: Sequence[Setup]) -> Iterator[str]:
             f"[low, high] is the {percent(LEVEL)} Wilson interval, clustered by query. Times and tokens are mean / "
             "median, or the median where there is one figure."
         )
-        yield "calls right: the share of the expected calls that were made with the right arguments."
+        yield (
+            "calls right: the share of the expected calls that were made with the right arguments, in trials that did "
+            "not fail."
+        )
     meanings = {name: score.meaning for name, score in setups[0].described.items() if name not in PLAIN}
     yield from (f"{shown_name(name)}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
 

@@ -15,19 +15,26 @@ from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend
 from trialbed_plugins.reporters._setups import SKEWED, Setup, comparable, score_names, telling_names
 
 TOKENS, TIME, COST = "total_tokens", "wall_time", "cost"
-"""The scores of the first table, beside the one that leads."""
+"""The scores of the first table, besides the leading one."""
+
+LEFT_OUT = ("time", "tokens", "calls right")
+"""Columns that a screen without room for all of them does without, the first of these first."""
 
 Cell = Callable[[Setup], str]
 
 
 def screen_table(report: Report) -> Table:
-    """What decides between set-ups, a row for each: success, right calls, tokens, time, cost and the verdict."""
+    """The table of a screen, a row for each setup: success, right calls, tokens, time, cost and the verdict."""
     setups = comparable(report)
     config = report.run.config
     with_model = f"{config.test_set}, {config.model}"
     fits = len(config.models) == 1 and len(with_model) <= max((len(setup.name) for setup in setups), default=0)
     corner = with_model if fits else config.test_set
-    return replace(_setup_table(setups, corner), notes=list(brief_notes(setups)))
+    table = replace(_setup_table(setups, corner), notes=list(brief_notes(setups)))
+    narrow: Table | None = None
+    for count in range(len(LEFT_OUT), 0, -1):
+        narrow = replace(table.without(*LEFT_OUT[:count]), narrow=narrow)
+    return replace(table, narrow=narrow)
 
 
 def run_tables(report: Report) -> list[Table]:

@@ -26,7 +26,7 @@ def test_a_finished_run_gets_a_further_model_in_columns_of_its_own(bench: Bench)
     assert own["summary"]["average_api_call_score"] == 1
     assert other["summary"]["average_api_call_score"] < 1
 
-    shown = bench("show", "latest").out
+    shown = bench("show", "latest", "--full").out
     assert "what matters for solved" in shown
     effects = own["summary"]["effects"]
     assert effects == other["summary"]["effects"]
@@ -54,7 +54,7 @@ def test_numbers_of_tools_are_columns_of_one_run_by_which_it_can_be_extended(ben
     assert {len(entry["selected_tools"]) for entry in few["results"]} == {1}
     assert own["summary"]["effects"]["factors"]["number of tools"]["levels"] == ["30", "1"]
     assert {call["lost"] for entry in few["results"] for call in entry["gold_calls"]} >= {"not offered"}
-    shown = bench("show", "latest").out
+    shown = bench("show", "latest", "--full").out
     assert "score against number of tools" in shown
 
 

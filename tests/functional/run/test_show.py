@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from support.bench import Bench
 def test_the_printed_command_shows_which_call_went_wrong_and_why(bench: Bench, tmp_path: Path) -> None:
     run = bench("run", "--model", "scripted:wrong-args", "--limit", 1, "--store", tmp_path / "my runs/x.db")
     assert f"making the folder {tmp_path / 'my runs'} for the store" in run.err
-    (line,) = (line for line in run.out.splitlines() if line.startswith("What went wrong"))
+    (line,) = (line for line in run.out.splitlines() if line.startswith("Next"))
     command = shlex.split(line.partition(": ")[2])
     assert command[:2] == ["bench", "show"]
     shown = bench(*command[1:]).out
@@ -23,8 +24,27 @@ def test_the_printed_command_shows_which_call_went_wrong_and_why(bench: Bench, t
     assert 'expected: {"name": "Ostrebridge"}' in problems
 
 
-def test_a_run_in_which_nothing_went_wrong_prints_no_such_command(bench: Bench) -> None:
-    assert "What went wrong" not in bench("run", "--limit", 1).out
+def test_a_run_of_two_setups_ends_with_one_screen(bench: Bench) -> None:
+    two = ("-f", "reference", "-f", "langgraph", "--model", "scripted:bad-json")
+    lines = bench("run", *two, "--limit", 6, COLUMNS="80").out.splitlines()
+    assert len(lines) <= 12
+    assert max(map(len, lines)) <= 80
+    for words in (
+        "langgraph:native solves 0 %",
+        "mini ",
+        "reference ",
+        "langgraph:native  ",
+        "Most losses: ",
+        "Next: ",
+    ):
+        assert any(line.startswith(words) for line in lines)
+    assert lines[-1] == "written: 2 documents in results/tools"
+
+
+def test_a_run_without_problems_names_no_trial(bench: Bench) -> None:
+    out = bench("run", "--limit", 1).out
+    assert "Most losses" not in out
+    assert re.search(r"^Next: bench show \S+ --full$", out, re.MULTILINE)
 
 
 def test_a_store_of_a_run_that_cannot_begin_is_neither_made_nor_said_to_be(bench: Bench, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from trialbed.cli.plugin_files import plugin_option
 from trialbed.cli.run._regressions import check_baseline, regressed
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import FACTORS, setting_options
-from trialbed.cli.stored import legend_option, run_reporter, show_command
+from trialbed.cli.stored import legend_option, next_commands, run_reporter
 
 if TYPE_CHECKING:
     from trialbed.contracts import Reporter
@@ -210,7 +210,6 @@ async def _run(options: RunOptions) -> Report:
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:
-
     reporter.report(report, sys.stdout)
     # Output of other reporters may be read by programs.
     for line in _closer(report, options):
@@ -218,15 +217,12 @@ def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -
 
 
 def _closer(report: Report, options: RunOptions) -> Iterator[str]:
-    """The commands that show the worst trial, if anything went wrong, and all figures; and where the documents are."""
-    from trialbed.report import document_path, trial_name, worst_queries
+    """Yield the commands that lead on, and where the documents are."""
+    from trialbed.report import document_path, worst_queries
     from trialbed.settings import store_file
 
     store = None if options.store == store_file() else options.store
-    worst = [query.worst.key for query in worst_queries(report, most=1)]
-    names = [trial_name(key.framework, key.query_id, key.repeat) for key in worst]
-    commands = [show_command(report.run.run_id, name, store) for name in (*names, "--full")]
-    yield f"Next: {', '.join(commands)}"
+    yield next_commands(report.run.run_id, worst_queries(report, most=1), store)
     paths = [document_path(one.framework, report.run.config.test_set, options.output) for one in report.frameworks]
     yield f"written: {paths[0] if len(paths) == 1 else f'{len(paths)} documents in {paths[0].parent}'}"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.options import print_json
-from trialbed.cli.stored import moment, run_reporter, seconds, show_command
+from trialbed.cli.stored import moment, next_commands, run_reporter, seconds
 from trialbed.cli.waiting import names_reading
 from trialbed.texts import number_of
 
@@ -68,14 +68,13 @@ def show_run(
     if worst:
         from trialbed.views import print_tables
 
-        command = show_command(run.run_id, _name(worst[0]), store)
         click.echo()
-        print_tables([_worst_table(worst, report, command)], sys.stdout)
+        print_tables([_worst_table(worst, report)], sys.stdout)
     click.echo()
     for line in _settings(run, report, brief=brief):
         click.echo(line)
-    if brief:
-        click.echo(f"all figures, lost calls, comparisons, settings: {show_command(run.run_id, '--full', store)}")
+    if commands := next_commands(run.run_id, worst, store, full=not brief):
+        click.echo(commands)
 
 
 def _name(query: WorstQuery) -> str:
@@ -149,7 +148,7 @@ def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
             yield item.name.replace("_", " "), str(value)
 
 
-def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> Table:
+def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:
     """The worst queries, with their texts where there is room."""
     from trialbed.texts import one_line
     from trialbed.views import Table
@@ -157,12 +156,11 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report, command: str) -> T
     several = len(report.table) > len(report.run.config.query_ids)
     columns = ("worst queries", "ends" if several else "end", "worst trial")
     rows = [(str(query.query_id), _ends(query), _name(query)) for query in worst]
-    notes = [f"What went wrong in the worst trial: {command}"]
-    table = Table.of("", columns, rows, notes)
+    table = Table.of("", columns, rows)
     if not any(query.text for query in worst):
         return table
     texts = [(*row, one_line(query.text, TEXT)) for row, query in zip(rows, worst, strict=True)]
-    return replace(Table.of("", (*columns, "task"), texts, notes), narrow=table)
+    return replace(Table.of("", (*columns, "task"), texts), narrow=table)
 
 
 def _ends(query: WorstQuery) -> str:

@@ -1,4 +1,4 @@
-"""The table of a run, as its reporter prints it."""
+"""The tables of a run, as its reporter prints them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def show(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Returns the table of a report, or of documents: what stands above it, the conclusion, only with ``whole``."""
+    """Return the tables of a report, or of documents, as they are printed."""
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
 
@@ -31,7 +31,6 @@ def show(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         terminal: bool = False,
         explained: bool = False,
         brief: bool = False,
-        whole: bool = False,
     ) -> str:
         monkeypatch.setenv("COLUMNS", str(width))
         monkeypatch.setenv("TERM", "xterm-256color")
@@ -39,6 +38,6 @@ def show(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         reporter = TableReporter()
         reporter.explained, reporter.brief = explained, brief
         reporter.report(found if isinstance(found, Report) else reported(*found), stream)
-        return stream.getvalue() if whole or brief else stream.getvalue().partition("\n\n")[2]
+        return stream.getvalue()
 
     return show

@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree as Xml
 
 import pytest
+from support.cases import for_each
 from support.run_reports import document, reason, reported
 
 from trialbed.report import Integrity, IntegrityTally, ScoreMean, Success, check_thresholds
+from trialbed.scoring import judge_note
 from trialbed.views import UNKNOWN
 from trialbed_plugins.reporters import JunitReporter
-from trialbed_plugins.reporters._notes import _on_repeats
 
 Show = Callable[..., str]
 
@@ -71,14 +73,21 @@ def test_a_run_is_incomplete_without_all_verdicts_too(show: Show) -> None:
     assert "INCOMPLETE: 3 verdicts are missing; the same command runs what is missing." in text
 
 
-def test_success_over_repeats_that_is_the_same_for_each_k_is_said_once() -> None:
+def test_success_over_repeats_that_is_the_same_for_each_k_is_said_once(show: Show) -> None:
+    def shown(any_of: dict[int, ScoreMean], each_of: dict[int, ScoreMean]) -> str:
+        report = reported(document())
+        (only,) = report.frameworks
+        success = Success(any=any_of, each=each_of)
+        return " ".join(show(replace(report, frameworks=(replace(only, success=success),)), 200).split())
+
     none, half = ScoreMean(0.0, (0.0, 0.39), 6), ScoreMean(0.5, (0.2, 0.8), 6)
     each_k = {1: none, 2: none, 3: none}
-    assert list(_on_repeats(Success(any=each_k, each=each_k))) == [
-        "solved in any and in each of k trials of a query, k up to 3: pass@k and pass^k 0.00 [0.00, 0.39]"
-    ]
-    assert len(list(_on_repeats(Success(any={1: none, 2: half}, each={1: none, 2: none})))) == 2
-    assert list(_on_repeats(Success(any={}, each={}))) == []
+    once = "solved in any and in each of k trials of a query, k up to 3: pass@k and pass^k 0.00 [0.00, 0.39]"
+    assert once in shown(each_k, each_k)
+    apart = shown({1: none, 2: half}, {1: none, 2: none})
+    assert "solved in any of k trials of a query: pass@1 0.00 [0.00, 0.39], pass@2 0.50 [0.20, 0.80]" in apart
+    assert "solved in each of k trials of a query: pass^1 0.00 [0.00, 0.39], pass^2 0.00 [0.00, 0.39]" in apart
+    assert "k trials" not in shown({}, {})
 
 
 def test_the_wires_facts_are_noted(show: Show) -> None:
@@ -130,7 +139,7 @@ def test_deviations_and_false_claims_are_noted_by_framework(show: Show) -> None:
     text = " ".join(show([document(), odd]).split())
     assert "odd: declared deviations: adds a prompt; no seed" in text
     assert "odd: claims differ from the wire: 2 calls claimed and never made, 1 made and never claimed" in text
-    assert "reference: " not in text
+    assert "reference: declared" not in text
 
 
 def test_the_part_of_recorded_answers_is_said(show: Show) -> None:
@@ -165,13 +174,13 @@ def test_a_row_that_is_void_has_no_score_and_says_why(show: Show) -> None:
     report = reported(document("reference"), document("cheat"))
     integrity = Integrity(20, {}, "strong answered in place of the run's model")
     report = replace(report, frameworks=(report.frameworks[0], replace(report.frameworks[1], integrity=integrity)))
-    shown = show(report, whole=True)
+    shown = show(report)
     text = " ".join(shown.split())
     assert "cheat: VOID: strong answered in place of the run's model; no score is shown" in text
     assert "cheat has no result that counts, as its row is void: strong answered in place" in text
     assert "cheat: over the" not in text
-    row = next(line for line in shown.splitlines() if line.startswith("solved"))
-    assert row.split()[-1] == UNKNOWN
+    rows = [line.split() for line in shown.splitlines() if line.startswith("cheat  ")]
+    assert rows[0] == ["cheat", "void", UNKNOWN, UNKNOWN]
     stream = io.StringIO()
     JunitReporter().report(report, stream)
     cheat = next(suite for suite in Xml.fromstring(stream.getvalue()) if suite.get("name") == "cheat")
@@ -198,3 +207,50 @@ def test_faults_that_were_put_in_are_noted_in_the_short_table_too(show: Show) ->
     faulty = replace(report, frameworks=(replace(only, run=only.run.model_copy(update={"config": config})),))
     for brief in (True, False):
         assert "Faults were put in on purpose: 25 % of the calls of tools (error)." in show(faulty, 200, brief=brief)
+
+
+CALIBRATION = {
+    "labels": "embedded",
+    "labels_digest": "d",
+    "cases": 137,
+    "failures": 0,
+    "accuracy": 0.9,
+    "accuracy_low": 0.84,
+    "accuracy_high": 0.94,
+    "kappa": 0.82,
+    "kappa_low": 0.73,
+    "kappa_high": 0.91,
+    "confusion": {},
+}
+
+
+@for_each(
+    ("name", "judge", "note"),
+    [
+        ("rule", None, ""),
+        (
+            "rule",
+            {"model": None, "calibration": CALIBRATION},
+            "The judge rule agrees with 90 % [84 %, 94 %] of 137 labelled cases (embedded), kappa 0.82 [0.73, 0.91].",
+        ),
+        (
+            "rule",
+            {"model": "m", "calibration": None},
+            "The judge rule:m is uncalibrated: `bench judge calibrate` measures how far it agrees with labels.",
+        ),
+        ("rule", {"model": None, "asked": False, "calibration": CALIBRATION}, ""),
+        (
+            "rule",
+            {"model": "m", "asked": False, "calibration": CALIBRATION, "criteria_calibration": None},
+            "m reads the criteria of tasks, and is uncalibrated for them: `bench judge calibrate FILE` measures it "
+            "on cases with a criterion.",
+        ),
+        (
+            "judge",
+            {"model": None, "calibration": None},
+            "The judge is uncalibrated: `bench judge calibrate` measures how far it agrees with labels.",
+        ),
+    ],
+)
+def test_the_judge_is_named_with_its_calibration(name: str, judge: dict[str, Any] | None, note: str) -> None:
+    assert judge_note(name, judge) == note

@@ -1,4 +1,4 @@
-"""The table of a run: its figures, rows and columns."""
+"""All tables of a run, in which each setup is a row: figures, losses and comparisons."""
 
 from __future__ import annotations
 
@@ -8,56 +8,94 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.run_reports import document, reason, reported
 
-from trialbed.records import ScoreDescription
-from trialbed_plugins.reporters import TableReporter
+from trialbed.attribution import USED
+from trialbed.contracts import Reporter
+from trialbed.records import STAGES, ScoreDescription
+from trialbed_plugins.reporters import HtmlReporter, MarkdownReporter, TableReporter
 
 Show = Callable[..., str]
 
 
-def line(text: str, label: str) -> str:
-    return next(line for line in text.splitlines() if line.startswith(label))
+def cells(text: str, table: str, label: str = "reference") -> str:
+    """The cells of a row, of every block of a table."""
+    blocks = [block.splitlines() for block in text.split("\n\n") if f"\n{table} " in f"\n{block}"]
+    rows = [line.removeprefix(label) for block in blocks for line in block if line.startswith(f"{label} ")]
+    return " ".join(" ".join(rows).split())
 
 
-def test_figures_stand_with_interval_unit_and_denominator(show: Show) -> None:
-    text = show([document()])
-    assert "0.80 [0.58, 0.92]" in line(text, "solved ")
-    assert "123,457" in line(text, "total_tokens")
-    assert "3.25" in line(text, "model_turns")
-    assert "0.0123" in line(text, "wall_time, s")
-    assert "20 of 20" in line(text, "trials without failure")
-    assert "15/2/3" in line(text, "solved/unsure/unsolved")
+def heading(text: str, table: str) -> str:
+    """The headings of a table that are one line."""
+    return " ".join(next(line for line in text.splitlines() if line.startswith(table)).split())
+
+
+def test_figures_have_intervals_units_and_denominators(show: Show) -> None:
+    timed = document(average_model_time=2.0)
+    timed["summary"]["medians"]["model_time"] = 1.5
+    timed["summary"]["quartiles"]["model_time"] = [1.0, 2.25]
+    text = show([timed], 200)
+    first = text.split("\n\n")[1]
+    for word in ("mini", "20 queries", "scripted:gold", "judge rule", "selector query", "run r1"):
+        assert word in first
+    assert heading(text, "trials") == "trials version without failure solved/unsure/unsolved"
+    assert cells(text, "trials") == "1.2.3 20 of 20 15/2/3"
+    assert cells(text, "scores") == "0.80 [0.58, 0.92]"
+    assert heading(text, "per trial") == (
+        "per trial total_tokens model_turns wall_time, s model_time, s model_time, middle half, s"
+    )
+    assert cells(text, "per trial") == "123,457 / 1 3.25 0.0123 / 1 2 / 1.5 1 to 2.25"
     assert "[low, high]: 95 % interval." in text
 
 
-def test_scores_with_the_same_figures_have_one_row_and_a_note(show: Show) -> None:
+def test_failures_and_other_denominators_stand_out(show: Show) -> None:
+    failing = document(answered_count=17, failed_count=3, failures=[reason("crash", 2), reason("timeout", 1)])
+    failing["summary"]["denominators"]["sopr_score"] = 16
+    text = show([failing, document("other")], 200)
+    assert heading(text, "trials") == "trials version without failure failed solved/unsure/unsolved"
+    assert cells(text, "trials").startswith("1.2.3 17 of 20 2 crash, 1 timeout")
+    assert cells(text, "scores") == "0.80 [0.58, 0.92] n=16"
+
+
+def test_scores_with_the_same_figures_have_one_column_and_a_note(show: Show) -> None:
     def made(name: str, f1: float) -> dict[str, Any]:
-        ends = {"low": [0.584, 0.919], "high": [0.8, 1.0]}
+        ends = {0.8: [0.584, 0.919], 1.0: [0.8, 1.0]}
         found = document(name, average_api_f1=f1, average_has_finish=0.8)
         found["summary"]["denominators"] |= {"api_f1": 20, "has_finish": 20}
-        found["summary"]["intervals"] |= {"api_f1": ends["low" if f1 == 0.8 else "high"], "has_finish": ends["low"]}
+        found["summary"]["intervals"] |= {"api_f1": ends.get(f1, ends[0.8]), "has_finish": ends[0.8]}
         found["summary"]["quality_scores"] = ["sopr_score", "api_f1", "has_finish"]
         return found
 
     text = show([made("reference", 0.8), made("other", 0.8)])
     assert "The same as solved: api_f1, has_finish." in text
-    assert "\napi_f1" not in text
+    assert heading(text, "scores") == "scores solved"
     apart = show([made("reference", 0.8), made("other", 1.0)])
     assert "The same as solved: has_finish." in apart
-    assert "1.00 [0.80, 1.00]" in line(apart, "api_f1")
-    nearly = show([made("reference", 0.8), made("other", 0.801)])
-    assert "0.80" in line(nearly, "api_f1")
+    assert cells(apart, "scores", "other") == "0.80 [0.58, 0.92] 1.00 [0.80, 1.00]"
+    assert heading(show([made("reference", 0.8), made("other", 0.801)]), "scores") == "scores solved api_f1"
 
 
-def test_the_heading_says_what_was_measured(show: Show) -> None:
-    first = show([document()]).splitlines()[0]
-    for word in ("mini", "20 queries", "scripted:gold", "judge rule", "selector query", "run r1"):
-        assert word in first
+def test_scores_that_explain_others_are_shown_where_they_tell(show: Show) -> None:
+    perfect, wrong = document("a", average_call_success=1.0), document("b", average_call_success=0.5)
+    assert "call_success" not in show([perfect])
+    assert "call_success" in show([perfect, wrong])
+
+
+def test_incomplete_runs_show_only_comparable_scores(show: Show) -> None:
+    missing = document(status="incomplete", answered_count=18, not_measured_count=2)
+    text = show([missing, document("other", status="incomplete")])
+    assert heading(text, "trials") == "trials version without failure not measured"
+    assert "2 not begun" in cells(text, "trials")
+    assert "0.80" not in text
+    assert "\nscores" not in text
+    alone = show([missing])
+    assert "INCOMPLETE" in alone
+    assert cells(alone, "scores").startswith("0.80")
 
 
 @pytest.mark.parametrize("width", [20, 80, 200])
-@pytest.mark.parametrize("count", [1, 2, 3, 8])
+@pytest.mark.parametrize("count", [1, 3, 8])
 def test_no_number_is_cut_at_any_width(show: Show, width: int, count: int) -> None:
     documents = [document(f"framework-{place}", average_sopr_score=place / 10) for place in range(count)]
     for each in documents:
@@ -66,49 +104,79 @@ def test_no_number_is_cut_at_any_width(show: Show, width: int, count: int) -> No
     text = show(documents, width)
     assert "…" not in text
     for place in range(count):
-        assert f"framework-{place}" in text
         assert f"{place / 10:.2f} [0.58, 0.92] n=12345" in text
-    table = [row for row in text.splitlines()[1:] if row.strip()]
-    assert max(map(len, table)) <= max(width, 52)
+    rows = [line for line in text.splitlines() if line.startswith("framework-") and ":" not in line]
+    assert max(map(len, rows)) <= max(width, 70)
 
 
-def test_a_wide_terminal_shows_frameworks_side_by_side(show: Show) -> None:
-    documents = [document(f"f{place}") for place in range(4)]
-    assert show(documents, 200).count("\nsolved ") == 1
-    assert show(documents, 80).count("\nsolved ") > 1
+def test_colour_is_for_terminals_that_want_it_and_names_cannot_steer_them(show: Show) -> None:
+    text = show([document("a\x1b[2Jb", deviations=["[bold]x[/bold]\x07"])])
+    assert not {"\x1b", "\x07"} & set(text)
+    assert "[bold]x[/bold]" in text
 
 
-def test_many_frameworks_are_rows_where_they_do_not_fit_side_by_side(show: Show) -> None:
-    names = [f"framework-{place}:controlled" for place in range(12)]
-    documents = [document(name) for name in names]
-    assert show(documents, 400).count("\nsolved ") == 1
-    lines = show(documents, 80).splitlines()
-    rows = [row for row in lines if row.startswith("framework-")]
-    assert [row.split()[0] for row in rows[:12]] == names
-    assert all("20/20" in row for row in rows[:12])
-    assert all(len(row) <= 80 for row in rows)
+def test_a_stream_that_knows_ascii_only_is_served() -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    TableReporter().report(reported(document()), stream)
+    stream.flush()
 
 
-def test_rows_of_frameworks_have_every_figure_and_are_never_torn_apart(show: Show) -> None:
-    names = [f"framework-{place}:controlled" for place in range(12)]
-    documents = [
-        document(name, average_api_call_score=0.25, average_api_f1=0.5, average_framework_time=0.125) for name in names
-    ]
-    for each in documents:
-        each["summary"]["medians"]["framework_time"] = 0.0625
-        each["summary"]["intervals"]["api_f1"] = [0.1, 0.9]
-    documents[3]["summary"] |= {"failed_count": 2, "answered_count": 18, "failures": [reason("crash", 2)]}
-    lines = show(documents, 80).splitlines()
-    heads = [place for place, row in enumerate(lines) if row.startswith("──")]
-    blocks = [lines[place + 1 : place + 13] for place in heads]
-    assert all([row.split()[0] for row in block] == names for block in blocks)
-    words = " ".join(" ".join(lines[place - 1].split()) for place in heads)
-    for heading in ("without failure solved api_call tokens time, s", "failed", "solved/unsure/unsolved", "api_f1"):
-        assert heading in words
-    rows = " ".join(" ".join(row.split()) for block in blocks for row in block)
-    assert "2 crash" in rows
-    assert "0.0625" in rows
-    assert "0.125" not in rows
+def test_units_are_those_that_scorers_declare(show: Show) -> None:
+    timed = document(average_boot_time=152.0)
+    timed["summary"]["medians"] |= {"boot_time": 140.0}
+    boot = ScoreDescription("boot_time", unit="ms", meaning="until it was ready", bounded=False)
+    report = reported(timed)
+    (summary,) = report.frameworks
+    scores = {**summary.scores, "boot_time": replace(summary.scores["boot_time"], description=boot)}
+    described = replace(report, frameworks=(replace(summary, scores=scores),), described={"boot_time": boot})
+    text = show(described, 200, explained=True)
+    assert heading(text, "per trial").endswith("boot_time, ms")
+    assert cells(text, "per trial").endswith("152 / 140")
+    assert "boot_time: until it was ready." in text
+
+
+def with_lost(name: str, used: int, **lost: int) -> dict[str, Any]:
+    found = document(name)
+    counts = {**dict.fromkeys(STAGES, 0), **{key.replace("_", " "): count for key, count in lost.items()}, USED: used}
+    found["summary"]["attribution"] = {"counts": counts}
+    call = {"api": ["Atlas", "City"], "arguments": {}, "lost": "wrong arguments", "reason": "missing: name"}
+    found["results"] = [{"query_id": 7, "gold_calls": [call]}]
+    return found
+
+
+def losses(text: str) -> str:
+    return text[text.index("where calls were lost") :]
+
+
+def test_losses_go_from_all_expected_calls_to_those_that_were_used(show: Show) -> None:
+    text = losses(
+        show([with_lost("reference", 60), with_lost("langgraph:native", 45, not_called=6, wrong_arguments=9)])
+    )
+    lines = text.splitlines()
+    assert " ".join(lines[0].split()) == "where calls were lost expected calls not called wrong arguments used"
+    assert " ".join(lines[2].split()) == "reference 60 0 0% 0 0% 60 100%"
+    assert " ".join(lines[3].split()) == "langgraph:native 60 6 10% 9 15% 45 75%"
+    assert max(map(len, lines)) <= 80
+    words = " ".join(text.split())
+    assert "langgraph:native: wrong arguments, first in query 7: Atlas: City (missing: name)." in words
+    thirds = losses(show([with_lost("a", 1, not_called=1, wrong_arguments=1), with_lost("b", 0)]))
+    assert " ".join(thirds.splitlines()[2].split()) == "a 3 1 34% 1 33% 1 33%"
+    assert " ".join(thirds.splitlines()[3].split()) == "b - - - -"
+
+
+def test_losses_that_cannot_be_compared_or_do_not_exist_have_no_table(show: Show) -> None:
+    missing = with_lost("a", 3, not_called=1)
+    missing["metadata"]["status"] = "incomplete"
+    for documents in ([with_lost("reference", 60)], [document()], [missing, with_lost("b", 4)]):
+        assert "where calls" not in show(documents)
+    assert "where calls" in show([missing])
+
+
+@for_each("reporter", [MarkdownReporter(), HtmlReporter()], ids=lambda reporter: type(reporter).__name__)
+def test_every_format_has_the_losses(reporter: Reporter) -> None:
+    stream = io.StringIO()
+    reporter.report(reported(with_lost("reference", 3, not_called=1)), stream)
+    assert "where calls were lost" in stream.getvalue()
 
 
 def test_differences_fit_a_terminal_of_80_columns(show: Show) -> None:
@@ -148,95 +216,18 @@ def test_differences_fit_a_terminal_of_80_columns(show: Show) -> None:
     assert "openai-agents:native: lower on 2 queries (first: 1): an error ended the run (ModelBehaviorError)." in words
 
 
-def test_the_reference_stands_in_every_block(show: Show) -> None:
-    text = show([document(), *(document(f"f{place}") for place in range(3))], 80)
-    heads = [row.split() for row in text.splitlines() if row.endswith(tuple(f"f{place}" for place in range(3)))]
-    assert len(heads) > 1
-    assert {head[0] for head in heads} == {"reference"}
+def test_scores_against_numbers_of_tools_are_sorted_by_framework_and_number(show: Show) -> None:
+    def offered(name: str, tools: int, **more: Any) -> dict[str, Any]:
+        lost = ("not offered", None)
+        calls = [{"api": ["t", "a"], "arguments": None, "lost": stage, "reason": ""} for stage in lost]
+        found = document(name, average_sopr_score=0.5, average_api_call_score=0.25, **more)
+        return {**found, "metadata": {**found["metadata"], "max_tools": tools}, "results": [{"gold_calls": calls}]}
 
-
-def test_failures_and_other_denominators_stand_out(show: Show) -> None:
-    failing = document(answered_count=17, failed_count=3, failures=[reason("crash", 2), reason("timeout", 1)])
-    failing["summary"]["denominators"]["sopr_score"] = 16
-    text = show([failing, document("other")])
-    assert "2 crash, 1 timeout" in " ".join(line(text, "failed").split())
-    assert "17 of 20" in line(text, "trials without failure")
-    assert "n=16" in text
-    assert "\nfailed" not in show([document()])
-    assert "not measured  " not in text
-
-
-def test_an_incomplete_run_of_several_frameworks_shows_no_scores(show: Show) -> None:
-    missing = document(status="incomplete", answered_count=18, not_measured_count=2)
-    other = document("other", status="incomplete")
-    text = show([missing, other])
-    assert "INCOMPLETE: 2 trials were not measured" in text
-    assert "2 not begun" in line(text, "not measured")
-    assert "No scores are shown" in text
-    assert "0.80" not in text
-    assert "solved" not in text
-
-
-def test_an_incomplete_run_that_is_allowed_shows_scores_over_common_queries(show: Show) -> None:
-    common = {"trials": 9, "averages": {"sopr_score": 0.5}, "denominators": {"sopr_score": 9}, "intervals": {}}
-    documents = [document(name, status="incomplete", not_measured_count=1, common=common) for name in ("a", "b")]
-    text = show(documents)
-    assert line(text, "solved ").split() == ["solved", "0.5", "n=9", "0.5", "n=9"]
-    assert "over the 9 queries and repeats that were measured for every framework" in " ".join(text.split())
-
-
-def test_an_incomplete_run_of_one_framework_has_nothing_to_be_compared_with(show: Show) -> None:
-    text = show([document(status="incomplete", not_measured_count=1)])
-    assert "INCOMPLETE" in text
-    assert "0.80" in text
-
-
-def test_times_have_medians_and_the_models_have_their_spread(show: Show) -> None:
-    timed = document(average_model_time=2.0)
-    timed["summary"]["medians"]["model_time"] = 1.5
-    timed["summary"]["quartiles"]["model_time"] = [1.0, 2.25]
-    text = show([timed])
-    assert line(text, "wall_time").split() == ["wall_time,", "s", "0.0123", "/", "1"]
-    assert line(text, "model_time, s").split()[2:] == ["2", "/", "1.5"]
-    assert line(text, "model_time, middle").split()[-3:] == ["1", "to", "2.25"]
-
-
-def test_what_was_not_measured_is_a_dash(show: Show) -> None:
-    nothing = document(average_sopr_score=None, intervals={}, framework_version=None)
-    nothing["summary"]["denominators"]["sopr_score"] = 0
-    assert line(show([nothing]), "solved ").split() == ["solved", "-"]
-
-
-def test_colour_is_for_terminals_that_want_it(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
-    failing = [document(failed_count=1, failures=[reason("crash", 1)])]
-    assert "\x1b[" not in show(failing)
-    assert "\x1b[1;31m" in show(failing, terminal=True)
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "31m" not in show(failing, terminal=True)
-
-
-def test_names_cannot_steer_the_terminal(show: Show) -> None:
-    text = show([document("a\x1b[2Jb", deviations=["[bold]x[/bold]\x07"])])
-    assert "\x1b" not in text
-    assert "\x07" not in text
-    assert "[bold]x[/bold]" in text
-
-
-def test_a_stream_that_knows_ascii_only_is_served() -> None:
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    TableReporter().report(reported(document()), stream)
-    stream.flush()
-
-
-def test_units_are_those_that_scorers_declare(show: Show) -> None:
-    timed = document(average_boot_time=152.0, average_idle_time=3.0)
-    timed["summary"]["medians"] |= {"boot_time": 140.0, "idle_time": 2.0}
-    boot = ScoreDescription("boot_time", unit="ms", meaning="until it was ready", bounded=False)
-    report = reported(timed)
-    (summary,) = report.frameworks
-    scores = {**summary.scores, "boot_time": replace(summary.scores["boot_time"], description=boot)}
-    described = replace(report, frameworks=(replace(summary, scores=scores),), described={"boot_time": boot})
-    text = show(described, explained=True)
-    assert line(text, "boot_time").split() == ["boot_time,", "ms", "152", "/", "140"]
-    assert line(text, "idle_time").split() == ["idle_time", "3"]
-    assert "boot_time: until it was ready." in text
+    some = offered("b@max_tools=8", 8, status="incomplete", not_measured_count=1)
+    text = show([offered("b", 16), offered("a", 16), some], 200)
+    table = text[text.index("score against number of tools") :]
+    rows = [" ".join(line.split()) for line in table.splitlines() if line[:2] in ("a ", "b ")]
+    assert [row[:4].strip() for row in rows] == ["b 8", "b 16", "a 16"]
+    assert rows[1] == "b 16 0.500 0.250 - 1 50% 0 0% 0 0% 0 0%"
+    assert "INCOMPLETE: 1 trial of b with 8 tools was not measured." in table
+    assert "number of tools" not in show([offered("a", 8), offered("b", 8)])

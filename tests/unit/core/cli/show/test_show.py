@@ -24,12 +24,12 @@ def test_a_run_is_shown_on_a_screen(bench: Any, monkeypatch: pytest.MonkeyPatch)
     shown = bench("show", "latest").output
     assert len(shown.splitlines()) <= 30
     assert shown.startswith("langgraph:native solves 0 % of 2 queries, 100 points less than reference")
-    assert re.search(r"^ +without failure +solved +api_call ", shown, re.MULTILINE)
-    assert "1 of 2 trials failed (agent)" in shown
+    assert re.search(r"^mini +solved +tokens +failed +verdict$", shown, re.MULTILINE)
+    assert "Most losses: langgraph:native, 1 of 2 trials failed (agent)" in shown
     assert "worst queries" in shown
     assert "compared with reference" not in shown
     assert re.search(rf"^run +{NEW}: finished", shown, re.MULTILINE)
-    assert shown.splitlines()[-1].endswith(f": bench show {NEW} --full")
+    assert shown.endswith(f"\nNext: bench show {NEW} langgraph:native/a/b\n      bench show {NEW} --full\n")
 
 
 def test_addresses_of_models_are_shown_without_passwords() -> None:
@@ -50,12 +50,12 @@ def test_a_run_shows_its_settings_scores_failures_and_worst_queries(bench: Any, 
     assert f"run          {NEW}: finished" in shown
     assert "2 queries" in shown
     assert shown.startswith("langgraph:native solves 0 % of 2 queries, 100 points less than reference")
-    assert "\nsolved " in shown
+    assert "\nscores " in shown
     assert "compared with reference" in shown
     assert "1 of 2 trials failed (agent)" in shown
     worst = shown[shown.index("worst queries") : shown.index("run          ")]
-    assert worst.splitlines()[2].split(maxsplit=2) == ["a/b", "Solved", "failed (agent)"]
-    assert f"bench show {NEW} langgraph:native/a/b" in worst
+    assert re.split("  +", worst.splitlines()[2])[:3] == ["a/b", "1 Solved, 1 failed (agent)", "langgraph:native/a/b"]
+    assert shown.endswith(f"\nNext: bench show {NEW} langgraph:native/a/b\n")
     assert "hidden-password" not in shown
 
 
@@ -120,7 +120,7 @@ def test_a_trial_without_a_verdict_is_not_judged(bench: Any, stored: Path) -> No
         store.add_scores(NEW, judged, [silent])
     shown = bench("show", NEW).output
     (row,) = (line for line in shown.splitlines() if line.startswith("a/b "))
-    assert row.split() == ["a/b", "not", "judged", "failed", "(agent)"]
+    assert re.split("  +", row)[1] == "1 not judged, 1 failed (agent)"
     assert "solved could not be determined for 1 trial (judge): no verdict after 3 votes" in shown
 
 
