@@ -76,11 +76,24 @@ class Walk:
         return stream.getvalue()
 
 
-def table_rows(text: str) -> list[list[str]]:
-    """The cells of the first table of a text in Markdown."""
-    first = next(part for part in text.split("\n\n") if part.startswith("|"))
-    lines = [line for line in first.splitlines() if line.startswith("|")]
-    return [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+def setup_cells(walk: Walk) -> dict[str, dict[str, str]]:
+    """Framework -> heading -> cell, of the tables of scores and of amounts in Markdown."""
+    config = walk.run.config
+    models = list(dict.fromkeys(config.of(name).model for name in config.frameworks))
+    # Rows are grouped by model.
+    names = sorted(config.frameworks, key=lambda name: models.index(config.of(name).model))
+    found: dict[str, dict[str, str]] = {name: {} for name in names}
+    for title in ("scores", "per trial"):
+        part = walk.markdown.partition(f"\n## {title}\n\n")[2].partition("\n\n")[0]
+        (_, *headings), _, *rows = map(_cells, part.splitlines() or ["||", "||"])
+        filled = [cells for _, *cells in rows if any(cells)]
+        for name, cells in zip(names, filled, strict=bool(part)):
+            found[name] |= zip(headings, cells, strict=True)
+    return found
+
+
+def _cells(line: str) -> list[str]:
+    return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
 def agree(walk: Walk, others: Mapping[Figure, float | None], *, least: int = 1) -> None:

@@ -10,7 +10,7 @@ from itertools import chain, islice, repeat
 
 from trialbed.views._figures import UNKNOWN
 
-NUMBER = re.compile(r"[\s\[(<~≥≤±+-]*\d")
+NUMBER = re.compile(r"[\s\[(<~≥≤±+$-]*\d")
 """The beginning of a number, and of an interval of numbers."""
 
 VERSION = re.compile(r"\d+\.\d+\.\d|\d{4}-\d\d-\d\d\b")

@@ -24,9 +24,9 @@ def _conclusion(report: Report, title: str = "") -> views.Table:
 
 
 class TableReporter(Reporter):
-    """A row for each set-up; if brief, a screen: the result, one table, and what most losses were due to.
+    """A row for each setup; if brief, one screen: the result, a table, and the cause of most losses.
 
-    Plain where the stream is not a terminal; no number is ever cut.
+    Plain if the stream is not a terminal; no number is ever cut.
     """
 
     def report(self, report: Report, stream: TextIO) -> None:

@@ -50,8 +50,8 @@ def test_a_function_of_the_program_is_the_model() -> None:
 def test_an_object_of_a_file_is_the_model(tmp_path: Path) -> None:
     bench = bench_in(tmp_path, bare_environment(tmp_path))
     (tmp_path / "mine.py").write_text(FILE)
-    first = bench("run", "--model", "mine.py:Parrot", "--limit", 1)
-    assert "model mine.py:Parrot" in first.out
+    bench("run", "--model", "mine.py:Parrot", "--limit", 1)
+    assert "model mine.py:Parrot" in bench("show", "latest", "--full").out
     shown = bench("show", "latest", "reference/1").out
     assert "the model has spoken" in shown
 

@@ -13,7 +13,7 @@ import pytest
 from golden.loading import load_runs
 from support.cases import for_each
 from support.stored_columns import CROSSED, MODELS, load_columns
-from support.walks import Figure, Walk, agree, table_rows
+from support.walks import Figure, Walk, agree, setup_cells
 
 from trialbed.records import Usage
 from trialbed.report import FactorEffects, conclusions, join_alike, legacy_summary, percent, run_title
@@ -114,11 +114,11 @@ def the_page_of_one_file_agrees(walk: Walk) -> None:
     rows = re.findall(r'<tr><th scope="row">(.*?)</tr>', walk.page.split("</table>")[0], re.DOTALL)
     for name in walk.run.config.frameworks:
         (row,) = [row for row in rows if re.sub(r"<[^>]*>", "", row.partition(" <small>")[0]).strip() == name]
-        cells = re.findall(r"<td>(.*?)</td>", row, re.DOTALL)
+        cells = re.findall(r'<td data-head="[^"]*">(.*?)</td>', row, re.DOTALL)
         for cell, score in zip(
             cells[1:],
-            ("total_tokens", *(["cost"] if walk.is_priced else []), "wall_time", "framework_time"),
-            strict=False,
+            ("total_tokens", *(["cost"] if walk.is_priced else []), "wall_time"),
+            strict=True,
         ):
             summary = walk.report[name].scores.get(score)
             if walk.is_alike and summary is not None:
@@ -143,12 +143,11 @@ def test_the_data_frame(walk: Walk) -> None:
 
 
 def tables_agree(walk: Walk) -> None:
-    """Each cell of the table in Markdown, which terminal and HTML have too."""
+    """Each cell of the tables in Markdown, which terminal and HTML have too."""
     expected, seen = walk.shown, 0
-    frameworks = walk.run.config.frameworks
-    for label, *cells in table_rows(walk.markdown):
-        score = label.partition(",")[0].replace("solved", "sopr_score")
-        for framework, cell in zip(frameworks, cells, strict=False):
+    for framework, cells in setup_cells(walk).items():
+        for label, cell in cells.items():
+            score = label.partition(",")[0].replace("solved", "sopr_score")
             mean, median = (expected.get((framework, f"{kind} {score}")) for kind in ("mean", "median"))
             if mean is None or "middle half" in label:
                 continue
@@ -245,24 +244,24 @@ def sentences_have_the_figures_of_the_table(walk: Walk) -> None:
 
 def costs_agree(walk: Walk) -> None:
     """Tables, documents and pages have one cost of a trial, of all of them and of each that is solved."""
-    rows = {label: cells for label, *cells in table_rows(walk.markdown)}
+    tables = setup_cells(walk)
     if not walk.is_priced:
-        assert not any(label.startswith("cost") for label in rows)
+        assert not any(label.startswith("cost") for cells in tables.values() for label in cells)
         return
-    for place, document in enumerate(walk.documents):
+    for document in walk.documents:
         name, totals = document["metadata"]["agent_name"], document["summary"]["totals"]
         prices = walk.run.record.prices_of(name)
         lines = [line for line in walk.figures.costs if line.startswith(f"{name}: ")]
         if prices is None:
             assert not lines
             assert "cost" not in totals
-            assert rows["cost of all trials, USD"][place] == "-"
+            assert tables[name]["cost of all trials, USD"] == "-"
             continue
         whole, each = totals["cost"], totals["cost_per_solved"]
         assert whole == pytest.approx(sum(prices.cost(usage) for usage in usages(walk, name)))
         assert each == pytest.approx(whole / walk.report[name].counts.solved)
-        assert rows["cost of all trials, USD"][place] == compact(whole)
-        assert rows["cost per solved, USD"][place] == compact(each)
+        assert tables[name]["cost of all trials, USD"] == compact(whole)
+        assert tables[name]["cost per solved, USD"] == compact(each)
         assert lines == [f"{name}: {compact(whole)} USD for all trials, {compact(each)} USD for each that is solved"]
         assert lines[0] in walk.page
         assert f"{compact(prices.rates[0].input)} in, {compact(prices.rates[0].output)} out" in walk.markdown

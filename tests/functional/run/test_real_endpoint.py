@@ -123,7 +123,7 @@ def test_several_judges_grade_the_same_trials_and_are_a_factor(bench: Bench, end
     judge = done.document["summary"]["effects"]["factors"]["judge"]
     assert judge["levels"] == ["rule", "judge-model"]
     assert judge["differences"]["judge-model"]["difference"] == 1
-    assert "what matters for solved" in bench("show", "latest").out
+    assert "what matters for solved" in bench("show", "latest", "--full").out
     refused = run(bench, endpoint, "--judge", "rule", "--judge", "scripted:gold", code=2).err
     assert "scripted:gold plays agents only" in refused
     priced = ("--price", "1,1", "--budget", "5USD")

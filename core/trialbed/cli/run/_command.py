@@ -210,7 +210,11 @@ async def _run(options: RunOptions) -> Report:
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:
+    from trialbed.report import main_loss
+
     reporter.report(report, sys.stdout)
+    if form == "table" and not main_loss(report):
+        click.echo()
     # Output of other reporters may be read by programs.
     for line in _closer(report, options):
         click.echo(line, err=form != "table")
