@@ -78,8 +78,9 @@ class Conclusion:
 
     @property
     def result(self) -> str:
-        """The sentence without what most losses are due to."""
-        return str(replace(self, lost=None))
+        """The sentence without what most losses are due to, and without the kinds of failure if all trials failed."""
+        said = str(replace(self, lost=None))
+        return said.replace(f": {failures_line(self.failures.items())}", "", 1) if self.has_only_failed else said
 
     @property
     def lost_calls(self) -> int:

@@ -24,7 +24,7 @@ from trialbed.scoring import JUDGED, RULE, judge_note
 from trialbed.statistics import LEVEL
 from trialbed.texts import number_of
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
-from trialbed_plugins.reporters._setups import Setup, telling_names
+from trialbed_plugins.reporters._setups import ShownSetup, telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
 """Scores whose names say what they are."""
@@ -42,7 +42,7 @@ USUAL_REASONS = frozenset({"stop", "tool_calls"})
 """Reasons for which an answer of a model usually ends."""
 
 
-def run_notes(setups: Sequence[Setup]) -> Iterator[str]:
+def run_notes(setups: Sequence[ShownSetup]) -> Iterator[str]:
     """Yield the notes that belong beside the figures."""
     shown = telling_names(setups)
     summaries = [setup.summary for setup in setups]
@@ -78,7 +78,7 @@ def _rate_text(rate: TokenRate) -> str:
     return f"{rate.input:g} in, {rate.output:g} out{cached}{above}"
 
 
-def brief_notes(setups: Sequence[Setup]) -> Iterator[str]:
+def brief_notes(setups: Sequence[ShownSetup]) -> Iterator[str]:
     """Yield the notes without which a few figures would mislead: on missing trials and scores, and on void rows."""
     yield from _on_faults(setups)
     summaries = [setup.summary for setup in setups]
@@ -93,7 +93,7 @@ def brief_notes(setups: Sequence[Setup]) -> Iterator[str]:
         yield from (f"{setup.name}: {note}" for note in notes)
 
 
-def _on_faults(setups: Sequence[Setup]) -> Iterator[str]:
+def _on_faults(setups: Sequence[ShownSetup]) -> Iterator[str]:
     """Yield the faults that were put in."""
     if note := fault_note(setups[0].summary.run.config.faults):
         yield f"{note}."
@@ -116,7 +116,7 @@ def _on_tasks(summaries: Sequence[Summary]) -> Iterator[str]:
             )
 
 
-def run_legend(setups: Sequence[Setup]) -> Iterator[str]:
+def run_legend(setups: Sequence[ShownSetup]) -> Iterator[str]:
     """Yield the explanations of the figures."""
     shown = telling_names(setups)
     if shown:
@@ -184,7 +184,7 @@ def _on_judge(run: Run) -> Iterator[str]:
         yield note
 
 
-def _own(setup: Setup) -> Iterator[str]:
+def _own(setup: ShownSetup) -> Iterator[str]:
     summary = setup.summary
     deviations = [deviation.text for deviation in summary.info.deviations] if summary.info else []
     if deviations:
@@ -312,7 +312,7 @@ def _options(limits: Iterable[str]) -> str:
     return " or ".join(f"--{name.replace('_', '-')}" for name in limits)
 
 
-def _on_first_trials(setup: Setup) -> Iterator[str]:
+def _on_first_trials(setup: ShownSetup) -> Iterator[str]:
     times, timed = setup.summary.times, setup.scores.get("wall_time")
     wall, count = times.first.get("wall_time"), times.first_trials
     if count and timed and timed.denominator and not times.first_apart:

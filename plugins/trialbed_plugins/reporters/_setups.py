@@ -14,7 +14,7 @@ SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
 
 
 @dataclass(frozen=True)
-class Setup:
+class ShownSetup:
     """A framework as a run sets it up, with the scores that are shown of it.
 
     Attributes:
@@ -50,7 +50,7 @@ class Setup:
         return None if found is None else found.value
 
 
-def comparable(report: Report) -> list[Setup]:
+def comparable(report: Report) -> list[ShownSetup]:
     """The set-ups of a report.
 
     Where trials of one of several frameworks are missing, their figures are over different queries: then those over
@@ -58,7 +58,7 @@ def comparable(report: Report) -> list[Setup]:
     """
     whole = len(report.frameworks) == 1 or not report.incomplete
     return [
-        Setup(summary, _table_scores(summary, whole=whole), report.described, whole=whole)
+        ShownSetup(summary, _table_scores(summary, whole=whole), report.described, whole=whole)
         for summary in report.frameworks
     ]
 
@@ -84,7 +84,7 @@ def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSum
     }
 
 
-def score_names(setups: Sequence[Setup]) -> list[str]:
+def score_names(setups: Sequence[ShownSetup]) -> list[str]:
     """Every score of any framework: the dataset's own first, then bounded ones, as far as that is known."""
     leading = leading_scores(setups[0].described) if setups else ()
     given = [name for setup in setups for name in setup.scores]
@@ -92,7 +92,7 @@ def score_names(setups: Sequence[Setup]) -> list[str]:
     return sorted(names, key=lambda name: any(_has_median(name, setup) for setup in setups))
 
 
-def telling_names(setups: Sequence[Setup]) -> list[str]:
+def telling_names(setups: Sequence[ShownSetup]) -> list[str]:
     """Every score but those that explain others and have nothing to say of any framework."""
     ideal = {name: score.ideal for name, score in setups[0].described.items() if score.ideal is not None}
     return [
@@ -102,6 +102,6 @@ def telling_names(setups: Sequence[Setup]) -> list[str]:
     ]
 
 
-def _has_median(name: str, setup: Setup) -> bool:
+def _has_median(name: str, setup: ShownSetup) -> bool:
     found = setup.scores.get(name)
     return found is not None and found.median is not None

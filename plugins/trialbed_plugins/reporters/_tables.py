@@ -12,7 +12,7 @@ from trialbed.scoring import JUDGED
 from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, IntervalPlot, PlotPoint, Table, TableRow, compact, counts
 from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend, run_notes
-from trialbed_plugins.reporters._setups import SKEWED, Setup, comparable, score_names, telling_names
+from trialbed_plugins.reporters._setups import SKEWED, ShownSetup, comparable, score_names, telling_names
 
 TOKENS, TIME, COST = "total_tokens", "wall_time", "cost"
 """The scores of the first table, besides the leading one."""
@@ -20,7 +20,7 @@ TOKENS, TIME, COST = "total_tokens", "wall_time", "cost"
 LEFT_OUT = ("time", "tokens", "calls right")
 """Columns that a screen without room for all of them does without, the first of these first."""
 
-Cell = Callable[[Setup], str]
+Cell = Callable[[ShownSetup], str]
 
 
 def screen_table(report: Report) -> Table:
@@ -71,7 +71,7 @@ def run_tables(report: Report) -> list[Table]:
     return [*tables[:-1], replace(tables[-1], notes=notes, legend=list(run_legend(setups)))]
 
 
-def _setup_table(setups: Sequence[Setup], title: str) -> Table:
+def _setup_table(setups: Sequence[ShownSetup], title: str) -> Table:
     leading = next(iter(telling_names(setups)), JUDGED)
     columns: list[tuple[str, Cell]] = [
         (shown_name(leading), lambda setup: _share(setup, leading)),
@@ -86,7 +86,7 @@ def _setup_table(setups: Sequence[Setup], title: str) -> Table:
     return _as_rows(title, setups, columns)
 
 
-def _as_rows(title: str, setups: Sequence[Setup], columns: Iterable[tuple[str, Cell]]) -> Table:
+def _as_rows(title: str, setups: Sequence[ShownSetup], columns: Iterable[tuple[str, Cell]]) -> Table:
     """A table with a row for each set-up, below its model if there are several, without figures that none has."""
     found = [(heading, [cell(setup) for setup in setups]) for heading, cell in columns]
     shown = [(heading, cells) for heading, cells in found if set(cells) - {UNKNOWN, ""}]
@@ -102,7 +102,7 @@ def _as_rows(title: str, setups: Sequence[Setup], columns: Iterable[tuple[str, C
     return Table(title, ("", *(heading for heading, _ in shown)), rows)
 
 
-def _share(setup: Setup, name: str) -> str:
+def _share(setup: ShownSetup, name: str) -> str:
     """A score that lies in [0, 1] in per cent, with its interval; another one as it is."""
     found = setup.scores.get(name)
     if found is None or found.value is None:
@@ -113,14 +113,14 @@ def _share(setup: Setup, name: str) -> str:
     return f"{percent(found.value)} [{low}, {high}]" + _other_n(setup, found.denominator, quality=found.quality)
 
 
-def _calls_right(setup: Setup) -> str:
+def _calls_right(setup: ShownSetup) -> str:
     """The share of the expected calls that were made with the right arguments."""
     found = setup.summary.attribution
     known = setup.whole and found.gold_calls and not setup.summary.integrity.void
     return percent(found.right / found.gold_calls) if known else UNKNOWN
 
 
-def _middle(setup: Setup, name: str, written: Callable[[float], str] = compact) -> str:
+def _middle(setup: ShownSetup, name: str, written: Callable[[float], str] = compact) -> str:
     """The median of tokens, times or costs, or the mean where there is none."""
     found = setup.scores.get(name)
     value = None if found is None else found.value if found.median is None else found.median
@@ -135,7 +135,7 @@ def _dollars(value: float) -> str:
     return f"${compact(value)}"
 
 
-def _is_bounded(name: str, setups: Sequence[Setup]) -> bool:
+def _is_bounded(name: str, setups: Sequence[ShownSetup]) -> bool:
     return any(name in setup.scores and setup.scores[name].interval for setup in setups)
 
 
@@ -143,7 +143,7 @@ def _scored(name: str) -> Cell:
     return lambda setup: _cell(name, setup)
 
 
-def _amounts(name: str, setups: Sequence[Setup]) -> Iterator[tuple[str, Cell]]:
+def _amounts(name: str, setups: Sequence[ShownSetup]) -> Iterator[tuple[str, Cell]]:
     """Yield the columns of a score that is not bounded."""
     yield _label(name, setups), _scored(name)
     if name == COST:
@@ -199,7 +199,7 @@ def _record(found: ScoreSummary, summary: Summary) -> dict[str, Any]:
     }
 
 
-def _point(name: str, setup: Setup) -> PlotPoint:
+def _point(name: str, setup: ShownSetup) -> PlotPoint:
     found = setup.scores.get(name)
     low, high = (found.interval if found else None) or (None, None)
     return PlotPoint(setup.name, setup.value(name), low, high, _cell(name, setup))
@@ -217,7 +217,7 @@ def _heading(report: Report) -> str:
     )
 
 
-def _alike(setups: Sequence[Setup]) -> dict[str, list[str]]:
+def _alike(setups: Sequence[ShownSetup]) -> dict[str, list[str]]:
     """Return each score that is shown, with those beside it whose figures are the same for every set-up."""
     columns: dict[tuple[object, ...], str] = {}
     found: dict[str, list[str]] = {}
@@ -242,7 +242,7 @@ def _kinds(status: str, summary: Summary) -> dict[str, int]:
     return {**kinds, "not begun": never_begun} if never_begun else kinds
 
 
-def _verdicts(setup: Setup) -> str:
+def _verdicts(setup: ShownSetup) -> str:
     if setup.summary.integrity.void:
         return UNKNOWN
     ends = setup.summary.counts
@@ -255,12 +255,12 @@ def _whole_cost(summary: Summary) -> str:
     return UNKNOWN if tokens.cost is None else f"{'at least ' if tokens.unreported else ''}{compact(tokens.cost)}"
 
 
-def _label(name: str, setups: Sequence[Setup]) -> str:
+def _label(name: str, setups: Sequence[ShownSetup]) -> str:
     known = setups[0].described
     return known[name].label if name in known else shown_name(name)
 
 
-def _cell(name: str, setup: Setup) -> str:
+def _cell(name: str, setup: ShownSetup) -> str:
     found = setup.scores.get(name)
     if found is None or found.value is None:
         return UNKNOWN
@@ -277,7 +277,7 @@ def _middle_half(found: ScoreSummary | None) -> str:
     return f"{compact(low)} to {compact(high)}"
 
 
-def _other_n(setup: Setup, n: int, *, quality: bool) -> str:
+def _other_n(setup: ShownSetup, n: int, *, quality: bool) -> str:
     """The denominator, where it is not the number of trials that the notes say."""
     ends = setup.summary.counts
     usual = ends.answered + (ends.failed if quality else 0)
