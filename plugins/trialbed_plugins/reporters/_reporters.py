@@ -9,7 +9,6 @@ from trialbed.contracts import Reporter
 from trialbed.report import Report, conclusions, headline, main_loss, run_title
 from trialbed_plugins.reporters._attribution import attribution_tables
 from trialbed_plugins.reporters._comparisons import comparison_tables, factor_tables, offer_tables
-from trialbed_plugins.reporters._junit import run_suites
 from trialbed_plugins.reporters._tables import run_plots, run_records, run_tables, screen_table
 
 
@@ -67,6 +66,8 @@ class JunitReporter(Reporter):
 
     def report(self, report: Report, stream: TextIO) -> None:
         """Write a whole document."""
+        from trialbed_plugins.reporters._junit import run_suites
+
         stream.write(views.junit(run_suites(report), "bench run"))
 
 

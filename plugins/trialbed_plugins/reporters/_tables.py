@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.records import shown_name
 from trialbed.report import Report, ScoreSummary, Summary, percent, verdict
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of
-from trialbed.views import UNKNOWN, IntervalPlot, PlotPoint, Table, TableRow, compact, counts
+from trialbed.views import UNKNOWN, Table, TableRow, compact, counts
 from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend, run_notes
 from trialbed_plugins.reporters._setups import SKEWED, ShownSetup, comparable, score_names, telling_names
+
+if TYPE_CHECKING:
+    from trialbed.views import IntervalPlot, PlotPoint
 
 TOKENS, TIME, COST = "total_tokens", "wall_time", "cost"
 """The scores of the first table, besides the leading one."""
@@ -200,6 +203,8 @@ def _record(found: ScoreSummary, summary: Summary) -> dict[str, Any]:
 
 
 def _point(name: str, setup: ShownSetup) -> PlotPoint:
+    from trialbed.views import PlotPoint
+
     found = setup.scores.get(name)
     low, high = (found.interval if found else None) or (None, None)
     return PlotPoint(setup.name, setup.value(name), low, high, _cell(name, setup))
