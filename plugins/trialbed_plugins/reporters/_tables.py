@@ -158,6 +158,8 @@ def _amounts(name: str, setups: Sequence[ShownSetup]) -> Iterator[tuple[str, Cel
 
 def run_plots(report: Report) -> list[IntervalPlot]:
     """Every score that has intervals, with one point per set-up."""
+    from trialbed.views import IntervalPlot
+
     setups = comparable(report)
     known = report.described
     return [
