@@ -101,7 +101,6 @@ from .scoring import CheckResult as CheckResult
 from .scoring import ScoreContext as ScoreContext
 from .scoring import Scorer as Scorer
 from .scoring import scorer as scorer
-from .store import RunVersion as RunVersion
 from .store import StoredRun as StoredRun
 from .store import StoredTrial as StoredTrial
 from .store import StoreReader as StoreReader

@@ -49,12 +49,6 @@ def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, 
     )
 
 
-def complete_gold_calls(query: Query) -> tuple[GoldCall, ...]:
-    """The query's expected calls with arguments, as ``gold_script`` chooses them."""
-    apis = {api.ref: api for api in query.apis}
-    return tuple(GoldCall(api=call.api, arguments=_arguments(call, apis)) for call in query.gold_calls)
-
-
 def _arguments(call: GoldCall, apis: dict[ApiRef, Api]) -> dict[str, Any]:
     if call.arguments is not None:
         return call.arguments
@@ -78,62 +72,51 @@ MODEL = "scripted:none"
 """The model of the trials in which expected calls are made; it is asked nothing."""
 
 
-class GoldCalls:
-    """Makes the expected calls of queries, each in a trial of its own, and keeps what they are answered.
+async def make_gold_calls(
+    store: Store,
+    run_id: str,
+    control: ControlClient,
+    simulator: str,
+    queries: Sequence[Query],
+    *,
+    concurrency: int,
+    note: Callable[[str], None],
+) -> None:
+    """Make the expected calls of which a run has no answers yet, each in a trial of its own, and keep the answers.
+
+    A query whose calls do not reach the server has none: the user is shown why, and the run goes on.
 
     Args:
         simulator: answers for the Apis, as in the run's trials.
         concurrency: how many queries at once; the calls of one query are made in order.
         note: shows a line to the user.
     """
+    known = await asyncio.to_thread(store.gold_answers, run_id)
+    slots = asyncio.Semaphore(concurrency)
 
-    def __init__(
-        self,
-        store: Store,
-        run_id: str,
-        control: ControlClient,
-        simulator: str,
-        *,
-        concurrency: int,
-        note: Callable[[str], None],
-    ) -> None:
-        self._store = store
-        self._run_id = run_id
-        self._control = control
-        self._simulator = simulator
-        self._note = note
-        self._slots = asyncio.Semaphore(concurrency)
-
-    async def make(self, queries: Sequence[Query]) -> None:
-        """Make the expected calls that the run has no answers of yet.
-
-        A query whose calls do not reach the server has none: the user is shown why, and the run goes on.
-        """
-        known = await asyncio.to_thread(self._store.gold_answers, self._run_id)
-        due = [query for query in queries if query.gold_calls and query.query_id not in known]
-        async with asyncio.TaskGroup() as group:
-            for query in due:
-                group.create_task(self._keep(query))
-
-    async def _keep(self, query: Query) -> None:
-        async with self._slots:
+    async def make(query: Query) -> None:
+        async with slots:
             try:
-                answer = await self._answer(query)
+                answer = await _answer(query, control, simulator)
             except TrialbedError as error:
-                self._note(f"the expected calls of query {query.query_id!r} were not made: {error}")
+                note(f"the expected calls of query {query.query_id!r} were not made: {error}")
                 return
-        await asyncio.to_thread(self._store.add_gold_answer, self._run_id, answer)
+        await asyncio.to_thread(store.add_gold_answer, run_id, answer)
 
-    async def _answer(self, query: Query) -> GoldAnswer:
-        trial = new_trial_token()
-        await self._control.open_trial(
-            TrialRegistration(trial=trial, model=MODEL, apis=query.apis, simulator=self._simulator)
-        )
-        try:
-            began = time.perf_counter()
-            for call in complete_gold_calls(query):
-                await self._control.call_api(trial, call)
-            seconds = time.perf_counter() - began
-        finally:
-            wire = await self._control.close_trial(trial)
-        return GoldAnswer(query_id=query.query_id, seconds=seconds, calls=wire.api_calls)
+    async with asyncio.TaskGroup() as group:
+        for query in queries:
+            if query.gold_calls and query.query_id not in known:
+                group.create_task(make(query))
+
+
+async def _answer(query: Query, control: ControlClient, simulator: str) -> GoldAnswer:
+    trial, apis = new_trial_token(), {api.ref: api for api in query.apis}
+    await control.open_trial(TrialRegistration(trial=trial, model=MODEL, apis=query.apis, simulator=simulator))
+    try:
+        began = time.perf_counter()
+        for call in query.gold_calls:
+            await control.call_api(trial, GoldCall(api=call.api, arguments=_arguments(call, apis)))
+        seconds = time.perf_counter() - began
+    finally:
+        wire = await control.close_trial(trial)
+    return GoldAnswer(query_id=query.query_id, seconds=seconds, calls=wire.api_calls)

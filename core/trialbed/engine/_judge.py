@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from trialbed.catalogs import expecting_queries
 from trialbed.contracts import Judge
@@ -98,25 +98,17 @@ async def standing_judge(settings: RunSettings, run: Run | None = None) -> Async
         yield judge, settings
 
 
-class JudgeDuties(NamedTuple):
-    """The part of a judge in a run.
+def judge_duties(settings: RunSettings, queries: Sequence[Query]) -> tuple[bool, bool]:
+    """Return whether a judge reads criteria in a run over these queries, and whether it gives verdicts.
 
-    Attributes:
-        criteria: whether it reads those of tasks, for which it has a calibration of its own.
-        asked: whether it gives verdicts; False where every task has expectations, to which ``rule`` leaves them.
+    It has a calibration of its own for criteria. It gives no verdict where every task has expectations, to which
+    ``rule`` leaves them.
     """
-
-    criteria: bool = False
-    asked: bool = True
-
-
-def judge_duties(settings: RunSettings, queries: Sequence[Query]) -> JudgeDuties:
-    """Return the part that a judge has in a run over these queries."""
     decided, criteria = 0, False
     for query in expecting_queries(queries):
         decided += has_expectations(query)
         criteria = criteria or bool(query.expected and query.expected.all_criteria)
-    return JudgeDuties(criteria, judge_choice(settings)[0] != RULE or decided < len(queries))
+    return criteria, judge_choice(settings)[0] != RULE or decided < len(queries)
 
 
 def judge_report(
@@ -126,8 +118,8 @@ def judge_report(
 
     Args:
         own: whether it is an object, which is not calibrated.
-        criteria: as ``JudgeDuties`` has it.
-        asked: the same.
+        criteria: whether it reads those of tasks, for which it has a calibration of its own.
+        asked: whether it gives verdicts.
     """
     about = {name: value for name, value in judge.about.items() if name != "judge"}
     if own:

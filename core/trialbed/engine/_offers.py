@@ -72,16 +72,19 @@ class RunTools:
         self._held[number] += 1
         try:
             try:
-                await self.read(number)
+                await self.read(query_id)
             except Exception as error:
                 raise ToolsNotChosen(error) from error
             yield
         finally:
             self._held[number] -= 1
-            self._let_go()
+            idle = [other for other in self._parts if not self._held[other]]
+            for other in idle[:-KEPT]:
+                del self._parts[other]
 
-    async def read(self, number: int) -> None:
-        """Read a part of the queries, unless it is at hand."""
+    async def read(self, query_id: QueryId) -> None:
+        """Read the part that a query is in, unless it is at hand."""
+        number = self.part_of[query_id]
         if number in self._parts:
             return
         async with self._reading:
@@ -95,8 +98,3 @@ class RunTools:
             except Exception as error:
                 self._failure = error
                 raise
-
-    def _let_go(self) -> None:
-        idle = [number for number in self._parts if not self._held[number]]
-        for number in idle[:-KEPT]:
-            del self._parts[number]

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import sys
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -42,13 +43,13 @@ NEVER = 10 * 365 * 86_400
 SERVER = "trialbed_server: "
 """Begins the line in which the server says why it did not start."""
 
-Upstreams = Mapping[str, str | None]
-"""The endpoints that the server's gateway forwards to, each with its key."""
-
 START_TIMEOUT = 60.0
 """Seconds in which a server says its address."""
 
 STOP_TIMEOUT = 10.0
+KEPT = 8192
+"""Characters of what a server wrote before it ended."""
+
 UPSTREAM_TIMEOUT = 300.0
 """Seconds of silence that a request may take at least."""
 
@@ -91,10 +92,53 @@ def server_start(
         UsageError: the folder of its cache cannot be made.
     """
     make_folder(options.response_cache.parent, "--response-cache")
-    upstreams = _upstreams(options, models)
-    settings = _settings(options, upstreams, cache=cache, budget=budget, simulator_prices=simulator_prices, host=host)
-    command = [sys.executable, "-P", "-m", "trialbed_server", json.dumps(settings)]
-    return ServerStart(command, _keys(options, upstreams))
+    # The endpoint of the options first, where judge and simulators are, then those that models have of their own.
+    upstreams: dict[str, str | None] = {}
+    if options.base_url:
+        upstreams[options.base_url.rstrip("/")] = os.environ.get(options.api_key_env) or None
+    for model in models:
+        if model.base_url is not None:
+            upstreams.setdefault(model.base_url.rstrip("/"), model.api_key)
+    # By the names of ``trialbed_server.ServerOptions``.
+    settings: dict[str, Any] = {
+        "watch_stdin": True,
+        "port": options.server_port,
+        "host": host,
+        "cache": str(options.response_cache),
+        "trial_expiry": NEVER,
+        "budget": None if budget is None else budget.model_dump(mode="json"),
+        "model_cache": None if cache is None else str(cache.file),
+        "simulator_prices": None if simulator_prices is None else simulator_prices.model_dump(mode="json"),
+    }
+    if upstreams:
+        first, *others = upstreams
+        settings |= {
+            "upstream": first,
+            "other_upstreams": others,
+            "model_retries": options.model_retries,
+            "endpoint_patience": options.endpoint_patience,
+            "rpm": options.rpm,
+            "tpm": options.tpm,
+            # A trial's own requests have its time; this is for those of the judge.
+            "upstream_timeout": max(options.timeout, UPSTREAM_TIMEOUT),
+        }
+    if options.simulator_model is not None:
+        name, url = split_address(options.simulator_model)
+        settings |= {
+            "simulator_model": name,
+            "simulator_upstream": url,
+            "completions": str(options.completions),
+            "max_helper_requests": options.max_helper_requests,
+        }
+    known = {name: value for name, value in settings.items() if value is not None}
+    command = [sys.executable, "-P", "-m", "trialbed_server", json.dumps(known)]
+    # Simulators have a key of their own if their model has an endpoint of its own.
+    asked = options.simulator_model
+    simulated = helper_endpoint(asked, options).api_key if asked is not None and split_address(asked)[1] else ""
+    (_, own_key), *further_endpoints = [*upstreams.items()] or [("", None)]
+    further = {url: key for url, key in further_endpoints if key}
+    keys = {UPSTREAM_KEY: own_key, SIMULATOR_KEY: simulated, UPSTREAM_KEYS: json.dumps(further) if further else ""}
+    return ServerStart(command, {variable: key for variable, key in keys.items() if key})
 
 
 @asynccontextmanager
@@ -176,70 +220,6 @@ def server_root(url: str) -> str:
     return url
 
 
-def _upstreams(options: RunOptions, models: Iterable[OpenedModel]) -> Upstreams:
-    """The endpoint of the options first, where judge and simulators are, then those that models have of their own."""
-    found: dict[str, str | None] = {}
-    if options.base_url:
-        found[options.base_url.rstrip("/")] = os.environ.get(options.api_key_env) or None
-    for model in models:
-        if model.base_url is not None:
-            found.setdefault(model.base_url.rstrip("/"), model.api_key)
-    return found
-
-
-def _settings(
-    options: RunOptions,
-    upstreams: Upstreams,
-    *,
-    cache: CacheChoice | None = None,
-    budget: Budget | None = None,
-    simulator_prices: Prices | None = None,
-    host: str | None = None,
-) -> dict[str, Any]:
-    """Return the options of the server, by the names of ``trialbed_server.ServerOptions``."""
-    settings: dict[str, Any] = {
-        "watch_stdin": True,
-        "port": options.server_port,
-        "host": host,
-        "cache": str(options.response_cache),
-        "trial_expiry": NEVER,
-        "budget": None if budget is None else budget.model_dump(mode="json"),
-        "model_cache": None if cache is None else str(cache.file),
-        "simulator_prices": None if simulator_prices is None else simulator_prices.model_dump(mode="json"),
-    }
-    if upstreams:
-        first, *others = upstreams
-        settings |= {
-            "upstream": first,
-            "other_upstreams": others,
-            "model_retries": options.model_retries,
-            "endpoint_patience": options.endpoint_patience,
-            "rpm": options.rpm,
-            "tpm": options.tpm,
-            # A trial's own requests have its time; this is for those of the judge.
-            "upstream_timeout": max(options.timeout, UPSTREAM_TIMEOUT),
-        }
-    if options.simulator_model is not None:
-        name, url = split_address(options.simulator_model)
-        settings |= {
-            "simulator_model": name,
-            "simulator_upstream": url,
-            "completions": str(options.completions),
-            "max_helper_requests": options.max_helper_requests,
-        }
-    return {name: value for name, value in settings.items() if value is not None}
-
-
-def _keys(options: RunOptions, upstreams: Upstreams) -> dict[str, str]:
-    """Return the keys of the endpoints, by their variables; simulators' if their model has an endpoint of its own."""
-    first, *others = [*upstreams.items()] or [("", None)]
-    asked = options.simulator_model
-    simulated = helper_endpoint(asked, options).api_key if asked is not None and split_address(asked)[1] else ""
-    further = {url: key for url, key in others if key}
-    found = {UPSTREAM_KEY: first[1], SIMULATOR_KEY: simulated, UPSTREAM_KEYS: json.dumps(further) if further else ""}
-    return {variable: key for variable, key in found.items() if key}
-
-
 @asynccontextmanager
 async def _process(command: Sequence[str], environment: dict[str, str]) -> AsyncIterator[str]:
     process = await asyncio.create_subprocess_exec(
@@ -251,44 +231,33 @@ async def _process(command: Sequence[str], environment: dict[str, str]) -> Async
         # Ctrl-C in the terminal is the engine's to handle: the server must outlive it to hand over its logs.
         start_new_session=True,
     )
-    assert process.stdout is not None and process.stderr is not None  # noqa: S101, PT018 - asked for above
-    tails = [_Tail(process.stderr)]
+    output, errors = process.stdout, process.stderr
+    assert output is not None and errors is not None  # noqa: S101, PT018 - asked for above
+    said: deque[str] = deque(maxlen=KEPT)
+    reading = [asyncio.create_task(_read_tail(errors, said))]
     try:
-        url = await _ready(process, process.stdout, *tails)
+        try:
+            line = await asyncio.wait_for(output.readline(), START_TIMEOUT)
+            url = str(json.loads(line)["url"])
+        except (TimeoutError, ValueError, KeyError) as error:
+            await stop_process(process, STOP_TIMEOUT, *reading)
+            text = "".join(said).strip()
+            if process.returncode == UsageError.exit_code:
+                # An option of the run's that only the server reads, such as a file that it opens.
+                raise UsageError(text.rpartition(SERVER)[2]) from error
+            reason = f"what it wrote is not its address: {error}"
+            if isinstance(error, TimeoutError):
+                late = "where the machine is busy, run the command again later"
+                reason = f"it gave no address within {START_TIMEOUT:g} s; {late}"
+            raise ServerUnavailable(f"the server did not start:\n{text or reason}") from error
         # Plugins may print there: unread, their output would hold them up.
-        tails.append(_Tail(process.stdout))
+        reading.append(asyncio.create_task(_read_tail(output, deque(maxlen=0))))
         yield url
     finally:
-        await stop_process(process, STOP_TIMEOUT, *(tail.reading for tail in tails))
+        await stop_process(process, STOP_TIMEOUT, *reading)
 
 
-class _Tail:
-    """Reads the output of a process to its end and keeps the last of it."""
-
-    KEEP = 8192
-
-    def __init__(self, stream: asyncio.StreamReader) -> None:
-        self.text = ""
-        self.reading = asyncio.create_task(self._read(stream))
-
-    async def _read(self, stream: asyncio.StreamReader) -> None:
-        while chunk := await stream.read(4096):
-            self.text = (self.text + chunk.decode(errors="replace"))[-self.KEEP :]
-
-
-async def _ready(process: asyncio.subprocess.Process, output: asyncio.StreamReader, errors: _Tail) -> str:
-    try:
-        line = await asyncio.wait_for(output.readline(), START_TIMEOUT)
-        return str(json.loads(line)["url"])
-    except (TimeoutError, ValueError, KeyError) as error:
-        await stop_process(process, STOP_TIMEOUT, errors.reading)
-        if process.returncode == UsageError.exit_code:
-            # An option of the run's that only the server reads, such as a file that it opens.
-            raise UsageError(errors.text.strip().rpartition(SERVER)[2]) from error
-        raise ServerUnavailable(f"the server did not start:\n{errors.text.strip() or _reason(error)}") from error
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"it gave no address within {START_TIMEOUT:g} s; where the machine is busy, run the command again later"
-    return f"what it wrote is not its address: {error}"
+async def _read_tail(stream: asyncio.StreamReader, kept: deque[str]) -> None:
+    """Read the output of a process to its end, and keep the last characters of it."""
+    while chunk := await stream.read(4096):
+        kept.extend(chunk.decode(errors="replace"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,7 @@ from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, Judge, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._control import ControlClient
-from trialbed.engine._gold import GoldCalls
+from trialbed.engine._gold import make_gold_calls
 from trialbed.engine._helper_use import KeptUse
 from trialbed.engine._judge import judge_duties, judge_of, judge_order, judge_report
 from trialbed.engine._lanes import Committed, Lanes
@@ -34,14 +34,11 @@ from trialbed.models import HelperModels, idle_settings, run_model
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import Prepared, TrialEnds, count_trials
 from trialbed.records import (
-    Budget,
     FrameworkInfo,
     Json,
     Run,
     RunStatus,
     TrialKey,
-    TrialResult,
-    Usage,
 )
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import RunChanges, Store
@@ -50,10 +47,6 @@ from trialbed.wire.addresses import split_address
 
 if TYPE_CHECKING:
     from trialbed.live import CallbackServer
-
-
-def _owe(control: ControlClient, budget: Budget, usage: Usage, cost: float | None) -> None:
-    control.owe(budget.helpers_part(usage, cost))
 
 
 class RunSession:
@@ -123,7 +116,8 @@ class RunSession:
         return self._run.model_copy(update=ended)
 
     async def _trials(self, executor: Executor | None) -> None:
-        ends = await asyncio.to_thread(self._read_ends)
+        read = partial(self._store.each_attempt_summary, self._run.run_id)
+        ends = await asyncio.to_thread(lambda: TrialEnds(self._run.config, read()))
         todo = ends.due(self._prepared.options)
         if not todo:
             if self._prepared.options.retry_failed:
@@ -139,7 +133,19 @@ class RunSession:
             total = count_trials(self._run.config)
             self._progress.begin(self._run, total=total, done=total - len(todo))
             with frozen_heap():
-                await self._lanes(models, nodes).run(runner, todo)
+                lanes = Lanes(
+                    self._store,
+                    self._run.run_id,
+                    slots=self._at_once(models),
+                    ambient=self._ambient,
+                    outage=self._outage,
+                    lost=self._lost,
+                    nodes=nodes,
+                    progress=self._progress,
+                    ended=lambda result: self._listeners.notify("trial_finished", run=self._run, result=result),
+                    committed=self._committed,
+                )
+                await lanes.run(runner, todo)
         self._outage.check()
         if told := lost_line(self._lost.counts):
             self._progress.note(told)
@@ -148,26 +154,6 @@ class RunSession:
         if self._outage.spent:
             shares = await asyncio.to_thread(shares_text, self._prepared.options.budget or "", self._store, self._run)
             self._progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
-
-    def _read_ends(self) -> TrialEnds:
-        return TrialEnds(self._run.config, self._store.each_attempt_summary(self._run.run_id))
-
-    def _lanes(self, models: Mapping[str, OpenedModel], nodes: NodeWatch) -> Lanes:
-        return Lanes(
-            self._store,
-            self._run.run_id,
-            slots=self._at_once(models),
-            ambient=self._ambient,
-            outage=self._outage,
-            lost=self._lost,
-            nodes=nodes,
-            progress=self._progress,
-            ended=self._note_ended,
-            committed=self._committed,
-        )
-
-    def _note_ended(self, result: TrialResult) -> None:
-        self._listeners.notify("trial_finished", run=self._run, result=result)
 
     @asynccontextmanager
     async def _models(self, answered: Collection[str]) -> AsyncIterator[dict[str, OpenedModel]]:
@@ -185,15 +171,13 @@ class RunSession:
                 found[name] = await stack.enter_async_context(opened)
                 for note in found[name].notes:
                     self._progress.note(note)
-            for note in self._idle_settings(found):
+            options, own = self._prepared.options, self._prepared.objects.model
+            drivers = [run_model(replace(options, model=name), own).driver for name in found]
+            names = {name for driver in drivers for name in driver.settings}
+            at_endpoint = bool(options.base_url or any(model.base_url for model in found.values()))
+            for note in idle_settings(options, names, at_endpoint=at_endpoint):
                 self._progress.note(note)
             yield found
-
-    def _idle_settings(self, models: Mapping[str, OpenedModel]) -> Iterator[str]:
-        options, own = self._prepared.options, self._prepared.objects.model
-        drivers = [run_model(replace(options, model=name), own).driver for name in models]
-        at_endpoint = bool(options.base_url or any(model.base_url for model in models.values()))
-        return idle_settings(options, {name for driver in drivers for name in driver.settings}, at_endpoint=at_endpoint)
 
     @asynccontextmanager
     async def _runner(
@@ -248,10 +232,20 @@ class RunSession:
                 for executor in {*executors.values()}:
                     executor.waited = control.time_waited
                     executor.connect(control.url)
-                duties = judge_duties(options, prepared.queries)
-                report = judge_report(judge, options, own=objects.judge is not None, **duties._asdict())
+                criteria, asked = judge_duties(options, prepared.queries)
+                own = objects.judge is not None
+                report = judge_report(judge, options, own=own, criteria=criteria, asked=asked)
                 await self._note(await described, control.url, report, on_nodes=nodes.are_there)
-                await self._make_gold_calls(control)
+                if options.gold_answers:
+                    await make_gold_calls(
+                        self._store,
+                        self._run.run_id,
+                        control,
+                        prepared.simulator,
+                        prepared.queries,
+                        concurrency=options.concurrency,
+                        note=self._progress.note,
+                    )
                 runner = TrialRunner(
                     run=self._run,
                     queries=queries,
@@ -271,7 +265,14 @@ class RunSession:
                     checks=objects.checks,
                     holding=tools.held,
                 )
-                async with self._used.keep_within(helpers, control), self._watch(runner, nodes):
+                endpoint = EndpointWatch(control.endpoint, self._progress.note)
+                flights = FlightWatch(runner.working, control.flights, self._note_flights)
+                async with (
+                    self._used.keep_within(helpers, control),
+                    meanwhile(endpoint.watch()),
+                    meanwhile(flights.watch()),
+                    meanwhile(nodes.watch(runner.slots)),
+                ):
                     yield runner, nodes
             self._run = self._run.model_copy(update={"helpers": self._used.found})
 
@@ -297,17 +298,9 @@ class RunSession:
             ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
         ):
             if budget is not None:
-                helpers.on_use = partial(_owe, control, budget)
+                helpers.on_use = lambda usage, cost: control.owe(budget.helpers_part(usage, cost))
             self._listeners.elsewhere = scoring
             yield control, judge, scoring
-
-    @asynccontextmanager
-    async def _watch(self, runner: TrialRunner, nodes: NodeWatch) -> AsyncIterator[None]:
-        """Watch the endpoint, the requests that take long, and the nodes, within this context."""
-        endpoint = EndpointWatch(runner.control.endpoint, self._progress.note)
-        flights = FlightWatch(runner.working, runner.control.flights, self._note_flights)
-        async with meanwhile(endpoint.watch()), meanwhile(flights.watch()), meanwhile(nodes.watch(runner.slots)):
-            yield
 
     async def _note_flights(self, flights: Sequence[ModelFlight]) -> None:
         """Show the requests that take long, and keep them for those who look at the store."""
@@ -324,15 +317,6 @@ class RunSession:
         """Return whether every agent is an object of this process."""
         config = self._run.config
         return {config.plain_label(label) for label in config.frameworks} <= set(self._prepared.objects.agents)
-
-    async def _make_gold_calls(self, control: ControlClient) -> None:
-        prepared, options = self._prepared, self._prepared.options
-        if options.gold_answers:
-            simulator, run_id = prepared.simulator, self._run.run_id
-            calls = GoldCalls(
-                self._store, run_id, control, simulator, concurrency=options.concurrency, note=self._progress.note
-            )
-            await calls.make(prepared.queries)
 
     def _own_labels(self, labels: Collection[str]) -> list[str]:
         """Those of frameworks without settings of their own, which others are the same agents as."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import Any, cast
 
 from trialbed.contracts import SelectionFactory, ToolSelector
@@ -79,10 +78,34 @@ async def select_tools(
         open_selector: makes the selector when it has something to choose.
         first: the query of the first trial that is due.
     """
-    chooser = _Chooser(run, apis, queries, store, open_selector)
-    found = RunTools(chooser, run.config.query_ids)
-    await found.read(found.part_of[first])
-    return found
+    config = run.config
+
+    @cache
+    def opened() -> tuple[ToolSelector, Any]:
+        catalog = apis()
+        return open_selector(catalog), _stage(catalog)
+
+    def choose(ids: Sequence[int | str]) -> dict[int | None, dict[int | str, tuple[ToolSpec, ...]]]:
+        found: dict[int | None, dict[int | str, tuple[ToolSpec, ...]]] = {}
+        for most in dict.fromkeys(map(config.own_limit, config.frameworks)):
+            own = store.selections(run.run_id, ids, most)
+            missing = [query_id for query_id in ids if query_id not in own]
+            if missing:
+                selector, stage = opened()
+                chosen: dict[int | str, tuple[ToolSpec, ...]] = {}
+                try:
+                    for query_id in missing:
+                        chosen[query_id] = stage.tools(queries[query_id], selector, max_tools=most or config.max_tools)
+                finally:  # a choice may have cost money
+                    store.add_selections(run.run_id, config.selector, chosen, most)
+                # Another process may have been faster: its selections count.
+                own |= store.selections(run.run_id, missing, most)
+            found[most] = {query_id: own[query_id] for query_id in ids}
+        return found
+
+    tools = RunTools(choose, config.query_ids)
+    await tools.read(first)
+    return tools
 
 
 def select_for(query: Query, prepared: Prepared, helpers: HelperModels) -> tuple[ToolSpec, ...]:
@@ -95,43 +118,3 @@ def select_for(query: Query, prepared: Prepared, helpers: HelperModels) -> tuple
 
 def _stage(apis: Sequence[Api]) -> Any:
     return cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
-
-
-@dataclass(frozen=True)
-class _Chooser:
-    """Chooses the tools of queries, with one selector for all of them."""
-
-    run: Run
-    apis: Callable[[], Sequence[Api]]
-    queries: Mapping[int | str, Query]
-    store: Store
-    open: OpenSelector
-
-    def __call__(self, ids: Sequence[int | str]) -> dict[int | None, dict[int | str, tuple[ToolSpec, ...]]]:
-        """The tools of queries: the stored ones, else those that are chosen now."""
-        config = self.run.config
-        found: dict[int | None, dict[int | str, tuple[ToolSpec, ...]]] = {}
-        for most in dict.fromkeys(map(config.own_limit, config.frameworks)):
-            own = self.store.selections(self.run.run_id, ids, most)
-            missing = [query_id for query_id in ids if query_id not in own]
-            if missing:
-                self._choose(missing, most)
-                # Another process may have been faster: its selections count.
-                own |= self.store.selections(self.run.run_id, missing, most)
-            found[most] = {query_id: own[query_id] for query_id in ids}
-        return found
-
-    def _choose(self, ids: Sequence[int | str], most: int | None) -> None:
-        config = self.run.config
-        selector, stage = self._selector
-        chosen: dict[int | str, tuple[ToolSpec, ...]] = {}
-        try:
-            for query_id in ids:
-                chosen[query_id] = stage.tools(self.queries[query_id], selector, max_tools=most or config.max_tools)
-        finally:  # a choice may have cost money
-            self.store.add_selections(self.run.run_id, config.selector, chosen, most)
-
-    @cached_property
-    def _selector(self) -> tuple[ToolSelector, Any]:
-        catalog = self.apis()
-        return self.open(catalog), _stage(catalog)

@@ -30,12 +30,10 @@ from trialbed.records import (
     ApiCall,
     AttributedCall,
     Failure,
-    FaultPlan,
     IntegrityFinding,
     ModelCall,
     ModelEndpoint,
     Outcome,
-    Prices,
     Query,
     Run,
     Score,
@@ -71,13 +69,6 @@ if TYPE_CHECKING:
 
 DUMMY_KEY = "trialbed"
 """The key that agents get: the gateway takes any, the real one stays with the server."""
-
-
-Setup = tuple[int | str, str, int | None]
-"""The query, the model and the number of tools: what trials share a part of their registration by."""
-
-MOST_SHARED = 2_000
-"""Shared parts of registrations that are kept."""
 
 
 @dataclass(frozen=True)
@@ -130,13 +121,16 @@ class TrialRunner:
     async def _run(self, key: TrialKey, attempt: int) -> TrialResult:
         spec, outcome, wire, outside = await self._execute(self._spec(key))
         earlier: tuple[Outcome, ...] = ()
-        if self.executors[key.framework].reuses_workers and may_be_the_workers_fault(outcome, wire):
+        failed = outcome.failure is not None and outcome.failure.kind not in NOT_MEASURED
+        # What earlier trials did to the worker may be why it failed before it asked the model anything.
+        if failed and self.executors[key.framework].reuses_workers and not outcome.first and not wire.model_calls:
             earlier = (outcome,)
             spec, outcome, wire, outside = await self._execute(self._spec(key, fresh=True))
         outcome = classify(outcome, wire, in_process=self._is_live(key))
         timing = compute_timing(outcome.wall_time, wire)
         started = time.perf_counter()
         query, tools, prices = self.queries[key.query_id], spec.tools, self.run.prices_of(key.framework)
+        used = (turn.usage for turn in wire.model_calls if turn.usage is not None and not turn.other_model)
         result = TrialResult(
             trial=spec.trial,
             key=key,
@@ -149,14 +143,17 @@ class TrialRunner:
             attempt=attempt,
             earlier=earlier,
             absent=absent_scores(query),
-            cost=None if prices is None else _cost(wire, prices),
+            cost=None if prices is None else sum(map(prices.cost, used)),
             adapter_digest=self.run.config.adapter_digests.get(key.framework, ""),
         )
         try:
             result = result.model_copy(update={"scores": await self._scores(key, outcome, wire, timing)})
             integrity, gold_calls = await self._examine(result, outside)
         except ScoringStopped as stopped:
-            result = result.model_copy(update={"outcome": _without_scores(outcome, stopped), "scores": ()})
+            if outcome.failure is None:
+                message = f"the answer and the results of its calls could not be scored: that {stopped}"
+                outcome = outcome.model_copy(update={"failure": Failure(kind="answer", message=message)})
+            result = result.model_copy(update={"outcome": outcome, "scores": ()})
             lost = partial(AttributedCall, lost="trial failed", reason=f"its log cannot be read: that {stopped}")
             integrity, gold_calls = (), tuple(lost(gold=gold) for gold in query.gold_calls)
         found = {"integrity": integrity, "gold_calls": gold_calls, "evaluation_time": time.perf_counter() - started}
@@ -167,12 +164,14 @@ class TrialRunner:
 
         A failure of the server costs this trial only.
         """
-        before = datetime.now(UTC)
+        before, config = datetime.now(UTC), self.run.config
         if self.callbacks is not None:
             self.callbacks.open(spec.trial, self.queries[spec.key.query_id])
         try:
-            kind = self._setup(spec.key) if self.shares else None
-            await self.control.open_trial(self._registration(spec), kind)
+            asked = self._registration(spec)
+            # All that trials share: the query, the model, the number of tools, and the framework's own way to end.
+            own = config.of(spec.key.framework).model, config.own_limit(spec.key.framework), asked.finish_tool
+            await self.control.open_trial(asked, (spec.key.query_id, *own) if self.shares else None)
         except NothingMeasured as error:
             if self.callbacks is not None:
                 await self.callbacks.close(spec.trial)
@@ -185,7 +184,7 @@ class TrialRunner:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
                 self.working[spec.trial] = spec.key
-                outcome = _with_readable_answer(await self._work(spec))
+                outcome = await self._work(spec)
                 # Asked before the slot is free, the server answers this before the next trial's requests. The log is
                 # read and scored while that runs.
                 closing = asyncio.create_task(self._close(spec.trial))
@@ -202,22 +201,34 @@ class TrialRunner:
         outcome = self._redaction.record(outcome)
         wire = wire if state is None else wire.model_copy(update={"state": state})
         if loss is not None:
-            return spec, _without_log(outcome, loss), wire, ()
+            failure = Failure(kind="server", message=f"what the server saw of this trial is lost: {loss}")
+            return spec, outcome.model_copy(update={"answer": None, "failure": failure}), wire, ()
         outside = outside_clock(outcome, wire, opening)
-        outcome = with_outside_time(_with_known_claims(outcome, wire, spec.tools), outside, opening)
-        return spec, outcome, wire, outside
+        if outcome.answer is not None:
+            answer = look_up_claims(outcome.answer, (call.api for call in wire.api_calls), spec.tools)
+            outcome = outcome.model_copy(update={"answer": answer})
+        return spec, with_outside_time(outcome, outside, opening), wire, outside
 
     async def _work(self, spec: TrialSpec) -> Outcome:
-        """Have the agent work; one with settings of its own is the same agent, in the same workers."""
+        """Have the agent work; one with settings of its own is the same agent, in the same workers.
+
+        An answer that is longer than any that is judged is a failure, beside its beginning.
+        """
         framework = self.run.config.plain_label(spec.key.framework)
         executor = self.executors[spec.key.framework]
         if framework != spec.key.framework:
             spec = spec.model_copy(update={"key": spec.key.model_copy(update={"framework": framework})})
         began, started = datetime.now(UTC), time.perf_counter()
         found = await executor.execute(spec)
-        if not isinstance(found, LostTrial):
+        if isinstance(found, LostTrial):
+            lost = {"started_at": began, "wall_time": time.perf_counter() - started}
+            return found.outcome().model_copy(update=lost)
+        text = "" if found.failure is not None or found.answer is None else found.answer.final_answer
+        if found.answer is None or len(text) <= LONGEST_ANSWER:
             return found
-        return found.outcome().model_copy(update={"started_at": began, "wall_time": time.perf_counter() - started})
+        message = f"the answer has {len(text):,} characters; answers of more than {LONGEST_ANSWER:,} are not judged"
+        answer = found.answer.model_copy(update={"final_answer": text[:LONGEST_ANSWER]})
+        return found.model_copy(update={"answer": answer, "failure": Failure(kind="answer", message=message)})
 
     async def _close(self, trial: str) -> tuple[WireLog, NothingMeasured | None]:
         """Close a trial and return the server's log; an empty one and the reason where it is lost."""
@@ -250,72 +261,39 @@ class TrialRunner:
         )
 
     def _registration(self, spec: TrialSpec) -> TrialRegistration:
-        # Faults are drawn from this: it is equal for every framework.
-        fault_key = json.dumps([spec.key.query_id, spec.key.repeat])
-        own = {"trial": spec.trial, "seed": spec.endpoint.seed, "fault_key": fault_key}
-        label, config = spec.key.framework, self.run.config
-        setup = spec.key.query_id, config.of(label).model, config.own_limit(label)
-        return self._shared_part(setup).model_copy(update={**own, "finish_tool": self._finish_tool(label)})
-
-    def _tools(self, key: TrialKey) -> tuple[ToolSpec, ...]:
-        return self.tools(self.run.config.own_limit(key.framework), key.query_id)
-
-    def _setup(self, key: TrialKey) -> tuple[int | str, str, int | None, str]:
-        """The query, the model, the number of tools, and the framework's own way to end: all that trials share."""
-        config, label = self.run.config, key.framework
-        return key.query_id, config.of(label).model, config.own_limit(label), self._finish_tool(label)
-
-    def _finish_tool(self, framework: str) -> str:
-        labels = (framework, self.run.config.plain_label(framework))
-        return next((info.finish_tool for info in self.run.frameworks if info.name in labels), "")
-
-    def _shared_part(self, setup: Setup) -> TrialRegistration:
-        """The part of a registration that all trials of a query, a model and a number of tools share."""
-        found = self._registrations.get(setup)
-        if found is None:
-            if len(self._registrations) >= MOST_SHARED:
-                self._registrations.clear()
-            found = self._registrations[setup] = self._make_shared_part(setup)
-        return found
-
-    def _make_shared_part(self, setup: Setup) -> TrialRegistration:
-        query_id, name, most = setup
-        config, query, tools = self.run.config, self.queries[query_id], self.tools(most, query_id)
-        model = self.models[name]
+        label, query, whole = spec.key.framework, self.queries[spec.key.query_id], self.run.config
+        config = whole.of(label)
+        model = self.models[config.model]
         return TrialRegistration(
-            trial="",
+            trial=spec.trial,
+            seed=spec.endpoint.seed,
+            # Faults are drawn from this: it is equal for every framework.
+            fault_key=json.dumps([spec.key.query_id, spec.key.repeat]),
+            finish_tool=self._finish_tool(label),
             model=model.model,
-            model_name=self._names_for_agents[name],
-            allowed_models=config.allowed_models,
+            model_name=config.told_model,
+            allowed_models=whole.allowed_models,
             base_url=model.base_url,
-            tools=tools,
+            tools=spec.tools,
             apis=query.apis,
-            script=gold_script(query, tools),
+            script=gold_script(query, spec.tools),
             simulator=self.simulator,
             called_back=() if self.callbacks is None else self.callbacks.apis(query),
             callback_url=None if self.callbacks is None else self.callbacks.url,
             state=query.initial_state,
             ambient=self.ambient,
-            limits=config.limits,
-            max_trial_tokens=config.max_trial_tokens,
-            faults=self._faults,
-            cached_as=self.cached_as.get(name, ""),
+            limits=whole.limits,
+            max_trial_tokens=whole.max_trial_tokens,
+            faults=None if whole.faults is None else read_fault_plan(whole.faults),
+            cached_as=self.cached_as.get(config.model, ""),
         )
 
-    @cached_property
-    def _registrations(self) -> dict[Setup, TrialRegistration]:
-        return {}
+    def _tools(self, key: TrialKey) -> tuple[ToolSpec, ...]:
+        return self.tools(self.run.config.own_limit(key.framework), key.query_id)
 
-    @cached_property
-    def _names_for_agents(self) -> Mapping[str, str]:
-        """Return model -> the name that agents know it by."""
-        config = self.run.config
-        return {own.model: own.told_model for own in map(config.of, config.frameworks)}
-
-    @cached_property
-    def _faults(self) -> FaultPlan | None:
-        text = self.run.config.faults
-        return None if text is None else read_fault_plan(text)
+    def _finish_tool(self, framework: str) -> str:
+        labels = (framework, self.run.config.plain_label(framework))
+        return next((info.finish_tool for info in self.run.frameworks if info.name in labels), "")
 
     @cached_property
     def _redaction(self) -> Redaction:
@@ -374,54 +352,5 @@ def examine(
     return found, attribute_trial(result, query, tools)
 
 
-def _cost(wire: WireLog, prices: Prices) -> float:
-    """Return the cost of the tokens that the run's model reported."""
-    used = (turn.usage for turn in wire.model_calls if turn.usage is not None and not turn.other_model)
-    return sum(map(prices.cost, used))
-
-
-def _with_readable_answer(outcome: Outcome) -> Outcome:
-    """Return the outcome; a failure if its answer is longer than any that is judged, beside the answer's beginning."""
-    if outcome.failure is not None or outcome.answer is None:
-        return outcome
-    length = len(outcome.answer.final_answer)
-    if length <= LONGEST_ANSWER:
-        return outcome
-    message = f"the answer has {length:,} characters; answers of more than {LONGEST_ANSWER:,} are not judged"
-    answer = outcome.answer.model_copy(update={"final_answer": outcome.answer.final_answer[:LONGEST_ANSWER]})
-    return outcome.model_copy(update={"answer": answer, "failure": Failure(kind="answer", message=message)})
-
-
-def _without_scores(outcome: Outcome, stopped: ScoringStopped) -> Outcome:
-    """Return the outcome of a trial whose texts are too much even for what reads them in a linear time."""
-    if outcome.failure is not None:
-        return outcome
-    message = f"the answer and the results of its calls could not be scored: that {stopped}"
-    return outcome.model_copy(update={"failure": Failure(kind="answer", message=message)})
-
-
 def _empty_log(trial: str) -> WireLog:
     return WireLog(trial=trial, opened_at=datetime.now(UTC))
-
-
-def _without_log(outcome: Outcome, loss: NothingMeasured) -> Outcome:
-    failure = Failure(kind="server", message=f"what the server saw of this trial is lost: {loss}")
-    return outcome.model_copy(update={"answer": None, "failure": failure})
-
-
-def may_be_the_workers_fault(outcome: Outcome, wire: WireLog) -> bool:
-    """Return whether a trial may have failed because of what earlier ones did to its worker.
-
-    Its worker was not fresh, and it failed before it asked the model anything. No other failure gets a second try.
-    """
-    failure = outcome.failure
-    if failure is None or failure.kind in NOT_MEASURED:
-        return False
-    return not outcome.first and not wire.model_calls
-
-
-def _with_known_claims(outcome: Outcome, wire: WireLog, tools: Sequence[ToolSpec]) -> Outcome:
-    if outcome.answer is None:
-        return outcome
-    answer = look_up_claims(outcome.answer, (call.api for call in wire.api_calls), tools)
-    return outcome.model_copy(update={"answer": answer})

@@ -10,17 +10,11 @@ from typing import Any
 from sqlalchemy import CompoundSelect, Connection, Row, Select, delete, func, select, union
 
 from trialbed.errors import DataError
-from trialbed.store._rows import insert_new
+from trialbed.store._rows import insert
 from trialbed.store._schema import blobs, calls, gold_answers, selections
 
 LEVEL = 1
 """zlib's fastest: conversations repeat themselves so much that the slower levels gain little."""
-
-WINDOWS = (10, 15)
-"""Logarithms of zlib's smallest and largest window. To clear a large one takes longer than to compress a small body."""
-
-SMALL = 13
-"""Logarithm of the largest window for which less memory compresses as well."""
 
 UNCOMPRESSED = 1024
 """Bytes of a body up to which compressing it takes most of the time of storing it, and gains next to nothing."""
@@ -42,10 +36,10 @@ class Bodies:
     def insert(self, connection: Connection) -> None:
         """Write those that the store does not have yet; to ask which these are would take longer."""
         rows = [
-            {"digest": digest, "size": len(body), "body": _compress(body)}
+            {"digest": digest, "size": len(body), "body": zlib.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
             for digest, body in sorted(self._bodies.items())  # one order for all writers, so that none deadlock
         ]
-        insert_new(connection, blobs, rows)
+        insert(connection, blobs, rows, only_new=True)
 
 
 def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:
@@ -94,14 +88,6 @@ def body_of(bodies: Mapping[str, str], digest: str | None) -> str:
     if digest is None or digest not in bodies:
         raise DataError(f"the store lacks the body {digest}; restore a copy of the store")
     return bodies[digest]
-
-
-def _compress(body: bytes) -> bytes:
-    if len(body) <= UNCOMPRESSED:
-        return zlib.compress(body, 0)
-    window = min(max(len(body).bit_length(), WINDOWS[0]), WINDOWS[1])
-    compressor = zlib.compressobj(LEVEL, zlib.DEFLATED, window, 5 if window <= SMALL else zlib.DEF_MEM_LEVEL)
-    return compressor.compress(body) + compressor.flush()
 
 
 def _text(digest: str, compressed: bytes) -> str:

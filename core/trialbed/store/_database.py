@@ -1,20 +1,27 @@
-"""Opens a database: finds it, sets it up, compacts it, and explains its errors."""
+"""Opens a database: finds it, sets it up, compacts it, and explains its errors.
+
+A reader of SQLite writes, too: into files beside the store, by which readers and writers know of each other. Where none
+of them can be made, such as in a mounted archive, nobody else writes either: the file is read as one that stays so.
+"""
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError, OperationalError
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_file, make_private_folder
-from trialbed.store._immutable import cannot_be_written, check_no_changes, immutable_engine
+from trialbed.settings import store_file
 from trialbed.store._schema import SCHEMA_VERSION, about, metadata
 
 BUSY_SECONDS = 60
@@ -30,13 +37,26 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.where = _where(engine.url)
-        self._reader = _one_state(engine)
+        # For transactions of several queries; SQLite's see one state anyway.
+        repeatable = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+        self._reader = engine.execution_options(**repeatable)
         self._writer = engine.execution_options(writes=True)
         self._turn = threading.Lock()
+        self._is_closed = False
+
+    def check_open(self) -> None:
+        """See that it can still be read.
+
+        Raises:
+            DataError: it is closed.
+        """
+        if self._is_closed:
+            raise DataError("the store is closed; read from it inside the `with` statement that opens it")
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that sees one state of the store."""
+        self.check_open()
         with self.explain_errors(), self._reader.begin() as connection:
             yield connection
 
@@ -58,6 +78,25 @@ class Database:
         except UnicodeDecodeError as error:  # SQLite names the malformed part, and the name itself is damaged
             raise DataError(_explanation(self.where, "its schema is malformed")) from error
 
+    def close(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+        self._is_closed = True
+
+    @property
+    def mark(self) -> object:
+        """Equal as long as nothing has been written to it; None where that is not known at once."""
+        self.check_open()
+        path = self.engine.url.database
+        if self.engine.dialect.name != "sqlite" or not path:
+            return None
+        found: dict[str, tuple[int, int]] = {}
+        for ending in ("", "-wal"):
+            with suppress(OSError):  # there is no log beside it
+                state = Path(f"{path}{ending}").stat()
+                found[ending] = state.st_mtime_ns, state.st_size
+        return tuple(found.items())
+
 
 def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
     """Open, and create where absent, the database of this URL or file.
@@ -72,73 +111,45 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
     """
     url = store_url(url_or_path)
     if not read_only:
-        return _set_up_database(_engine(url))
-    _check_there(url)
+        return _set_up(_engine(url))
+    is_file = url.get_backend_name() == "sqlite" and "uri" not in url.query
+    file = Path(url.database or "")
+    if is_file and not file.exists():
+        raise DataError(f"there is no store at {_where(url)}; `bench run` creates one, or name another with --store")
     make = _engine
     try:
-        _set_up_database(make(url)).engine.dispose()
+        _set_up(make(url)).close()
     except DataError as error:
-        if not (isinstance(error.__cause__, OperationalError) and cannot_be_written(url)):
+        is_unwritable = is_file and file.is_file() and not os.access(file.absolute().parent, os.W_OK)
+        if not is_unwritable or not isinstance(error.__cause__, OperationalError) or _is_busy(error):
             raise
-        check_no_changes(url, _where(url))
-        make = immutable_engine
-        _set_up_database(make(url)).engine.dispose()
-    return Database(_read_only(make(url)))
+        make = _immutable_engine
+        _set_up(make(url)).close()
+    engine = make(url)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only=ON").close())
+        return Database(engine)
+    return Database(engine.execution_options(postgresql_readonly=True))
 
 
-def _set_up_database(engine: Engine) -> Database:
-    database = Database(engine)
-    try:
-        _set_up(database)
-    except BaseException:
-        engine.dispose()
-        raise
-    return database
+def _immutable_engine(url: URL) -> Engine:
+    """Return an engine that reads a file, and makes none beside it.
 
-
-class OpenDatabase:
-    """A database that can be read until it is closed."""
-
-    def __init__(self, url_or_path: str) -> None:
-        self._database: Database | None = open_database(url_or_path, read_only=True)
-
-    @property
-    def database(self) -> Database:
-        """The database.
-
-        Raises:
-            DataError: it is closed.
-        """
-        if self._database is None:
-            raise DataError("the store is closed; read from it inside the `with` statement that opens it")
-        return self._database
-
-    @property
-    def mark(self) -> object:
-        """Equal as long as nothing has been written to it; None where that is not known at once."""
-        path = self.database.engine.url.database
-        if self.database.engine.dialect.name != "sqlite" or not path:
-            return None
-        return tuple(_state_of_file(Path(f"{path}{ending}")) for ending in ("", "-wal"))
-
-    def read(self) -> AbstractContextManager[Connection]:
-        """A transaction that sees one state of the store."""
-        return self.database.read()
-
-    def close(self) -> None:
-        """Close every connection."""
-        if self._database is not None:
-            self._database.engine.dispose()
-            self._database = None
-
-
-def _state_of_file(path: Path) -> tuple[int, int] | None:
-    """Return the time of a file's last change, in nanoseconds, and its size; None without one."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size
+    Raises:
+        DataError: changes stand beside the file that are not in it yet; says what to copy.
+    """
+    log = Path(f"{url.database}-wal")
+    if log.is_file() and log.stat().st_size > 0:
+        raise DataError(
+            f"the store {url.database} cannot be read where it is: its folder cannot be written, and {log.name} beside "
+            "it has trials that are not in it yet; copy both files into another folder and name the copy with --store"
+        )
+    address = f"{Path(url.database or '').absolute().as_uri()}?mode=ro&immutable=1"
+    # The engine keeps the file's own URL, by which it is named in errors and by its locks.
+    connect = partial(sqlite3.connect, address, uri=True, check_same_thread=False, isolation_level=None)
+    engine = create_engine(url, creator=connect)
+    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
+    return engine
 
 
 def store_url(url_or_path: str) -> URL:
@@ -157,35 +168,26 @@ def store_url(url_or_path: str) -> URL:
     return URL.create("sqlite", database=str(Path(url_or_path).expanduser()))
 
 
+def folder_note(store: str) -> str | None:
+    """Return the line that says that opening a store makes a folder, as its name may be a slip.
+
+    None where there is none to make, and for the store that is used where no option names one.
+
+    Raises:
+        UsageError: the URL is malformed.
+    """
+    url = store_url(store)
+    if store == store_file() or url.get_backend_name() != "sqlite" or not url.database or "uri" in url.query:
+        return None
+    folder = Path(url.database).parent
+    return None if folder.exists() else f"making the folder {folder} for the store"
+
+
 def _where(url: URL) -> str:
     """The database in an error's text: the file as it is called, or the URL without its password."""
     if url.get_backend_name() == "sqlite" and url.database:
         return url.database
     return url.render_as_string(hide_password=True)
-
-
-def _check_there(url: URL) -> None:
-    is_file = url.get_backend_name() == "sqlite" and "uri" not in url.query
-    if is_file and not Path(url.database or "").exists():
-        raise DataError(f"there is no store at {_where(url)}; `bench run` creates one, or name another with --store")
-
-
-def _read_only(engine: Engine) -> Engine:
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _refuse_changes)
-        return engine
-    return engine.execution_options(postgresql_readonly=True)
-
-
-def _refuse_changes(connection: Any, _record: Any) -> None:
-    connection.execute("PRAGMA query_only=ON").close()
-
-
-def _one_state(engine: Engine) -> Engine:
-    """The engine for transactions of several queries; SQLite's see one state anyway."""
-    return (
-        engine.execution_options(isolation_level="REPEATABLE READ") if engine.dialect.name == "postgresql" else engine
-    )
 
 
 def _engine(url: URL) -> Engine:
@@ -196,14 +198,8 @@ def _engine(url: URL) -> Engine:
             f"a store at {url.drivername}:// needs a driver that is not installed ({error}); "
             "for PostgreSQL: pip install 'psycopg[binary]' and write postgresql+psycopg://"
         ) from error
-    if engine.dialect.name == "sqlite":
-        _make_folder(url)
-        event.listen(engine, "connect", _set_pragmas)
-        event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _make_folder(url: URL) -> None:
+    if engine.dialect.name != "sqlite":
+        return engine
     if not url.database:
         raise UsageError("the store needs a file; name one, such as .trialbed/trialbed.db")
     folder = Path(url.database).parent
@@ -215,6 +211,9 @@ def _make_folder(url: URL) -> None:
         ) from error
     if "uri" not in url.query and url.database != ":memory:":
         make_private_file(Path(url.database))
+    event.listen(engine, "connect", _set_pragmas)
+    event.listen(engine, "begin", _begin)
+    return engine
 
 
 def _set_pragmas(connection: Any, _record: Any) -> None:
@@ -233,35 +232,32 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _set_up(database: Database) -> None:
-    for attempt in Retrying(
-        retry=retry_if_exception_type(_Busy),
+def _set_up(engine: Engine) -> Database:
+    database = Database(engine)
+    retrying = Retrying(
+        # Another process is creating the same database: SQLite does not wait for the switch to WAL.
+        retry=retry_if_exception(_is_busy),
         stop=stop_after_delay(BUSY_SECONDS),
         wait=wait_random(0.01, 0.1),
         reraise=True,
-    ):
-        with attempt:
-            _create(database)
+    )
+    try:
+        retrying(_create, database)
+    except BaseException:
+        engine.dispose()
+        raise
+    return database
 
 
-class _Busy(DataError):
-    """Another process is creating the same database: SQLite does not wait for the switch to WAL."""
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error.__cause__, OperationalError) and "locked" in str(error.__cause__)
 
 
 def _create(database: Database) -> None:
-    try:
-        with database.read() as connection:
-            version = _version(connection, database.where)
-        if version is None:  # only then is the lock needed: readers never wait for writers
-            _create_tables(database)
-    except DataError as error:
-        if isinstance(error.__cause__, OperationalError) and "locked" in str(error.__cause__):
-            raise _Busy(str(error)) from error
-        raise
-
-
-def _create_tables(database: Database) -> None:
-    with database.write() as connection:
+    with database.read() as connection:
+        if _version(connection, database.where) is not None:
+            return
+    with database.write() as connection:  # only now is the lock needed: readers never wait for writers
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})
         # Asked again under the lock: another process may have done it meanwhile.

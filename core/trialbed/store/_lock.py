@@ -33,8 +33,23 @@ def hold(engine: Engine, name: str) -> Iterator[None]:
     Raises:
         UsageError: another process has it.
     """
-    with _advisory(engine, name) if engine.dialect.name == "postgresql" else _file(engine, name):
+    if engine.dialect.name == "postgresql":
+        with _advisory(engine, name):
+            yield
+        return
+    path = _path(engine, name)
+    lock = FileLock(path, timeout=PATIENCE)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise UsageError(UNDER_WAY) from error
+    try:
         yield
+    finally:
+        # Removed while the lock is held: later the file could be another process's, and a third would lock a new file.
+        with suppress(OSError):
+            path.unlink()
+        lock.release()
 
 
 def is_held(engine: Engine, name: str) -> bool:
@@ -89,23 +104,6 @@ def _path(engine: Engine, name: str) -> Path:
 
 def _digest(name: str) -> bytes:
     return hashlib.blake2b(name.encode(), digest_size=SIZE).digest()
-
-
-@contextmanager
-def _file(engine: Engine, name: str) -> Iterator[None]:
-    path = _path(engine, name)
-    lock = FileLock(path, timeout=PATIENCE)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise UsageError(UNDER_WAY) from error
-    try:
-        yield
-    finally:
-        # Removed while the lock is held: later the file could be another process's, and a third would lock a new file.
-        with suppress(OSError):
-            path.unlink()
-        lock.release()
 
 
 @contextmanager

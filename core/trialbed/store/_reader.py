@@ -10,7 +10,7 @@ from typing import Self
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run, RunKind, RunStatus
 from trialbed.settings import store_file
-from trialbed.store._database import OpenDatabase
+from trialbed.store._database import open_database
 from trialbed.store._lock import is_held
 from trialbed.store._runs import each_run, find_run, fits
 from trialbed.store._stored import StoredRun
@@ -56,12 +56,13 @@ class StoreReader:
     """
 
     def __init__(self, url_or_path: str) -> None:
-        self._database = OpenDatabase(url_or_path)
+        self._database = open_database(url_or_path, read_only=True)
 
     @property
     def place(self) -> str:
         """The store's file, or its URL without the password."""
-        return self._database.database.where
+        self._database.check_open()
+        return self._database.where
 
     def __enter__(self) -> Self:
         return self
@@ -78,7 +79,7 @@ class StoreReader:
         return self._database.mark
 
     def close(self) -> None:
-        """Close every connection; records that were read before stay usable, but for ``StoredRun.offers``."""
+        """Close every connection; records that were read before stay usable."""
         self._database.close()
 
     def runs(
@@ -111,7 +112,7 @@ class StoreReader:
                 if set(tags) <= set(run.tags)
                 if (seen := self._with_current_status(run)).status == status or status is None
             )
-            return tuple(self._stored_run(run) for run in islice(found, limit))
+            return tuple(StoredRun(self._database.read, lambda: self.mark, run) for run in islice(found, limit))
 
     def run(self, run_id: str) -> StoredRun:
         """The run with this id.
@@ -123,18 +124,16 @@ class StoreReader:
             DataError: the store has no such run, or several; lists them.
         """
         with self._database.read() as connection:
-            return self._stored_run(self._with_current_status(find_run(connection, run_id)))
-
-    def _stored_run(self, run: Run) -> StoredRun:
-        return StoredRun(self._database.read, lambda: self.mark, run)
+            return StoredRun(
+                self._database.read, lambda: self.mark, self._with_current_status(find_run(connection, run_id))
+            )
 
     def _with_current_status(self, run: Run) -> Run:
         """The run with the status that it has now: the record of one whose process was killed says ``running``."""
         if run.status != "running":
             return run
-        database = self._database.database
-        with database.explain_errors():
-            is_under_way = any(is_held(database.engine, name) for name in (run.config_digest, run.run_id))
+        with self._database.explain_errors():
+            is_under_way = any(is_held(self._database.engine, name) for name in (run.config_digest, run.run_id))
         return run if is_under_way else run.model_copy(update={"status": "interrupted"})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
@@ -41,11 +41,6 @@ def decode(text: str) -> Any:
         return from_json(text)
     except ValueError:
         return json.loads(text)
-
-
-def encode_record(record: Record, exclude: Collection[str] = ()) -> str:
-    """A record's JSON, without the fields that are stored elsewhere."""
-    return encode(record.model_dump(exclude=set(exclude)))
 
 
 def decode_record(kind: type[R], text: str, **more: Any) -> R:
@@ -142,34 +137,27 @@ def check(found: Sequence[Row[Any]], expected: str, what: Callable[[], str]) -> 
 Rows = list[dict[str, Any]]
 
 
-def insert(connection: Connection, table: Table, rows: Rows) -> None:
-    """Insert rows, which have all columns of the table."""
-    _execute(connection, *_statement(connection.dialect, table, False), rows)
+def insert(connection: Connection, table: Table, rows: Rows, *, only_new: bool = False) -> None:
+    """Insert rows, which have all columns of the table.
 
-
-def insert_new(connection: Connection, table: Table, rows: Rows) -> None:
-    """Insert rows, which have all columns of the table; one whose key exists already is left as it is."""
-    _execute(connection, *_statement(connection.dialect, table, True), rows)
-
-
-def _execute(connection: Connection, statement: str, order: Sequence[str] | None, rows: Rows) -> None:
+    Args:
+        only_new: leave a row whose key exists already as it is.
+    """
     # SQLAlchemy would go through every value of every row, which takes longer than to insert them.
     if rows:
+        statement, order = _statement(connection.dialect, table, only_new)
         connection.exec_driver_sql(statement, rows if order is None else list(map(itemgetter(*order), rows)))
 
 
 @lru_cache(maxsize=16)
 def _statement(dialect: Dialect, table: Table, only_new: bool) -> tuple[str, Sequence[str] | None]:
     """The driver's statement, and the columns in the order of its parameters; None where these have names."""
-    statement = _insertion(dialect, table).on_conflict_do_nothing() if only_new else table.insert()
+    statement: Any = table.insert()
+    if only_new and dialect.name == "sqlite":
+        statement = sqlite.insert(table).on_conflict_do_nothing()
+    elif only_new:
+        from sqlalchemy.dialects import postgresql  # most stores are files
+
+        statement = postgresql.insert(table).on_conflict_do_nothing()
     compiled = statement.compile(dialect=dialect)
     return compiled.string, compiled.positiontup
-
-
-def _insertion(dialect: Dialect, table: Table) -> Any:
-    """An insertion of the database's own kind, which may say what to do about a conflict."""
-    if dialect.name == "sqlite":
-        return sqlite.insert(table)
-    from sqlalchemy.dialects import postgresql  # most stores are files
-
-    return postgresql.insert(table)

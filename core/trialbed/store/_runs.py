@@ -10,12 +10,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from sqlalchemy import Connection, Row, delete, select, update
+from sqlalchemy import Connection, Row, select, update
 
 from trialbed.errors import DataError
 from trialbed.installed import installed_packages
 from trialbed.records import (
-    Annotation,
     EndpointInfo,
     FrameworkInfo,
     GoldAnswer,
@@ -29,17 +28,15 @@ from trialbed.records import (
     ToolSpec,
     framework_name,
 )
-from trialbed.store._blobs import Bodies, body_of, delete_orphans, read_bodies
+from trialbed.store._blobs import Bodies, body_of, read_bodies
 from trialbed.store._rows import (
     IN_ONE,
     check,
     decode,
     decode_record,
     encode,
-    encode_id,
     encode_offer,
-    encode_record,
-    insert_new,
+    insert,
     with_checksum,
 )
 from trialbed.store._schema import gold_answers, runs, selections
@@ -49,11 +46,6 @@ LATEST = "latest"
 
 MOST_NAMED, MOST_SEARCHED = 5, 1000
 """Runs that a message lists."""
-
-
-def insert_run(connection: Connection, run: Run) -> None:
-    """Add a run."""
-    connection.execute(runs.insert().values(_row(run)))
 
 
 class RunChanges(TypedDict, total=False):
@@ -80,29 +72,15 @@ class RunChanges(TypedDict, total=False):
     on_nodes: bool
 
 
-def change_run(connection: Connection, run_id: str, changes: RunChanges) -> None:
-    """Replace fields of a run that is there."""
-    run = lock_run(connection, run_id).model_copy(update=changes)
-    connection.execute(update(runs).where(runs.c.run_id == run_id).values(_row(run)))
+def replace_run(connection: Connection, run: Run) -> None:
+    """Replace the record of a run that is there."""
+    connection.execute(update(runs).where(runs.c.run_id == run.run_id).values(run_row(run)))
 
 
-def annotate_run(connection: Connection, run_id: str, annotation: Annotation) -> None:
-    """Keep a person's annotation of a trial in place of an earlier one; an empty one removes it."""
-    run = lock_run(connection, run_id)
-    kept = {one.key: one for one in (*run.annotations, annotation)}
-    changed = run.model_copy(update={"annotations": tuple(one for one in kept.values() if not one.is_empty)})
-    connection.execute(update(runs).where(runs.c.run_id == run_id).values(_row(changed)))
-
-
-def lock_run(connection: Connection, run_id: str) -> Run:
-    """Read the run with this id, and keep others from changing it until the transaction ends."""
-    query = select(runs).where(runs.c.run_id == run_id).with_for_update()
-    return _require(connection.execute(query).one_or_none(), connection, run_id)
-
-
-def read_run(connection: Connection, run_id: str) -> Run:
-    """Read the run with this id."""
-    row = connection.execute(select(runs).where(runs.c.run_id == run_id)).one_or_none()
+def read_run(connection: Connection, run_id: str, *, lock: bool = False) -> Run:
+    """Read the run with this id; with its lock, others cannot change it until the transaction ends."""
+    query = select(runs).where(runs.c.run_id == run_id)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     return _require(row, connection, run_id)
 
 
@@ -142,26 +120,8 @@ def fits(config: RunConfig, framework: str | None, model: str | None, dataset: s
     )
 
 
-def read_unfinished(connection: Connection, config_digest: str) -> Run | None:
-    """The latest run of this configuration that is not finished."""
-    query = (
-        select(runs)
-        .where(runs.c.config_digest == config_digest, runs.c.status != "finished")
-        .order_by(runs.c.created.desc(), runs.c.run_id.desc())
-        .limit(1)
-    )
-    row = connection.execute(query).one_or_none()
-    return run_of(row) if row else None
-
-
-def delete_run(connection: Connection, run_id: str) -> None:
-    """Delete a run with its trials, and the bodies that only it had."""
-    read_run(connection, run_id)
-    connection.execute(delete(runs).where(runs.c.run_id == run_id))
-    delete_orphans(connection)
-
-
-def _row(run: Run) -> dict[str, Any]:
+def run_row(run: Run) -> dict[str, Any]:
+    """Return the row of a run."""
     row = {
         "run_id": run.run_id,
         "config_digest": run.config_digest,
@@ -215,16 +175,14 @@ def insert_selections(
             "run_id": run_id,
             "query_id": encode_offer(query_id, most),
             "selector": selector,
-            "tools": bodies.add(encode([_describe_tool(tool) for tool in tools])),
+            "tools": bodies.add(
+                encode([tool.model_dump() | ({"topped_up": True} if tool.topped_up else {}) for tool in tools])
+            ),
         }
         for query_id, tools in offers.items()
     ]
     bodies.insert(connection)
-    insert_new(connection, selections, list(map(with_checksum, rows)))
-
-
-def _describe_tool(tool: ToolSpec) -> dict[str, Any]:
-    return tool.model_dump() | ({"topped_up": True} if tool.topped_up else {})
+    insert(connection, selections, list(map(with_checksum, rows)), only_new=True)
 
 
 def read_selections(
@@ -258,24 +216,16 @@ def check_selection(row: Row[Any]) -> None:
     check([row], row.checksum, lambda: f"the selection for query {row.query_id} in run {row.run_id!r}")
 
 
-def insert_gold_answer(connection: Connection, run_id: str, answer: GoldAnswer) -> None:
-    """Keep the answers to a query's expected calls, unless the run has it already."""
-    bodies = Bodies()
-    digest = bodies.add(encode_record(answer))
-    bodies.insert(connection)
-    row = {"run_id": run_id, "query_id": encode_id(answer.query_id), "answer": digest}
-    insert_new(connection, gold_answers, [with_checksum(row)])
-
-
-def read_gold_answers(connection: Connection, run_id: str) -> list[GoldAnswer]:
-    """Read the answers to the expected calls of a run, in the order of the queries' ids as texts."""
+def read_gold_answers(connection: Connection, run_id: str) -> dict[int | str, GoldAnswer]:
+    """Read the answers to the expected calls of a run, by the query's id."""
     rows = connection.execute(
         select(gold_answers).where(gold_answers.c.run_id == run_id).order_by(gold_answers.c.query_id)
     ).all()
     for row in rows:
         check_gold_answer(row)
     bodies = read_bodies(connection, select(gold_answers.c.answer).where(gold_answers.c.run_id == run_id))
-    return [decode_record(GoldAnswer, body_of(bodies, row.answer)) for row in rows]
+    answers = (decode_record(GoldAnswer, body_of(bodies, row.answer)) for row in rows)
+    return {answer.query_id: answer for answer in answers}
 
 
 def check_gold_answer(row: Row[tuple[str, ...]]) -> None:

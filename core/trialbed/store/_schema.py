@@ -112,7 +112,6 @@ trials = Table(
     Column("calls_checksum", String(16), nullable=False),
     Column("checksum", String(16), nullable=False),
     UniqueConstraint("run_id", "framework", "query_id", "repeat", "attempt"),
-    Index("trials_by_checksum", "run_id", "checksum", "id"),  # says what the trials of a run are without reading them
 )
 
 scores = Table(

@@ -1,12 +1,14 @@
-"""The store as the engine uses it."""
+"""The store as the engine uses it, and the run in it that a command continues or begins."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from itertools import islice
 from typing import Self, Unpack
 
+from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
@@ -14,38 +16,33 @@ from trialbed.records import (
     Annotation,
     GoldAnswer,
     Run,
+    RunConfig,
     Score,
     ToolSpec,
+    TrialKey,
     TrialResult,
 )
 from trialbed.settings import secret_values
-from trialbed.store._attempts import AttemptSummary
+from trialbed.store._blobs import Bodies, delete_orphans
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
+from trialbed.store._rows import IN_ONE, decode_id, encode, encode_id, insert, with_checksum
 from trialbed.store._runs import (
     RunChanges,
-    annotate_run,
-    change_run,
-    delete_run,
     each_run,
     find_run,
-    insert_gold_answer,
-    insert_run,
     insert_selections,
+    new_run,
     read_gold_answers,
     read_run,
     read_selections,
-    read_unfinished,
+    replace_run,
+    run_of,
+    run_row,
 )
+from trialbed.store._schema import gold_answers, runs, trials
 from trialbed.store._stored import StoredRun
-from trialbed.store._trials import (
-    add_scores,
-    count_measured,
-    each_end,
-    each_result,
-    has_attempts,
-    insert_trials,
-)
+from trialbed.store._trials import AttemptSummary, add_scores, each_result, insert_trials
 from trialbed.wire.redaction import redact, redaction_of
 
 
@@ -80,7 +77,7 @@ class Store:
 
     def close(self) -> None:
         """Close every connection."""
-        self._database.engine.dispose()
+        self._database.close()
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
@@ -104,14 +101,14 @@ class Store:
         """
         try:
             with self._database.write() as connection:
-                insert_run(connection, run)
+                connection.execute(runs.insert().values(run_row(run)))
         except IntegrityError as error:
             raise DataError(f"the store already has a run {run.run_id!r}; give the new run another id") from error
 
     def update_run(self, run_id: str, **changes: Unpack[RunChanges]) -> None:
         """Change the fields that are given, and leave the rest."""
         with self._database.write() as connection:
-            change_run(connection, run_id, changes)
+            replace_run(connection, read_run(connection, run_id, lock=True).model_copy(update=changes))
 
     def annotate(self, run_id: str, annotation: Annotation) -> None:
         """Keep a person's annotation of a trial in place of an earlier one; an empty one removes it.
@@ -123,7 +120,10 @@ class Store:
         """
         masked = {name: redact(getattr(annotation, name)) for name in ("note", "correction")}
         with self._database.write() as connection:
-            annotate_run(connection, run_id, annotation.model_copy(update=masked))
+            run = read_run(connection, run_id, lock=True)
+            kept = {one.key: one for one in (*run.annotations, annotation.model_copy(update=masked))}
+            annotations = tuple(one for one in kept.values() if not one.is_empty)
+            replace_run(connection, run.model_copy(update={"annotations": annotations}))
 
     def run(self, run_id: str) -> Run:
         """Return the run with this id."""
@@ -146,13 +146,18 @@ class Store:
 
     def unfinished_run(self, config_digest: str) -> Run | None:
         """Return the latest run of this configuration that is running, interrupted or incomplete."""
+        unfinished = (runs.c.config_digest == config_digest, runs.c.status != "finished")
+        latest_first = select(runs).where(*unfinished).order_by(runs.c.created.desc(), runs.c.run_id.desc())
         with self._database.read() as connection:
-            return read_unfinished(connection, config_digest)
+            row = connection.execute(latest_first.limit(1)).one_or_none()
+            return run_of(row) if row else None
 
     def discard_run(self, run_id: str) -> None:
         """Delete a run and all that belongs to it."""
         with self._database.write() as connection:
-            delete_run(connection, run_id)
+            read_run(connection, run_id)
+            connection.execute(delete(runs).where(runs.c.run_id == run_id))
+            delete_orphans(connection)
 
     def compact(self) -> None:
         """Give the space of deleted records back to the system.
@@ -208,17 +213,25 @@ class Store:
     def has_attempts(self, run_id: str) -> bool:
         """Return whether any trial of this run is committed."""
         with self._database.read() as connection:
-            return has_attempts(connection, run_id)
+            return connection.scalar(select(trials.c.id).where(trials.c.run_id == run_id).limit(1)) is not None
 
     def each_attempt_summary(self, run_id: str) -> Iterator[AttemptSummary]:
-        """Yield the end of each committed attempt in their order, read in parts: cheaper than ``each_attempt``."""
+        """Yield the end of each committed attempt in their order, read in parts: cheaper than ``each_attempt``.
+
+        They are not checked against the checksum of the row, as reading the trial itself does.
+        """
+        names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest")
+        chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id).order_by(trials.c.id)
         with self._database.read() as connection:
-            yield from each_end(connection, run_id)
+            for framework, query, repeat, *rest in connection.execute(chosen.execution_options(yield_per=IN_ONE)):
+                yield AttemptSummary(TrialKey(framework=framework, query_id=decode_id(query), repeat=repeat), *rest)
 
     def count_measured(self, run_id: str) -> int:
         """Return how many trials of this run were measured."""
+        key = (trials.c.framework, trials.c.query_id, trials.c.repeat)
+        measured = select(*key).where(trials.c.run_id == run_id, trials.c.status != "not measured").distinct()
         with self._database.read() as connection:
-            return count_measured(connection, run_id)
+            return connection.scalar(select(func.count()).select_from(measured.subquery())) or 0
 
     def each_attempt(self, run_id: str) -> Iterator[TrialResult]:
         """Yield every committed attempt, bodies included, in the order in which they were added, read in parts."""
@@ -255,10 +268,13 @@ class Store:
 
         Secrets of this process's environment are masked in it.
         """
-        masked = redaction_of(secret_values()).record(answer)
+        bodies = Bodies()
+        digest = bodies.add(encode(redaction_of(secret_values()).record(answer).model_dump()))
+        row = {"run_id": run_id, "query_id": encode_id(answer.query_id), "answer": digest}
         try:
             with self._database.write() as connection:
-                insert_gold_answer(connection, run_id, masked)
+                bodies.insert(connection)
+                insert(connection, gold_answers, [with_checksum(row)], only_new=True)
         except IntegrityError as error:
             message = f"the store has no run {run_id!r}; create it before the answers to its expected calls"
             raise DataError(message) from error
@@ -266,7 +282,7 @@ class Store:
     def gold_answers(self, run_id: str) -> dict[int | str, GoldAnswer]:
         """Return the answers to the expected calls of this run's queries, by the query's id."""
         with self._database.read() as connection:
-            return {answer.query_id: answer for answer in read_gold_answers(connection, run_id)}
+            return read_gold_answers(connection, run_id)
 
     def _refusal(self, run_id: str, results: Sequence[TrialResult]) -> str:
         there = {(attempt.key, attempt.attempt) for attempt in self.each_attempt_summary(run_id)}
@@ -279,3 +295,54 @@ class Store:
                 )
             there.add((key, result.attempt))
         return f"the store has no run {run_id!r}; create it before its trials"
+
+
+@asynccontextmanager
+async def hold_run(store: Store, digest: str, find: Callable[[], Run | None]) -> AsyncIterator[Run | None]:
+    """Find the run that a command continues, and hold its lock; None if the command begins one.
+
+    Args:
+        digest: of the configuration that the command asks for.
+        find: looks for the run in the store.
+
+    Raises:
+        UsageError: another process is at it.
+    """
+    with ExitStack() as locks:
+        # Looked up under the locks: another process may be at this very run, which must not be discarded or doubled.
+        locks.enter_context(store.lock(digest))
+        found = await asyncio.to_thread(find)
+        if found is not None:
+            locks.enter_context(store.lock(found.run_id))
+            # Read again: before it was locked, another process may have been at it.
+            found = await asyncio.to_thread(store.run, found.run_id)
+        yield found
+
+
+def record_run(
+    store: Store,
+    found: Run | None,
+    config: RunConfig,
+    digest: str,
+    *,
+    tags: Iterable[str],
+    note: str | None,
+    own: RunChanges,
+) -> Run:
+    """Record that a command begins a run, or continues the one that was found; return it.
+
+    Args:
+        tags, note: the user's words for it, which are added to those that it has; None leaves the note.
+        own: further fields.
+    """
+    known = found.tags if found else ()
+    tags = tuple(dict.fromkeys((*known, *filter(None, map(str.strip, tags)))))
+    note = redact(note if note is not None else found.note if found else "")
+    changes: RunChanges = {**own, "config": config, "config_digest": digest, "tags": tags, "note": note}
+    if found is None:
+        run = new_run(config, digest).model_copy(update=dict(changes))
+        store.create_run(run)
+        return run
+    changes["status"] = "running"
+    store.update_run(found.run_id, **changes)
+    return store.run(found.run_id)

@@ -1,13 +1,14 @@
-"""A run in a store."""
+"""A run in a store, and its trials."""
 
 from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection
@@ -15,33 +16,34 @@ from sqlalchemy import Connection
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
     Annotation,
+    Answer,
+    Failure,
     FailureKind,
     FrameworkInfo,
     GoldAnswer,
+    IntegrityFinding,
     Run,
     RunConfig,
     RunStatus,
+    Score,
+    Timing,
     ToolSpec,
+    TrialKey,
     TrialResult,
     TrialStatus,
     WireLog,
     meant_labels,
 )
 from trialbed.scoring import TIMES
-from trialbed.store._attempts import counted_attempts
-from trialbed.store._frames import calls_frame, data_frame, messages_frame
-from trialbed.store._offers import StoredOffers
 from trialbed.store._rows import encode_id
 from trialbed.store._runs import read_gold_answers, read_selections
-from trialbed.store._stored_trial import StoredTrial
 from trialbed.store._table import TrialTable, frame_columns, read_headline, read_table
 from trialbed.store._trials import (
     IN_PART,
-    RunVersion,
     count_ends,
+    counted_attempts,
     each_result,
     read_trials,
-    read_version,
     read_wire,
     results_of,
 )
@@ -238,6 +240,8 @@ class StoredRun:
         Raises:
             UsageError: pandas is not installed, which comes with the extra ``dataframe``.
         """
+        from trialbed.store._frames import data_frame
+
         table = self.table()
         untimed = TIMES if table.first_apart else ()
         return data_frame(frame_columns(table, self.record, table.quality, untimed))
@@ -250,6 +254,8 @@ class StoredRun:
         Raises:
             UsageError: pandas is not installed.
         """
+        from trialbed.store._frames import calls_frame
+
         return calls_frame(self.run_id, (trial.result for trial in self.trials()))
 
     def messages_frame(self) -> Any:
@@ -261,6 +267,8 @@ class StoredRun:
         Raises:
             UsageError: pandas is not installed.
         """
+        from trialbed.store._frames import messages_frame
+
         return messages_frame(self.run_id, (trial.result for trial in self.trials()))
 
     def attempts(
@@ -283,17 +291,12 @@ class StoredRun:
         given = {name: value for name, value in columns.items() if value is not None}
         with self._read() as connection:
             rows = read_trials(connection, self.run_id, **given)
-        return tuple(StoredTrial(self.run_id, self._read_wire, row_id, result) for row_id, result in rows)
+        return tuple(StoredTrial(self.run_id, self._read, row_id, result) for row_id, result in rows)
 
     @property
     def mark(self) -> object:
         """As ``StoreReader.mark``."""
         return self._mark()
-
-    def version(self) -> RunVersion:
-        """Equal as long as the store holds the same trials of this run, with the same scores, and the same status."""
-        with self._read() as connection:
-            return read_version(connection, self.run_id)
 
     def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> StoredTrial:
         """One trial: the attempt that counts.
@@ -320,24 +323,135 @@ class StoredRun:
             found = read_selections(connection, self.run_id, [query_id], self.config.own_limit(framework))
         return found.get(query_id, ())
 
-    def offers(self, queries: Iterable[int | str]) -> dict[int | None, Mapping[int | str, tuple[ToolSpec, ...]]]:
-        """Return the tools that these queries were offered, by ``RunConfig.own_limit`` of the columns.
-
-        They are read when they are asked for, some hundreds of queries at a time: before the reader is closed.
-        """
-        known = list(queries)
-        limits = dict.fromkeys(map(self.config.own_limit, self.config.frameworks))
-        return {most: StoredOffers(self._read, self.run_id, known, most) for most in limits}
-
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
         """Return the answers to the expected calls of its queries, by the query's id; empty where none were made."""
         with self._read() as connection:
-            return {answer.query_id: answer for answer in read_gold_answers(connection, self.run_id)}
+            return read_gold_answers(connection, self.run_id)
 
     def _counted_trials(self, attempts: Sequence[StoredTrial]) -> Iterator[StoredTrial]:
         counted = {id(result) for result in counted_attempts(attempt._record for attempt in attempts)}
         return (attempt for attempt in attempts if id(attempt._record) in counted)
 
-    def _read_wire(self, row_id: int, wire: WireLog) -> WireLog:
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """A trial in a store; its wire log is read when it is first asked for.
+
+    Attributes:
+        run_id: the run that it belongs to.
+    """
+
+    run_id: str
+    _read: ReadStore = field(repr=False, compare=False)
+    _row: int = field(repr=False)
+    _record: TrialResult = field(repr=False)
+
+    @property
+    def key(self) -> TrialKey:
+        """Framework, query and repeat."""
+        return self._record.key
+
+    @property
+    def attempt(self) -> int:
+        """The number of the attempt, from 0."""
+        return self._record.attempt
+
+    @property
+    def status(self) -> TrialStatus:
+        """``answered``, ``failed`` (every quality score is 0) or ``not measured`` (there is no score)."""
+        return self._record.status
+
+    @property
+    def adapter_digest(self) -> str:
+        """The digest of the adapter's code and environment; empty where there is no adapter."""
+        return self._record.adapter_digest
+
+    @property
+    def token(self) -> str:
+        """The trial's token, as it stood in the URLs of its requests."""
+        return self._record.trial
+
+    @property
+    def seed(self) -> int:
+        """The seed that was sent with every model request."""
+        return self._record.seed
+
+    @property
+    def started_at(self) -> datetime:
+        """The time at which the agent began."""
+        return self._record.outcome.started_at
+
+    @property
+    def answer(self) -> Answer | None:
+        """The answer with the calls, tokens and turns that the agent claims; None if it gave none.
+
+        It stands beside a failure if the server saw more than the agent says, such as requests past the limit.
+        """
+        return self._record.outcome.answer
+
+    @property
+    def failure(self) -> Failure | None:
+        """The reason why there is no answer that counts; None if there is one."""
+        return self._record.outcome.failure
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the trial ended in an error."""
+        return self._record.failed
+
+    @property
+    def first(self) -> bool:
+        """Whether it was the first trial of its worker, whose start-up is in its times."""
+        return self._record.first
+
+    @property
+    def pair(self) -> tuple[int | str, int]:
+        """The query and the repeat."""
+        return self._record.pair
+
+    @property
+    def integrity(self) -> tuple[IntegrityFinding, ...] | None:
+        """The findings on whether the scores are the framework's and the model's; None where nobody looked for any."""
+        return self._record.integrity
+
+    @property
+    def timing(self) -> Timing:
+        """Wall time and its parts, in seconds."""
+        return self._record.timing
+
+    @property
+    def selected_tools(self) -> tuple[str, ...]:
+        """The names of the tools on offer; ``StoredRun.tools`` has their schemas."""
+        return self._record.selected_tools
+
+    @property
+    def topped_up_tools(self) -> tuple[str, ...]:
+        """Those of ``selected_tools`` that fill up a choice of the selector's model, which was too short."""
+        return self._record.topped_up_tools
+
+    @property
+    def scores(self) -> tuple[Score, ...]:
+        """Every score, with its evidence in ``detail`` (a judge's reason and votes) or why it has no value.
+
+        Only trials that were answered have any; a failed one counts as 0 in means of scores of quality.
+        """
+        return self._record.scores
+
+    def score(self, name: str) -> Score | None:
+        """The score of this name, None where there is none."""
+        return self._record.score(name)
+
+    @cached_property
+    def wire(self) -> WireLog:
+        """The server's log: model requests with their responses, and calls of Apis, in order.
+
+        Raises:
+            DataError: the store is closed, or a body is damaged.
+        """
         with self._read() as connection:
-            return read_wire(connection, row_id, wire)
+            return read_wire(connection, self._row, self._record.wire)
+
+    @cached_property
+    def result(self) -> TrialResult:
+        """All of it as one record, the wire log included."""
+        return self._record.model_copy(update={"wire": self.wire})

@@ -14,9 +14,9 @@ from sqlalchemy import Connection, func, select
 from trialbed.errors import DataError
 from trialbed.records import AttributedCall, Failure, Json, Run, TrialKey
 from trialbed.scoring import ALWAYS, JUDGED
-from trialbed.store._attempts import AttemptSummary, counted_attempts
 from trialbed.store._rows import decode, decode_id
 from trialbed.store._schema import NUMBERS, scores, trials
+from trialbed.store._trials import AttemptSummary, counted_attempts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,21 +97,19 @@ class TrialTable:
     @cached_property
     def answered(self) -> NDArray[Any]:
         """For each trial, whether it ended without failure."""
-        return self._has_status("answered")
+        found: NDArray[Any] = self["status"] == "answered"
+        return found
 
     @cached_property
     def failed(self) -> NDArray[Any]:
         """For each trial, whether it failed in a way that counts."""
-        return self._has_status("failed")
+        found: NDArray[Any] = self["status"] == "failed"
+        return found
 
     @property
     def measured(self) -> NDArray[Any]:
         """For each trial, whether it was measured."""
         found: NDArray[Any] = self.answered | self.failed
-        return found
-
-    def _has_status(self, status: str) -> NDArray[Any]:
-        found: NDArray[Any] = self["status"] == status
         return found
 
     @property
@@ -274,7 +272,10 @@ def read_table(connection: Connection, run: Run, renamed: Mapping[str, str] = NO
     rows = [row for row in connection.execute(chosen) if row.framework in known]
     read: dict[str, Sequence[Any]] = dict.fromkeys(READ, ()) | dict(zip(READ, zip(*rows, strict=True), strict=False))
     positions = {query_id: place for place, query_id in enumerate(queries)}
-    places = {text: _place(decode_id(text), positions) for text in dict.fromkeys(read["query_id"])}
+    ids = {text: decode_id(text) for text in dict.fromkeys(read["query_id"])}
+    if foreign := [query_id for query_id in ids.values() if query_id not in positions]:
+        raise DataError(f"there is a trial of query {foreign[0]!r}, which is not one of the run's queries")
+    places = {text: positions[query_id] for text, query_id in ids.items()}
     absent: dict[str, int] = {}
     facts = [decode(text) for text in read["facts"]]
     columns = {
@@ -298,13 +299,6 @@ def read_table(connection: Connection, run: Run, renamed: Mapping[str, str] = NO
     columns["verdict"] = found.pop("verdict")
     absences = [tuple(filter(None, text.split(","))) for text in absent] or [()]
     return TrialTable(labels, queries, columns, absences=absences, **found)
-
-
-def _place(query_id: QueryId, places: Mapping[QueryId, int]) -> int:
-    place = places.get(query_id)
-    if place is None:
-        raise DataError(f"there is a trial of query {query_id!r}, which is not one of the run's queries")
-    return place
 
 
 def _which_count(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

@@ -1,36 +1,71 @@
-"""Trials as rows: the trial, its scores, its calls and their bodies."""
+"""Trials as rows: the trial, its scores, its calls and their bodies; and the attempt of a trial that counts."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, and_, delete, func, select, union, update
 
 from trialbed.errors import DataError
-from trialbed.records import ApiCall, ModelCall, Score, TrialKey, TrialResult, TrialStatus, WireLog
-from trialbed.store._attempts import AttemptSummary, counted_attempts
+from trialbed.records import ApiCall, ModelCall, Score, TrialResult, TrialStatus, WireLog
 from trialbed.store._blobs import Bodies, body_of, read_bodies
 from trialbed.store._rows import (
-    IN_ONE,
     Rows,
     check,
     checksum,
     column_text,
     decode,
-    decode_id,
     decode_record,
     encode,
     encode_id,
-    encode_record,
     insert,
     with_checksum,
 )
-from trialbed.store._schema import calls, runs, scores, trials
+from trialbed.store._schema import calls, scores, trials
 from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals, text_calls, truncated
+
+
+@dataclass(frozen=True)
+class AttemptSummary:
+    """An attempt in a store, without its answer."""
+
+    key: Any
+    attempt: int
+    status: TrialStatus
+    adapter_digest: str
+
+
+A = TypeVar("A", AttemptSummary, TrialResult)
+
+
+def counted_attempts(attempts: Iterable[A]) -> list[A]:
+    """Return the attempt of each trial that counts, in the order in which they are given.
+
+    This is the first that was measured: a further attempt with the same adapter does not improve a score. If the
+    adapter or its environment changed before a later one, it is the first that was measured with the latest code.
+    If none was measured, it is the last.
+    """
+    of_trial: dict[Hashable, list[A]] = defaultdict(list)
+    given = list(attempts)
+    for attempt in given:
+        of_trial[attempt.key].append(attempt)
+    counted = {id(_counted_attempt(own)) for own in of_trial.values()}
+    return [attempt for attempt in given if id(attempt) in counted]
+
+
+def _counted_attempt(own: Sequence[A]) -> A:
+    ordered = sorted(own, key=lambda attempt: attempt.attempt)
+    measured = [attempt for attempt in ordered if attempt.status != "not measured"]
+    if not measured:
+        return ordered[-1]
+    latest = measured[-1].adapter_digest
+    return next(attempt for attempt in measured if attempt.adapter_digest == latest)
+
 
 ByTrial = dict[int, list[Any]]
 
@@ -43,30 +78,19 @@ MODEL, API = "model", "api"
 
 def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialResult]) -> None:
     """Add attempts that have ended, in this order."""
-    bodies = Bodies()
-    own_scores = [_score_rows(result) for result in results]
-    own_calls = [_call_rows(result.wire, bodies) for result in results]
-    rows = [
-        with_checksum(
-            {
-                "run_id": run_id,
-                **_columns(result),
-                "scores_checksum": checksum(score_rows),
-                "calls_checksum": checksum(call_rows),
-            }
-        )
-        for result, score_rows, call_rows in zip(results, own_scores, own_calls, strict=True)
-    ]
+    bodies, rows, own_rows = Bodies(), [], []
+    for result in results:
+        score_rows, call_rows = _score_rows(result), _call_rows(result.wire, bodies)
+        sums = {"scores_checksum": checksum(score_rows), "calls_checksum": checksum(call_rows)}
+        rows.append(with_checksum({"run_id": run_id, **_columns(result), **sums}))
+        own_rows.append((score_rows, call_rows))
     if not rows:
         return
     trial_ids = connection.scalars(INSERT_TRIALS, rows).all()
     bodies.insert(connection)
-    insert(connection, scores, _of_trials(trial_ids, own_scores))
-    insert(connection, calls, _of_trials(trial_ids, own_calls))
-
-
-def _of_trials(trial_ids: Iterable[int], own: Iterable[Rows]) -> Rows:
-    return [{**row, "trial_id": trial_id} for trial_id, rows in zip(trial_ids, own, strict=True) for row in rows]
+    for place, table in enumerate((scores, calls)):
+        owned = zip(trial_ids, own_rows, strict=True)
+        insert(connection, table, [{**row, "trial_id": trial_id} for trial_id, own in owned for row in own[place]])
 
 
 IN_PART = 100
@@ -91,55 +115,19 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     row = connection.execute(_select_trials(run_id, key).with_for_update()).one_or_none()
     if row is None:
         raise DataError(f"run {run_id!r} has no such attempt any more; scores are added to attempts that are there")
-    _check_row(row)
     own = connection.execute(_scores_of([row.id])).all()
-    _check_scores(row, own)
+    _check(row, "record", [row])
+    _check(row, "scores", own)
     names = {score.name for score in added}
     kept = [found for score in own if (found := decode_record(Score, score.record)).name not in names]
-    rows = _score_rows(result.model_copy(update={"scores": (*kept, *added)}))
-    connection.execute(delete(scores).where(scores.c.trial_id == row.id))
-    insert(connection, scores, _of_trials([row.id], [rows]))
     scored = result.model_copy(update={"scores": (*kept, *added)})
+    rows = _score_rows(scored)
+    connection.execute(delete(scores).where(scores.c.trial_id == row.id))
+    insert(connection, scores, [{**one, "trial_id": row.id} for one in rows])
     numbers = _numbers(scored) if CLAIMS in names else {}
     changed = with_checksum({**row._mapping, **numbers, "scores_checksum": checksum(rows)})
     columns = {name: changed[name] for name in (*numbers, "scores_checksum", "checksum")}
     connection.execute(update(trials).where(trials.c.id == row.id).values(columns))
-
-
-def each_end(connection: Connection, run_id: str) -> Iterator[AttemptSummary]:
-    """Yield the ends of the attempts of a run's trials, in the order in which they were added, read in parts.
-
-    Columns alone are read. They are not checked against the checksum of the row, as reading the trial itself does.
-    """
-    names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest")
-    chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id).order_by(trials.c.id)
-    for part in connection.execute(chosen.execution_options(yield_per=IN_ONE)).partitions():
-        for framework, query, repeat, *rest in part:
-            yield AttemptSummary(TrialKey(framework=framework, query_id=decode_id(query), repeat=repeat), *rest)
-
-
-def count_measured(connection: Connection, run_id: str) -> int:
-    """Return how many trials of a run have an attempt that was measured."""
-    key = (trials.c.framework, trials.c.query_id, trials.c.repeat)
-    measured = select(*key).where(trials.c.run_id == run_id, trials.c.status != "not measured").distinct()
-    return connection.scalar(select(func.count()).select_from(measured.subquery())) or 0
-
-
-class RunVersion(NamedTuple):
-    """A version of a run: another one whenever its status, its trials or their scores have changed."""
-
-    status: str
-    attempts: int
-    digest: str
-
-
-def read_version(connection: Connection, run_id: str) -> RunVersion:
-    """Return the version of a run by the checksums of its attempts: no trial itself is read."""
-    status = connection.scalar(select(runs.c.status).where(runs.c.run_id == run_id))
-    lines = select(trials.c.checksum, trials.c.id).where(trials.c.run_id == run_id)
-    found = connection.execute(lines.order_by(trials.c.checksum, trials.c.id)).all()
-    digest = hashlib.sha256("\n".join(f"{checksum} {row}" for checksum, row in found).encode())
-    return RunVersion(status or "", len(found), digest.hexdigest())
 
 
 def count_ends(connection: Connection, run_id: str) -> Counter[TrialStatus]:
@@ -158,11 +146,6 @@ def count_ends(connection: Connection, run_id: str) -> Counter[TrialStatus]:
     return found
 
 
-def has_attempts(connection: Connection, run_id: str) -> bool:
-    """Return whether any trial of a run has ended."""
-    return connection.scalar(select(trials.c.id).where(trials.c.run_id == run_id).limit(1)) is not None
-
-
 def each_result(connection: Connection, run_id: str) -> Iterator[TrialResult]:
     """Yield every attempt of the run's trials, complete, in the order in which they were added.
 
@@ -178,10 +161,10 @@ def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[Trial
         own = row_ids[first : first + IN_PART]
         chosen = select(trials).where(trials.c.id.in_(list(own)))
         rows, found = _read(connection, chosen)
-        model_calls, api_calls = _read_calls(connection, rows, chosen)
+        logged = _read_calls(connection, rows, chosen)
         by_id = {row.id: row for row in rows}
         for row in filter(None, map(by_id.get, own)):
-            yield _result(row, found[row.id], model_calls[row.id], api_calls[row.id])
+            yield _result(row, found[row.id], logged[row.id])
 
 
 def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple[dict[str, Any], str, str]]:
@@ -191,8 +174,8 @@ def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple
     bodies = _bodies_of(connection, chosen)
     found = {}
     for row in connection.execute(chosen):
-        _check_row(row)
-        _check_calls(row, own[row.id])
+        _check(row, "record", [row])
+        _check(row, "calls", own[row.id])
         (call,) = own[row.id]
         found[row.id] = decode(row.record), body_of(bodies, call.request), body_of(bodies, call.response)
     return [found[row_id] for row_id in row_ids]
@@ -205,14 +188,13 @@ def read_trials(connection: Connection, run_id: str, **columns: Any) -> list[tup
         **columns: only the trials whose columns have these values.
     """
     rows, found = _read(connection, _select_trials(run_id, columns))
-    return [(row.id, _result(row, found[row.id], [], [])) for row in rows]
+    return [(row.id, _result(row, found[row.id], {})) for row in rows]
 
 
 def read_wire(connection: Connection, trial_id: int, wire: WireLog) -> WireLog:
     """The wire log of one attempt, completed by its calls and their bodies."""
     chosen = select(trials).where(trials.c.id == trial_id)
-    model_calls, api_calls = _read_calls(connection, connection.execute(chosen).all(), chosen)
-    return _with_calls(wire, model_calls[trial_id], api_calls[trial_id])
+    return wire.model_copy(update=_read_calls(connection, connection.execute(chosen).all(), chosen)[trial_id])
 
 
 def check_trial(connection: Connection, row: Row[Any]) -> None:
@@ -221,9 +203,9 @@ def check_trial(connection: Connection, row: Row[Any]) -> None:
     Raises:
         DataError: they are not.
     """
-    _check_row(row)
-    _check_scores(row, connection.execute(_scores_of([row.id])).all())
-    _check_calls(row, connection.execute(_calls_of([row.id])).all())
+    _check(row, "record", [row])
+    _check(row, "scores", connection.execute(_scores_of([row.id])).all())
+    _check(row, "calls", connection.execute(_calls_of([row.id])).all())
 
 
 def _select_trials(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
@@ -239,9 +221,9 @@ def _read(connection: Connection, chosen: Select[Any]) -> tuple[Sequence[Row[Any
     found = _group_by_trial(connection.execute(_scores_of(_ids(chosen))).all())
     decoded: ByTrial = defaultdict(list)
     for row in rows:
-        _check_row(row)
         own = found[row.id]
-        _check_scores(row, own)
+        _check(row, "record", [row])
+        _check(row, "scores", own)
         decoded[row.id] = [decode_record(Score, score.record) for score in own]
     return rows, decoded
 
@@ -257,16 +239,10 @@ def _group_by_trial(rows: Iterable[Row[Any]]) -> ByTrial:
     return of_trial
 
 
-def _check_row(row: Row[Any]) -> None:
-    check([row], row.checksum, lambda: f"the record of {_name(row)}")
-
-
-def _check_scores(row: Row[Any], own: Sequence[Row[Any]]) -> None:
-    check(own, row.scores_checksum, lambda: f"the scores of {_name(row)}")
-
-
-def _check_calls(row: Row[Any], own: Sequence[Row[Any]]) -> None:
-    check(own, row.calls_checksum, lambda: f"the calls of {_name(row)}")
+def _check(row: Row[Any], part: str, own: Sequence[Row[Any]]) -> None:
+    expected = {"record": row.checksum, "scores": row.scores_checksum, "calls": row.calls_checksum}[part]
+    trial = f"{row.framework} on query {row.query_id}, repeat {row.repeat}, attempt {row.attempt}"
+    check(own, expected, lambda: f"the {part} of the trial of {trial}, in run {row.run_id!r}")
 
 
 def _scores_of(trial_ids: Any) -> Select[Any]:
@@ -276,13 +252,6 @@ def _scores_of(trial_ids: Any) -> Select[Any]:
 def _calls_of(trial_ids: Any) -> Select[Any]:
     order = (calls.c.trial_id, calls.c.kind.desc(), calls.c.position)
     return select(calls).where(calls.c.trial_id.in_(trial_ids)).order_by(*order)
-
-
-def _name(row: Row[Any]) -> str:
-    return (
-        f"the trial of {row.framework} on query {row.query_id}, repeat {row.repeat}, attempt {row.attempt}, "
-        f"in run {row.run_id!r}"
-    )
 
 
 IN_FACTS = ("integrity", "gold_calls")
@@ -387,49 +356,43 @@ def _column_number(value: float | None) -> float | None:
 
 
 def _call_rows(wire: WireLog, bodies: Bodies) -> Rows:
-    return [_model_row(call, place, bodies) for place, call in enumerate(wire.model_calls)] + [
-        _api_row(call, place, bodies) for place, call in enumerate(wire.api_calls)
-    ]
+    rows: Rows = []
+    logged: tuple[tuple[str, Sequence[ModelCall | ApiCall]], ...] = ((MODEL, wire.model_calls), (API, wire.api_calls))
+    for kind, own in logged:
+        for place, call in enumerate(own):
+            rows.append(
+                {
+                    "kind": kind,
+                    "position": place,
+                    "started": _column_number(call.started),
+                    "duration": _column_number(call.duration),
+                    "status": call.status,
+                    "request": bodies.add(call.request) if isinstance(call, ModelCall) else None,
+                    "response": bodies.add(call.response if isinstance(call, ModelCall) else encode(call.response)),
+                    "record": encode(call.model_dump(exclude={"request", "response"})),
+                }
+            )
+    return rows
 
 
-def _model_row(call: ModelCall, place: int, bodies: Bodies) -> dict[str, Any]:
-    return _call_row(call, MODEL, place) | {
-        "request": bodies.add(call.request),
-        "response": bodies.add(call.response),
-        "record": encode_record(call, exclude=("request", "response")),
-    }
-
-
-def _api_row(call: ApiCall, place: int, bodies: Bodies) -> dict[str, Any]:
-    return _call_row(call, API, place) | {
-        "request": None,
-        "response": bodies.add(encode(call.response)),
-        "record": encode_record(call, exclude=("response",)),
-    }
-
-
-def _call_row(call: ModelCall | ApiCall, kind: str, place: int) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "position": place,
-        "started": _column_number(call.started),
-        "duration": _column_number(call.duration),
-        "status": call.status,
-    }
-
-
-def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> tuple[ByTrial, ByTrial]:
-    """The calls of trials and their bodies, each checked to be as it was written."""
+def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> dict[int, dict[str, Any]]:
+    """The calls of trials and their bodies, as fields of wire logs, each checked to be as it was written."""
     bodies = _bodies_of(connection, chosen)
     found = _group_by_trial(connection.execute(_calls_of(_ids(chosen))).all())
-    model_calls: ByTrial = defaultdict(list)
-    api_calls: ByTrial = defaultdict(list)
+    logged: dict[int, dict[str, Any]] = {}
     for trial in rows:
         own = found[trial.id]
-        _check_calls(trial, own)
-        model_calls[trial.id] = [_model_call(call, bodies) for call in own if call.kind == MODEL]
-        api_calls[trial.id] = [_api_call(call, bodies) for call in own if call.kind == API]
-    return model_calls, api_calls
+        _check(trial, "calls", own)
+        model_calls, api_calls = [], []
+        for call in own:
+            response = body_of(bodies, call.response)
+            if call.kind == MODEL:
+                request = body_of(bodies, call.request)
+                model_calls.append(decode_record(ModelCall, call.record, request=request, response=response))
+            else:
+                api_calls.append(decode_record(ApiCall, call.record, response=decode(response)))
+        logged[trial.id] = {"model_calls": tuple(model_calls), "api_calls": tuple(api_calls)}
+    return logged
 
 
 def _bodies_of(connection: Connection, chosen: Select[Any]) -> dict[str, str]:
@@ -438,20 +401,7 @@ def _bodies_of(connection: Connection, chosen: Select[Any]) -> dict[str, str]:
     return read_bodies(connection, select(digests.subquery()))
 
 
-def _model_call(row: Row[Any], bodies: Mapping[str, str]) -> ModelCall:
-    request, response = body_of(bodies, row.request), body_of(bodies, row.response)
-    return decode_record(ModelCall, row.record, request=request, response=response)
-
-
-def _api_call(row: Row[Any], bodies: Mapping[str, str]) -> ApiCall:
-    return decode_record(ApiCall, row.record, response=decode(body_of(bodies, row.response)))
-
-
-def _result(row: Row[Any], found: list[Score], model_calls: list[ModelCall], api_calls: list[ApiCall]) -> TrialResult:
+def _result(row: Row[Any], found: list[Score], logged: Mapping[str, Any]) -> TrialResult:
     facts = decode(row.facts)
     result = decode_record(TrialResult, row.record, scores=found, **{name: facts[name] for name in IN_FACTS})
-    return result.model_copy(update={"wire": _with_calls(result.wire, model_calls, api_calls)})
-
-
-def _with_calls(wire: WireLog, model_calls: list[ModelCall], api_calls: list[ApiCall]) -> WireLog:
-    return wire.model_copy(update={"model_calls": tuple(model_calls), "api_calls": tuple(api_calls)})
+    return result.model_copy(update={"wire": result.wire.model_copy(update=logged)})

@@ -11,7 +11,7 @@ import pytest
 from support.trials import run_config, run_of
 
 from trialbed.engine._control import ControlClient
-from trialbed.engine._gold import GoldCalls
+from trialbed.engine._gold import make_gold_calls
 from trialbed.errors import ServerUnavailable
 from trialbed.records import (
     Api,
@@ -65,8 +65,8 @@ def store(tmp_path: Path) -> Any:
 
 
 async def make(store: Store, server: Server, note: Callable[[str], None] = lambda _text: None) -> None:
-    calls = GoldCalls(store, "r", cast("ControlClient", server), "mini", concurrency=2, note=note)
-    await calls.make((BARE, GIVEN, NOTHING))
+    control = cast("ControlClient", server)
+    await make_gold_calls(store, "r", control, "mini", (BARE, GIVEN, NOTHING), concurrency=2, note=note)
 
 
 async def test_each_query_is_answered_once_by_its_arguments_or_the_defaults(store: Store) -> None:

@@ -13,7 +13,7 @@ import pytest
 from support.servers import listening, until
 
 from trialbed.contracts import OpenedModel
-from trialbed.engine._server import _process, _settings, _upstreams, server, server_start
+from trialbed.engine._server import _process, server, server_start
 from trialbed.errors import UsageError
 from trialbed.preparation import RunOptions
 from trialbed.records import TrialRegistration
@@ -23,7 +23,8 @@ from trialbed_server import ServerOptions, create_app
 
 def settings(**options: Any) -> dict[str, Any]:
     given = RunOptions(frameworks=("reference",), response_cache=Path("responses.db"), **options)
-    return _settings(given, _upstreams(given, ()))
+    found: dict[str, Any] = json.loads(server_start(given, ()).command[-1])
+    return found
 
 
 def test_the_gateway_gets_the_runs_patience_with_the_endpoint() -> None:
@@ -49,8 +50,6 @@ def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(
         OpenedModel(model="c", base_url="http://c/v1"),
         OpenedModel(model="scripted:gold"),
     ]
-    upstreams = _upstreams(given, models)
-    assert upstreams == {"http://a/v1": "key-1", "http://b/v1": "key-2", "http://c/v1": None}
     start = server_start(given, models)
     named = json.loads(start.command[-1])
     assert (named["upstream"], named["other_upstreams"]) == ("http://a/v1", ["http://b/v1", "http://c/v1"])

@@ -147,7 +147,7 @@ def test_nothing_can_be_changed(reader: StoreReader) -> None:
     run = reader.run("r1")
     with pytest.raises(FrozenInstanceError):
         run.record = reader.run("r2").record  # type: ignore[misc]
-    with pytest.raises(DataError, match=r"read-?only"), reader._database.database.write() as connection:
+    with pytest.raises(DataError, match=r"read-?only"), reader._database.write() as connection:
         connection.exec_driver_sql("DELETE FROM runs")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from support.memory_runs import ended_with, stored_run
@@ -16,7 +14,7 @@ from trialbed.errors import DataError
 from trialbed.prices import read_prices
 from trialbed.records import AttributedCall, Failure, IntegrityFinding, Query, Score, TrialResult, Usage
 from trialbed.report import read_report
-from trialbed.store import ScoreKind, Store, TrialTable, open_store
+from trialbed.store import ScoreKind, Store, TrialTable
 
 RUN = run_of(run_config(frameworks=("reference", "b"), query_ids=("1", 1), repeat=2))
 BARE = Query(query_id=1, text="?", apis=(), states_calls=False)
@@ -142,26 +140,6 @@ def test_a_run_without_trials_has_an_empty_table(location: str) -> None:
         found = stored.table()
         assert (len(found), list(found), stored.ends().total()) == (0, [], 0)
         assert stored.headline() == {"reference": (0, 0, None), "b": (0, 0, None)}
-
-
-def test_the_version_of_a_run_changes_with_its_trials_scores_and_status_alone(path: Path) -> None:
-    other = RUN.model_copy(update={"run_id": "other", "config_digest": "o"})
-    with stored_run(RUN, attempts(), location=str(path)), stored_run(other, attempts(), location=str(path)):
-        pass
-    changes: list[Callable[[Store], object]] = [
-        lambda store: store.add_trial(RUN.run_id, trial_of(1, 1)),
-        lambda store: store.add_scores(RUN.run_id, attempts()[0], [verdict("Solved")]),
-        lambda store: store.update_run(RUN.run_id, status="incomplete"),
-    ]
-    with Store.open(str(path)) as store, open_store(str(path)) as reader:
-        known, before = [reader.run(RUN.run_id).version()], reader.run("other").version()
-        store.update_run(RUN.run_id, tags=("nightly",), note="of today")
-        assert reader.run(RUN.run_id).version() == known[0]
-        for change in changes:
-            change(store)
-            known.append(reader.run(RUN.run_id).version())
-        assert len(set(known)) == 1 + len(changes)
-        assert reader.run("other").version() == before
 
 
 def test_the_means_of_a_data_frame_are_those_of_the_report(location: str) -> None:
