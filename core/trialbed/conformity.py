@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -113,25 +113,21 @@ def class_problems(given: Any, contract: Any, *, constructor: bool = True) -> tu
     found = [f"{given.__name__} lacks `{_header(name, _function(contract, name))}`" for name in absent]
     members = [name for name in vars(contract) if not name.startswith("_") or name == "__aexit__"]
     for name in (*(["__init__"] if constructor else []), *(name for name in members if name not in absent)):
-        found += _problems(given, contract, name)
+        asked, own = _function(contract, name), _function(given, name)
+        if name == "__init__" and asked is None:
+            asked = _no_arguments
+        # Properties and attributes are looked at when they are used, and an inherited method is the contract's own.
+        if asked is None or own is None or own is asked:
+            continue
+        is_async, parameters = _is_async(own), _parameters(asked)
+        # Drivers are made with every argument of their constructor.
+        takes = _binds(own, parameters)
+        if name != "__init__":
+            takes = takes and _binds(own, [item for item in parameters if item.default is EMPTY])
+        if (is_async != _is_async(asked) and not _may_be_either(asked)) or not takes:
+            wanted = f"must have `{_header(name, asked)}`{_first_line(own)}"
+            found.append(f"{given.__name__} has `{_header(name, own)}`, and {wanted}")
     return tuple(found)
-
-
-def _problems(given: type, contract: type, name: str) -> Iterator[str]:
-    asked, own = _function(contract, name), _function(given, name)
-    if name == "__init__" and asked is None:
-        asked = _no_arguments
-    # Properties and attributes are looked at when they are used, and an inherited method is the contract's own.
-    if asked is None or own is None or own is asked:
-        return
-    is_async = _is_async(own)
-    # Drivers are made with every argument of their constructor.
-    parameters = _parameters(asked)
-    takes = _binds(own, parameters)
-    if name != "__init__":
-        takes = takes and _binds(own, [item for item in parameters if item.default is EMPTY])
-    if (is_async != _is_async(asked) and not _may_be_either(asked)) or not takes:
-        yield f"{given.__name__} has `{_header(name, own)}`, and must have `{_header(name, asked)}`{_first_line(own)}"
 
 
 def _no_arguments(self: Any) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache, lru_cache, reduce
 from importlib import import_module
@@ -121,18 +120,17 @@ def _offers(places: _Places) -> tuple[Offer, ...]:
     found: dict[object, _Metadata | Distribution] = {}
     for item in offering:
         found.setdefault(_key(_identify(item)[0]) or item, item)
-    return tuple(offer for key, item in found.items() for offer in _read_offers(first.get(key, item)))
-
-
-def _read_offers(item: _Metadata | Distribution) -> Iterator[Offer]:
-    name, version = _identify(item)
-    group = ""
-    for line in map(str.strip, (item.read_text("entry_points.txt") or "").splitlines()):
-        if line.startswith("[") and line.endswith("]"):
-            group = line[1:-1]
-        elif group.startswith(_GROUPS) and "=" in line and not line.startswith("#"):
-            own, target = map(str.strip, line.split("=", 1))
-            yield Offer(group, own, target, name or "?", version or "?")
+    read: list[Offer] = []
+    for item in (first.get(key, item) for key, item in found.items()):
+        distribution, version = _identify(item)
+        group = ""
+        for line in map(str.strip, (item.read_text("entry_points.txt") or "").splitlines()):
+            if line.startswith("[") and line.endswith("]"):
+                group = line[1:-1]
+            elif group.startswith(_GROUPS) and "=" in line and not line.startswith("#"):
+                name, target = map(str.strip, line.split("=", 1))
+                read.append(Offer(group, name, target, distribution or "?", version or "?"))
+    return tuple(read)
 
 
 @lru_cache(maxsize=64)

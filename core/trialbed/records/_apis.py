@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
@@ -96,39 +97,30 @@ TYPES = {
 }
 
 
-def parameters_schema(required: Iterable[Parameter], optional: Iterable[Parameter]) -> dict[str, Any]:
+def parameters_schema(required: Sequence[Parameter], optional: Sequence[Parameter]) -> dict[str, Any]:
     """The ``object`` schema of these parameters.
 
     A name that occurs twice is one property: its first description is used and it is required if any
     occurrence is. Names are kept as they are.
     """
     properties: dict[str, Any] = {}
-    names: list[str] = []
-    for parameter in required:
-        if parameter.name not in properties:
-            names.append(parameter.name)
-            properties[parameter.name] = _property(parameter)
-    for parameter in optional:
-        properties.setdefault(parameter.name, _property(parameter))
-    return {"type": "object", "properties": properties, "required": names}
+    wanted = {parameter.name for parameter in required}
+    for parameter in (*required, *optional):
+        if parameter.name in properties:
+            continue
+        schema = properties[parameter.name] = {"type": json_type(parameter.type)}
+        if parameter.description:
+            schema["description"] = parameter.description
+        if parameter.enum:
+            schema["enum"] = list(parameter.enum)
+        if (default := usable_default(parameter)) is not None:
+            schema["default"] = default
+    return {"type": "object", "properties": properties, "required": [name for name in properties if name in wanted]}
 
 
 def json_type(word: str) -> str:
     """The JSON type of a dataset's type word; an unknown word (``DATE (YYYY-MM-DD)``) is a string."""
     return TYPES.get(word.strip().upper(), "string")
-
-
-def _property(parameter: Parameter) -> dict[str, Any]:
-    kind = json_type(parameter.type)
-    schema: dict[str, Any] = {"type": kind}
-    if parameter.description:
-        schema["description"] = parameter.description
-    if parameter.enum:
-        schema["enum"] = list(parameter.enum)
-    default = usable_default(parameter)
-    if default is not None:
-        schema["default"] = default
-    return schema
 
 
 def usable_default(parameter: Parameter) -> Any:
@@ -140,11 +132,20 @@ def usable_default(parameter: Parameter) -> Any:
     if value is None or value == "":
         return None
     kind = json_type(parameter.type)
-    if kind == "string":
-        return value if isinstance(value, str) else None
-    if isinstance(value, str):
+    if isinstance(value, str) and kind != "string":
         value = _from_text(value, kind)
-    return value if _is(value, kind) else None
+    match kind:
+        case "string":
+            fits = isinstance(value, str)
+        case "boolean":
+            fits = isinstance(value, bool)
+        case "integer":
+            fits = isinstance(value, int) and not isinstance(value, bool)
+        case "number":
+            fits = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        case _:
+            fits = isinstance(value, list if kind == "array" else dict)
+    return value if fits else None
 
 
 def _from_text(text: str, kind: str) -> Any:
@@ -157,18 +158,3 @@ def _from_text(text: str, kind: str) -> Any:
     if number.is_integer() and "." not in text and "e" not in text.lower():
         return int(number)
     return number
-
-
-def _is(value: Any, kind: str) -> bool:
-    if kind == "boolean":
-        return isinstance(value, bool)
-    if kind == "integer":
-        return isinstance(value, int) and not isinstance(value, bool)
-    if kind == "number":
-        return (
-            isinstance(value, (int, float))
-            and not isinstance(value, bool)
-            and abs(value) != float("inf")
-            and value == value
-        )
-    return isinstance(value, list if kind == "array" else dict)

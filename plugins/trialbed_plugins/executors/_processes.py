@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -46,8 +46,14 @@ def family(pid: int) -> list[int]:
     """The ids of a process and of all that descend from it, zombies too."""
     found = [pid]
     for member in found:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            found += _children(member)
+        with contextlib.suppress(psutil.NoSuchProcess, OSError):
+            if not LISTS_CHILDREN:
+                found += (child.pid for child in psutil.Process(member).children())
+                continue
+            # The only files that save a walk over all processes.
+            for thread in os.listdir(f"/proc/{member}/task"):
+                with contextlib.suppress(OSError):
+                    found += map(int, read_file(f"/proc/{member}/task/{thread}/children").split())
     return found
 
 
@@ -138,17 +144,6 @@ def end_marked(mark: str) -> None:
             break
         end(strays)
         time.sleep(PAUSE)
-
-
-def _children(pid: int) -> Iterator[int]:
-    """The children of a process; on Linux from the only files that save a walk over all processes."""
-    if not LISTS_CHILDREN:
-        yield from (child.pid for child in psutil.Process(pid).children())
-        return
-    with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(OSError):
-                yield from map(int, read_file(f"/proc/{pid}/task/{thread}/children").split())
 
 
 DESCRIPTORS = 64

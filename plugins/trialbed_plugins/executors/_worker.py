@@ -146,7 +146,7 @@ class Pipes(asyncio.SubprocessProtocol):
     def forget(self) -> None:
         """Drop the standard error kept so far, and the time."""
         self._tail.clear()
-        self.stopwatch.reset()
+        self.stopwatch = Stopwatch(time.monotonic)
 
     def tail(self) -> str:
         """The end of standard error, as text."""
@@ -300,11 +300,7 @@ class Stopwatch:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self.reset()
-
-    def reset(self) -> None:
-        """Start the clock of another trial as the worker is asked to begin it."""
-        self._told = self._now()
+        self._told = now()
         self._began: float | None = None
         self._ended: float | None = None
 

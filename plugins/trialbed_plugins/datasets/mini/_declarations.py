@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from trialbed.records import Api, ApiRef, GoldCall, Json, Parameter, Query, Record
+from trialbed.records import Json, Record
 
 SHOP = "shop"
 """The test set whose queries order from a shop."""
@@ -74,55 +74,3 @@ class Endpoint(Record):
     source: str = ""
     columns: tuple[str, ...] = ()
     compute: dict[str, Product] = Field(default_factory=dict)
-
-
-class ApiDeclaration(Record):
-    """An Api and how it is answered."""
-
-    api_name: str
-    description: str
-    required: tuple[Parameter, ...] = ()
-    optional: tuple[Parameter, ...] = ()
-    answer: Endpoint
-
-
-class ToolDeclaration(Record):
-    """A tool: several Apis under one name."""
-
-    tool_name: str
-    description: str
-    apis: tuple[ApiDeclaration, ...]
-
-
-class CategoryFile(Record):
-    """The tools of one category."""
-
-    category: str
-    tools: tuple[ToolDeclaration, ...]
-
-
-class QueryDeclaration(Record):
-    """A query; ``offer`` and the expected calls name Apis by their triples."""
-
-    query_id: int
-    text: str
-    offer: tuple[tuple[str, str, str], ...]
-    gold: tuple[tuple[tuple[str, str, str], dict[str, Json]], ...]
-    facts: tuple[str, ...]
-    answer: str
-
-    def record(self, apis: dict[ApiRef, Api]) -> Query:
-        """The query with its Apis' documentation."""
-        return Query(
-            query_id=self.query_id,
-            text=self.text,
-            apis=tuple(apis[_ref(triple)] for triple in self.offer),
-            gold_calls=tuple(GoldCall(api=_ref(triple), arguments=arguments) for triple, arguments in self.gold),
-            reference_answer=self.answer,
-            reference_facts=self.facts,
-        )
-
-
-def _ref(triple: tuple[str, str, str]) -> ApiRef:
-    category, tool_name, api_name = triple
-    return ApiRef(category=category, tool_name=tool_name, api_name=api_name)

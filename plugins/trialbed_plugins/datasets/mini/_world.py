@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,10 +11,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from trialbed.records import Api, ApiRef, Json, Query
-from trialbed_plugins.datasets.mini._declarations import CategoryFile, Endpoint, QueryDeclaration, TableFile
+from trialbed.records import Api, ApiRef, GoldCall, Json, Query
+from trialbed_plugins.datasets.mini._declarations import Endpoint, TableFile
 
 ANSWERING = ("_endpoints.py", "_simulator.py")
 """The modules whose change may change answers; so it must change the digest."""
@@ -69,22 +68,31 @@ def load_world() -> MiniWorld:
     """Read the embedded data; every caller shares one immutable copy."""
     root = files(__package__)
     endpoints: dict[ApiRef, Endpoint] = {}
-    apis: dict[ApiRef, Api] = {}
-    for _, text in _named_texts(root / "apis"):
-        category = CategoryFile.model_validate_json(text)
-        for tool in category.tools:
-            for declared in tool.apis:
-                api = Api(
-                    category=category.category,
-                    tool_name=tool.tool_name,
-                    api_name=declared.api_name,
-                    description=declared.description,
-                    tool_description=tool.description,
-                    required_parameters=declared.required,
-                    optional_parameters=declared.optional,
-                )
-                apis[api.ref], endpoints[api.ref] = api, declared.answer
-    reader = TypeAdapter(tuple[QueryDeclaration, ...])
+    apis: dict[tuple[str, ...], Api] = {}
+    for category in (json.loads(text) for _, text in _named_texts(root / "apis")):
+        for tool, declared in ((own, declared) for own in category["tools"] for declared in own["apis"]):
+            api = Api(
+                category=category["category"],
+                tool_name=tool["tool_name"],
+                api_name=declared["api_name"],
+                description=declared["description"],
+                tool_description=tool["description"],
+                required_parameters=declared.get("required", ()),
+                optional_parameters=declared.get("optional", ()),
+            )
+            apis[api.category, *api.ref.pair] = api
+            endpoints[api.ref] = Endpoint.model_validate(declared["answer"])
+    queries = [
+        Query(
+            query_id=declared["query_id"],
+            text=declared["text"],
+            apis=tuple(apis[tuple(triple)] for triple in declared["offer"]),
+            gold_calls=tuple(GoldCall(api=apis[tuple(own)].ref, arguments=given) for own, given in declared["gold"]),
+            reference_answer=declared["answer"],
+            reference_facts=declared["facts"],
+        )
+        for declared in json.loads((root / "queries.json").read_text("utf-8"))
+    ]
     digest = hashlib.sha256()
     for folder in (root / "apis", root / "tables", root):
         for name, text in _named_texts(folder):
@@ -93,9 +101,9 @@ def load_world() -> MiniWorld:
         digest.update((root / name).read_bytes())
     return MiniWorld(
         tables={name: TableFile.model_validate_json(text) for name, text in _named_texts(root / "tables")},
-        apis=apis,
+        apis={api.ref: api for api in apis.values()},
         endpoints=endpoints,
-        queries=tuple(query.record(apis) for query in reader.validate_json((root / "queries.json").read_text("utf-8"))),
+        queries=tuple(queries),
         digest=digest.hexdigest(),
     )
 

@@ -48,7 +48,9 @@ def read_answer(document: Document | None) -> ModelAnswer:
     """Read the answer in a completion, as far as it is one; without a message its ``source`` is None."""
     head, choice = document or {}, first_choice(document)
     message = first_message(document)
-    usages = _usages(head, choice)
+    # The places where vendors put usage, least trusted first.
+    places = (choice.get("usage"), mapping_of(head.get("x_groq")).get("usage"), head.get("usage"))
+    usages = [place for place in places if isinstance(place, dict)]
     created = head.get("created")
     return ModelAnswer(
         model=text_of(head.get("model")),
@@ -111,29 +113,17 @@ def _broken_answer(kind: str, message: str, document: Document, reason: Any = No
     return Reading("protocol_error", known, document, problem, answer=read_answer(document))
 
 
-def _usages(response: Document, choice: Document) -> list[Document]:
-    """The places where vendors put usage, least trusted first."""
-    groq = response.get("x_groq")
-    places = (choice.get("usage"), groq.get("usage") if isinstance(groq, dict) else None, response.get("usage"))
-    return [place for place in places if isinstance(place, dict)]
-
-
 def _usage(places: list[Document]) -> dict[str, int]:
-    """The token counts that are whole numbers."""
+    """The token counts that are whole numbers, with the cached part of a prompt and the thoughts of a completion."""
     found: dict[str, int] = {}
     for place in places:
         found |= counts_of({key: value for key, value in place.items() if key.endswith("_tokens")})
-        found |= _parts(place)
+        prompt, completion = (mapping_of(place.get(f"{name}_tokens_details")) for name in ("prompt", "completion"))
+        cached = prompt.get("cached_tokens", place.get("prompt_cache_hit_tokens"))
+        found |= counts_of({"cached_tokens": cached, "reasoning_tokens": completion.get("reasoning_tokens")})
     if "total_tokens" not in found and {"prompt_tokens", "completion_tokens"} <= found.keys():
         found["total_tokens"] = found["prompt_tokens"] + found["completion_tokens"]
     return found
-
-
-def _parts(usage: Document) -> dict[str, int]:
-    """Count the tokens of a prompt that were cached, and the thoughts of a completion, where a vendor reports them."""
-    prompt, completion = (mapping_of(usage.get(f"{name}_tokens_details")) for name in ("prompt", "completion"))
-    cached = prompt.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))
-    return counts_of({"cached_tokens": cached, "reasoning_tokens": completion.get("reasoning_tokens")})
 
 
 def _hidden_tokens(message: Document, places: list[Document]) -> int:
