@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 
 from trialbed.engine._background import meanwhile
@@ -20,6 +21,7 @@ KEPT_EVERY = 5.0
 """Seconds after which the use is kept again: a session that is killed has no end."""
 
 
+@dataclass
 class KeptUse:
     """The use of helpers over all sessions of a run.
 
@@ -27,13 +29,13 @@ class KeptUse:
         found: as it was kept last.
     """
 
-    def __init__(self, options: RunOptions, store: Store, run: Run) -> None:
-        self.found = run.helpers
-        self._options = options
-        self._store = store
-        self._run_id = run.run_id
-        self._earlier = run.helpers
-        self._simulated: list[HelperUse] = []
+    options: RunOptions
+    store: Store
+    run: Run
+    _simulated: Sequence[HelperUse] = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        self.found = self.run.helpers
 
     @asynccontextmanager
     async def keep_within(self, helpers: HelperModels, control: ControlClient) -> AsyncIterator[None]:
@@ -50,13 +52,13 @@ class KeptUse:
             await self._keep(helpers, control)
 
     async def _keep(self, helpers: HelperModels, control: ControlClient) -> None:
-        uses, options = helpers.uses(), self._options
+        uses, options = helpers.uses(), self.options
         if options.simulator_model is not None and options.server_url is None:
             with suppress(NothingMeasured):  # the server has ended, and why is said elsewhere
                 asked = await control.simulator_uses()
                 name, _ = split_address(options.simulator_model)
                 self._simulated = [helpers.use_of("simulator", name, use) for use in asked if use.requests]
-        found = added_uses(self._earlier, [*uses, *self._simulated])
+        found = added_uses(self.run.helpers, [*uses, *self._simulated])
         if found != self.found:
             self.found = found
-            await asyncio.to_thread(partial(self._store.update_run, self._run_id, helpers=found))
+            await asyncio.to_thread(partial(self.store.update_run, self.run.run_id, helpers=found))

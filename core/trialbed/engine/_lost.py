@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -18,27 +19,22 @@ MOST_LOSSES = 20
 """Losses of a node that are kept to find their causes."""
 
 
+@dataclass
 class LostTrials:
     """Counts them, and says which run again.
 
     Args:
-        counts: node -> those of earlier sessions.
+        counts: node -> how many were lost with it, over all sessions.
         say: is given a line for each node that is lost.
     """
 
-    def __init__(self, store: Store, run_id: str, counts: Mapping[str, int], say: Callable[[str], None]) -> None:
-        self._store = store
-        self._run_id = run_id
-        self._counts = Counter(counts)
-        self._say = say
-        self._said: set[str] = set()
-        self._times: Counter[TrialKey] = Counter()
-        self._again: set[tuple[TrialKey, int]] = set()
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Node -> how many were lost with it, over all sessions."""
-        return dict(self._counts)
+    store: Store
+    run_id: str
+    counts: Counter[str]
+    say: Callable[[str], None]
+    _said: set[str] = field(default_factory=set, init=False)
+    _times: Counter[TrialKey] = field(default_factory=Counter, init=False)
+    _again: set[tuple[TrialKey, int]] = field(default_factory=set, init=False)
 
     @staticmethod
     def was_lost(result: TrialResult) -> bool:
@@ -50,11 +46,11 @@ class LostTrials:
         failure = result.outcome.failure
         if failure is None or not self.was_lost(result):
             return False
-        self._counts[result.outcome.node] += 1
-        await asyncio.to_thread(partial(self._store.update_run, self._run_id, lost=self.counts))
+        self.counts[result.outcome.node] += 1
+        await asyncio.to_thread(partial(self.store.update_run, self.run_id, lost=dict(self.counts)))
         if result.outcome.node not in self._said:
             self._said.add(result.outcome.node)
-            self._say(f"{failure.message}; its trials run again")
+            self.say(f"{failure.message}; its trials run again")
         self._times[result.key] += 1
         if self._times[result.key] >= MOST_LOST:
             return False

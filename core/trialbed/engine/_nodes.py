@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from trialbed.contracts import Executor, Node
 from trialbed.engine._lost import LostInARow
@@ -44,6 +45,7 @@ Who = tuple[str, str]
 """Name and identity of a node."""
 
 
+@dataclass
 class NodeWatch:
     """Follows the nodes of an executor; one without nodes has any number of places.
 
@@ -56,43 +58,33 @@ class NodeWatch:
 
     Attributes:
         gone: why the run waits for nodes no longer; empty while there are some, or may be.
+        are_there: whether trials run on nodes; known once the frameworks are described.
     """
 
-    def __init__(
-        self,
-        executor: Executor,
-        frameworks: Sequence[str],
-        say: Callable[[str], None],
-        *,
-        earlier: Descriptions | None = None,
-        moved: bool = False,
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        clock: Callable[[], float] | None = None,
-    ) -> None:
-        self._executor = executor
-        self._frameworks = frameworks
-        self._say = say
-        self._pause = pause
-        self._clock = clock or asyncio.get_running_loop().time
-        self._earlier = earlier or {}
-        self._moved = moved
-        self._infos: Descriptions = {}
-        self._accepted: set[Who] = set()
-        self._refused: set[Who] = set()
-        self._known: dict[str, Who] = {}
-        # For their losses, also where they leave with each loss and come back.
-        self._given_up: set[Who] = set()
-        self._joining: dict[Who, asyncio.Task[None]] = {}
-        # Name of a node -> its joins that have failed since a trial could last run, and why the last one did.
-        self._failed: Counter[str] = Counter()
-        self._failure = ""
-        self._none_since: float | None = None
-        self._slots: Slots | None = None
-        self._most = 0
-        self._any_number = False
-        self._in_a_row = LostInARow()
-        self._complaint = ""
-        self.gone = ""
+    executor: Executor
+    frameworks: Sequence[str]
+    say: Callable[[str], None]
+    earlier: Descriptions = field(default_factory=dict)
+    moved: bool = False
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Callable[[], float] = field(default_factory=lambda: asyncio.get_running_loop().time)
+    gone: str = field(default="", init=False)
+    are_there: bool = field(default=True, init=False)
+    _infos: Descriptions = field(default_factory=dict, init=False)
+    _accepted: set[Who] = field(default_factory=set, init=False)
+    _refused: set[Who] = field(default_factory=set, init=False)
+    _known: dict[str, Who] = field(default_factory=dict, init=False)
+    # For their losses, also where they leave with each loss and come back.
+    _given_up: set[Who] = field(default_factory=set, init=False)
+    _joining: dict[Who, asyncio.Task[None]] = field(default_factory=dict, init=False)
+    # Name of a node -> its joins that have failed since a trial could last run, and why the last one did.
+    _failed: Counter[str] = field(default_factory=Counter, init=False)
+    _failure: str = field(default="", init=False)
+    _none_since: float | None = field(default=None, init=False)
+    _slots: Slots | None = field(default=None, init=False)
+    _most: int = field(default=0, init=False)
+    _in_a_row: LostInARow = field(default_factory=LostInARow, init=False)
+    _complaint: str = field(default="", init=False)
 
     async def describe(self) -> Descriptions:
         """Describe the frameworks, on every node that is there, and accept these.
@@ -102,10 +94,10 @@ class NodeWatch:
             DriverError: a framework cannot be loaded, or is not the same everywhere.
             SandboxUnavailable: workers cannot be put into the sandbox.
         """
-        if self._executor.nodes() is None:
-            self._any_number = True
+        if self.executor.nodes() is None:
+            self.are_there = False
             self._infos = await self._describe("")
-            if self._moved:
+            if self.moved:
                 self._compare_with_earlier("this machine", self._infos)
             return self._infos
         for _ in range(MOST_FAILED):
@@ -118,12 +110,12 @@ class NodeWatch:
         """Describe the frameworks on the nodes that are there; returns why the last one that was lost meanwhile was."""
         failure = ""
         loop, many = asyncio.get_running_loop(), "1 node" if len(first) == 1 else f"{len(first)} nodes"
-        said = loop.call_later(LONG, self._say, f"starting a worker of each framework on {many}")
+        said = loop.call_later(LONG, self.say, f"starting a worker of each framework on {many}")
         try:
             found = await asyncio.gather(*(self._describe(node.name) for node in first), return_exceptions=True)
         finally:
             said.cancel()
-        there = {_who(node) for node in self._executor.nodes() or ()}
+        there = {_who(node) for node in self.executor.nodes() or ()}
         for node, infos in zip(first, found, strict=True):
             if isinstance(infos, BaseException):
                 if _who(node) in there or not isinstance(infos, Exception):
@@ -140,22 +132,17 @@ class NodeWatch:
 
     async def watch(self, slots: Slots) -> None:
         """Keep as many slots as the nodes have places, until cancelled."""
-        if self._any_number:
+        if not self.are_there:
             return
         self._slots, self._most = slots, slots.most
         try:
             while not self.gone:
                 self.look()
-                await self._pause(INTERVAL)
+                await self.pause(INTERVAL)
         finally:
             for task in self._joining.values():
                 task.cancel()
             await asyncio.gather(*self._joining.values(), return_exceptions=True)
-
-    @property
-    def are_there(self) -> bool:
-        """True where trials run on nodes."""
-        return not self._any_number
 
     def note(self, result: TrialResult) -> None:
         """Look at the nodes if a trial was lost, and give one that loses trial after trial no further one."""
@@ -170,7 +157,7 @@ class NodeWatch:
         self._in_a_row.forget(node)
         self._accepted.discard(who)
         self._given_up.add(who)
-        self._say(f"the node {node} gets no more trials: it has lost {count} in a row")
+        self.say(f"the node {node} gets no more trials: it has lost {count} in a row")
         self._refuse(who)
         self.look()
 
@@ -178,9 +165,9 @@ class NodeWatch:
         self._refused.add(who)
         node = who[0]
         try:
-            self._executor.refuse(node)
+            self.executor.refuse(node)
         except Exception as error:  # noqa: BLE001 - foreign code: its fault must not cost the trials that run
-            self._say(f"the executor cannot refuse the node {node}: {_text(error)}")
+            self.say(f"the executor cannot refuse the node {node}: {_text(error)}")
 
     def look(self) -> None:
         """See which nodes there are; where that cannot be said, all is left as it is until the next look."""
@@ -195,12 +182,12 @@ class NodeWatch:
     def _nodes(self) -> Sequence[Node] | None:
         """The nodes that are there; None where the executor cannot say."""
         try:
-            return self._executor.nodes()
+            return self.executor.nodes()
         except Exception as error:  # noqa: BLE001 - foreign code: a look that fails must not be the last
             text = f"the executor cannot say which nodes there are: {_text(error)}"
             if text != self._complaint:
                 self._complaint = text
-                self._say(text)
+                self.say(text)
             return None
 
     def _use(self, nodes: Sequence[Node], slots: Slots) -> None:
@@ -209,7 +196,7 @@ class NodeWatch:
         self._refused &= there
         capacity = sum(node.capacity for node in nodes if _who(node) in self._accepted)
         self._begin_joins(nodes)
-        if not capacity and not self._may_join() and self._waited() >= self._executor.patience / 2:
+        if not capacity and not self._may_join() and self._waited() >= self.executor.patience / 2:
             self._take_back(there & self._given_up)
             self._begin_joins(nodes)
         slots.most = min(self._most, capacity)
@@ -226,14 +213,14 @@ class NodeWatch:
     def _take_back(self, given_up: set[Who]) -> None:
         """Describe and accept nodes again that were given up: they are better than none."""
         for name, _ in sorted(given_up):
-            self._say(f"the node {name} gets trials again, as no other is left")
+            self.say(f"the node {name} gets trials again, as no other is left")
             del self._failed[name]
         self._given_up -= given_up
         self._refused -= given_up
 
     def _waited(self) -> float:
         """Seconds for which there has been no node, nor one that is waited for while it joins."""
-        return 0.0 if self._none_since is None else self._clock() - self._none_since
+        return 0.0 if self._none_since is None else self.clock() - self._none_since
 
     def _may_join(self) -> bool:
         """True while a node joins, but for one whose joins fail again and again, as those of all nodes may."""
@@ -247,36 +234,36 @@ class NodeWatch:
         elif self._may_join():
             self._none_since = None  # if it fails, however long that took, the next one has as much time to come
         elif self._none_since is None:
-            self._none_since = self._clock()
-            self._say(f"no node is left; one is waited for, at most {self._executor.patience:g} s")
-        elif self._waited() >= self._executor.patience:
+            self._none_since = self.clock()
+            self.say(f"no node is left; one is waited for, at most {self.executor.patience:g} s")
+        elif self._waited() >= self.executor.patience:
             able = "that can be used has come" if self._failed else "has come"
-            self.gone = f"no node was left, and none {able} within {self._executor.patience:g} s{self._why()}"
+            self.gone = f"no node was left, and none {able} within {self.executor.patience:g} s{self._why()}"
             if self._slots is not None:
                 self._slots.close(self.gone)
 
     def _why(self) -> str:
         if failed := self._failed.total():
             return f"; joins that failed: {failed}, the last one of {self._failure}"
-        reason = self._executor.absence
+        reason = self.executor.absence
         return f": {reason}" if reason else ""
 
     async def _first(self) -> Sequence[Node]:
-        began, said = self._clock(), False
-        end = began + self._executor.patience
-        while not (nodes := self._executor.nodes()):
-            if not said and self._clock() >= began + LONG:
-                self._say(f"there is no node yet; one is waited for, at most {self._executor.patience:g} s")
+        began, said = self.clock(), False
+        end = began + self.executor.patience
+        while not (nodes := self.executor.nodes()):
+            if not said and self.clock() >= began + LONG:
+                self.say(f"there is no node yet; one is waited for, at most {self.executor.patience:g} s")
                 said = True
-            if self._clock() >= end:
-                seconds = f"{self._executor.patience:g} s"
+            if self.clock() >= end:
+                seconds = f"{self.executor.patience:g} s"
                 raise NothingMeasured(f"there is no node, and none has come within {seconds}{self._why()}")
-            await self._pause(INTERVAL)
+            await self.pause(INTERVAL)
         return nodes
 
     async def _describe(self, node: str) -> Descriptions:
-        found = await asyncio.gather(*(self._executor.describe(label, node) for label in self._frameworks))
-        return dict(zip(self._frameworks, found, strict=True))
+        found = await asyncio.gather(*(self.executor.describe(label, node) for label in self.frameworks))
+        return dict(zip(self.frameworks, found, strict=True))
 
     async def _join(self, node: Node) -> None:
         try:
@@ -298,9 +285,9 @@ class NodeWatch:
         if problem:
             self._fail(node, problem)
             self._refused.add(_who(node))
-            self._say(f"the node {node.name} is not used: {problem}")
+            self.say(f"the node {node.name} is not used: {problem}")
         else:
-            self._say(f"the node {node.name} has joined")
+            self.say(f"the node {node.name} has joined")
             self.look()
 
     def _fail(self, node: Node, problem: str) -> None:
@@ -308,7 +295,7 @@ class NodeWatch:
         self._failure = f"{node.name}: {problem}"
 
     def _accept(self, node: Node) -> None:
-        self._executor.accept(node.name)
+        self.executor.accept(node.name)
         self._accepted.add(_who(node))
         self._known[node.name] = _who(node)
 
@@ -330,7 +317,7 @@ class NodeWatch:
     def _difference_to_earlier(self, infos: Descriptions) -> str:
         """The first difference to what earlier sessions measured; a package that only one of both has is none."""
         for label, info in infos.items():
-            other = self._earlier.get(label)
+            other = self.earlier.get(label)
             if other is None:
                 continue
             for name in MEASURED:

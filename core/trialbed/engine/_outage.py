@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from trialbed.engine._classification import cause_of
 from trialbed.errors import NothingMeasured
@@ -19,6 +20,7 @@ PARTIES = {"budget": "the budget", "server": "Trialbed's server", "tool": "a too
 """Kind of failure -> whose it is; the endpoint's for others."""
 
 
+@dataclass(kw_only=True)
 class Outage:
     """Watches, at any time of a run, for an endpoint or a server that fails trial after trial.
 
@@ -35,15 +37,15 @@ class Outage:
         gone: why there are no nodes for further trials; empty while there may be.
     """
 
-    def __init__(self, *, measured: bool, key_variable: str, models: Sequence[str] = ()) -> None:
-        self.measured = measured
-        self._models = models
-        self._key_variable = key_variable
-        self.spent = self.gone = ""
-        self._key_refused = False
-        self._row = 0
-        self._tried = 0
-        self._last: Failure | None = None
+    measured: bool
+    key_variable: str
+    models: Sequence[str] = ()
+    spent: str = field(default="", init=False)
+    gone: str = field(default="", init=False)
+    _key_refused: bool = field(default=False, init=False)
+    _row: int = field(default=0, init=False)
+    _tried: int = field(default=0, init=False)
+    _last: Failure | None = field(default=None, init=False)
 
     @property
     def over(self) -> bool:
@@ -86,9 +88,10 @@ class Outage:
         if self.measured or self._last is None:
             return
         trials = "the one trial that was tried" if self._tried == 1 else f"all {self._tried} trials that were tried"
-        advice = f"; {key_hint(self._key_variable, self._models)}" if self._key_refused else ""
+        advice = f"; {key_hint(self.key_variable, self.models)}" if self._key_refused else ""
+        party = PARTIES.get(self._last.kind, "the model's endpoint")
         raise NothingMeasured(
-            f"nothing could be measured: {trials} failed because of {_party(self._last)}: {self._last.message}{advice}"
+            f"nothing could be measured: {trials} failed because of {party}: {self._last.message}{advice}"
         )
 
 
@@ -101,7 +104,3 @@ def _says_something(result: TrialResult) -> bool:
     # A request for another model than the run's, or one that is refused where a plain one is not, says nothing of the
     # endpoint.
     return any(cause_of(call) is None or call.other_model or call.provoked for call in result.wire.model_calls)
-
-
-def _party(failure: Failure) -> str:
-    return PARTIES.get(failure.kind, "the model's endpoint")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from trialbed.live import CallbackServer
 
 
+@dataclass
 class RunSession:
     """Runs the remaining trials of a run, N at a time, and commits them as they end.
 
@@ -57,29 +59,21 @@ class RunSession:
         committed: called with trials once they are committed, in a thread.
     """
 
-    def __init__(
-        self,
-        prepared: Prepared,
-        store: Store,
-        run: Run,
-        progress: RunProgress,
-        *,
-        ambient: bool,
-        committed: Committed | None = None,
-    ) -> None:
-        self._prepared = prepared
-        self._store = store
-        self._run = run
-        self._used = KeptUse(prepared.options, store, run)
-        self._progress = progress
-        self._ambient = ambient
-        self._listeners = installed_listeners(prepared.objects.plugins)
-        self._outage = Outage(measured=False, key_variable=prepared.options.api_key_env)
+    prepared: Prepared
+    store: Store
+    record: Run
+    progress: RunProgress
+    _: KW_ONLY
+    ambient: bool
+    committed: Committed | None = None
+
+    def __post_init__(self) -> None:
+        self._used = KeptUse(self.prepared.options, self.store, self.record)
+        self._listeners = installed_listeners(self.prepared.objects.plugins)
+        self._outage = Outage(measured=False, key_variable=self.prepared.options.api_key_env)
         self._earlier: dict[str, FrameworkInfo] = {}
-        self._lost = LostTrials(store, run.run_id, run.lost, progress.note)
-        self._committed = committed
-        self._time_before = run.overall_time
-        self._began = time.monotonic()
+        self._lost = LostTrials(self.store, self.record.run_id, Counter(self.record.lost), self.progress.note)
+        self._began = time.monotonic() - self.record.overall_time
 
     async def run(self, executor: Executor | None) -> Run:
         """Run every trial that was not measured yet.
@@ -94,66 +88,66 @@ class RunSession:
             await asyncio.shield(asyncio.to_thread(self._end_early, void=void))
             raise
         finally:
-            self._progress.end()
+            self.progress.end()
             self._listeners.end()
         return await asyncio.to_thread(self._finish)
 
     def _end_early(self, *, void: bool) -> None:
         """Store that the session did not get to the end; a run without a trial, or that is void, is discarded."""
-        if self._store.has_attempts(self._run.run_id) and not void:
-            overall = self._time_before + time.monotonic() - self._began
-            self._store.update_run(self._run.run_id, status="interrupted", overall_time=overall, flights="")
+        if self.store.has_attempts(self.record.run_id) and not void:
+            overall = time.monotonic() - self._began
+            self.store.update_run(self.record.run_id, status="interrupted", overall_time=overall, flights="")
         else:
-            self._store.discard_run(self._run.run_id)
+            self.store.discard_run(self.record.run_id)
 
     def _finish(self) -> Run:
         """Store the state of a run whose trials have all had their turn, and return it in that state."""
-        overall = self._time_before + time.monotonic() - self._began
-        measured = self._store.count_measured(self._run.run_id)
-        status: RunStatus = "finished" if measured == count_trials(self._run.config) else "incomplete"
-        self._store.update_run(self._run.run_id, status=status, overall_time=overall, flights="")
-        ended = {"status": status, "overall_time": overall, "lost": self._lost.counts}
-        return self._run.model_copy(update=ended)
+        overall = time.monotonic() - self._began
+        measured = self.store.count_measured(self.record.run_id)
+        status: RunStatus = "finished" if measured == count_trials(self.record.config) else "incomplete"
+        self.store.update_run(self.record.run_id, status=status, overall_time=overall, flights="")
+        ended = {"status": status, "overall_time": overall, "lost": dict(self._lost.counts)}
+        return self.record.model_copy(update=ended)
 
     async def _trials(self, executor: Executor | None) -> None:
-        read = partial(self._store.each_attempt_summary, self._run.run_id)
-        ends = await asyncio.to_thread(lambda: TrialEnds(self._run.config, read()))
-        todo = ends.due(self._prepared.options)
+        read = partial(self.store.each_attempt_summary, self.record.run_id)
+        ends = await asyncio.to_thread(lambda: TrialEnds(self.record.config, read()))
+        todo = ends.due(self.prepared.options)
         if not todo:
-            if self._prepared.options.retry_failed:
-                self._progress.note(f"run {self._run.run_id} has no failed trials to repeat")
+            if self.prepared.options.retry_failed:
+                self.progress.note(f"run {self.record.run_id} has no failed trials to repeat")
             return
-        config, variable = self._run.config, self._prepared.options.api_key_env
-        self._earlier = {info.name: info for info in self._run.frameworks if info.name in ends.current}
+        config, variable = self.record.config, self.prepared.options.api_key_env
+        self._earlier = {info.name: info for info in self.record.frameworks if info.name in ends.current}
         self._outage = Outage(measured=bool(ends.measured), key_variable=variable, models=config.models)
-        check_budget(self._prepared.options, self._run, own_judge=self._prepared.objects.judge is not None)
+        check_budget(self.prepared.options, self.record, own_judge=self.prepared.objects.judge is not None)
         answered = {config.of(framework).model for framework in ends.measured}
         async with self._models(answered) as models, self._runner(executor, models, todo[0][0]) as (runner, nodes):
-            self._listeners.notify("run_started", run=self._run)
-            total = count_trials(self._run.config)
-            self._progress.begin(self._run, total=total, done=total - len(todo))
+            self._listeners.notify("run_started", run=self.record)
+            total = count_trials(self.record.config)
+            self.progress.begin(self.record, total=total, done=total - len(todo))
             with frozen_heap():
                 lanes = Lanes(
-                    self._store,
-                    self._run.run_id,
+                    self.store,
+                    self.record.run_id,
                     slots=self._at_once(models),
-                    ambient=self._ambient,
+                    ambient=self.ambient,
                     outage=self._outage,
                     lost=self._lost,
                     nodes=nodes,
-                    progress=self._progress,
-                    ended=lambda result: self._listeners.notify("trial_finished", run=self._run, result=result),
-                    committed=self._committed,
+                    progress=self.progress,
+                    ended=lambda result: self._listeners.notify("trial_finished", run=self.record, result=result),
+                    committed=self.committed,
                 )
                 await lanes.run(runner, todo)
         self._outage.check()
         if told := lost_line(self._lost.counts):
-            self._progress.note(told)
+            self.progress.note(told)
         if self._outage.gone:
-            self._progress.note(f"{self._outage.gone}; the same command goes on with what is left")
+            self.progress.note(f"{self._outage.gone}; the same command goes on with what is left")
         if self._outage.spent:
-            shares = await asyncio.to_thread(shares_text, self._prepared.options.budget or "", self._store, self._run)
-            self._progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
+            shares = await asyncio.to_thread(shares_text, self.prepared.options.budget or "", self.store, self.record)
+            self.progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
 
     @asynccontextmanager
     async def _models(self, answered: Collection[str]) -> AsyncIterator[dict[str, OpenedModel]]:
@@ -164,19 +158,19 @@ class RunSession:
         """
         found: dict[str, OpenedModel] = {}
         async with AsyncExitStack() as stack:
-            for name in self._run.config.models:
-                options = replace(self._prepared.options, model=name)
+            for name in self.record.config.models:
+                options = replace(self.prepared.options, model=name)
                 settings = replace(options, probe=0) if name in answered else options
-                opened = run_model(options, self._prepared.objects.model).open(settings)
+                opened = run_model(options, self.prepared.objects.model).open(settings)
                 found[name] = await stack.enter_async_context(opened)
                 for note in found[name].notes:
-                    self._progress.note(note)
-            options, own = self._prepared.options, self._prepared.objects.model
+                    self.progress.note(note)
+            options, own = self.prepared.options, self.prepared.objects.model
             drivers = [run_model(replace(options, model=name), own).driver for name in found]
             names = {name for driver in drivers for name in driver.settings}
             at_endpoint = bool(options.base_url or any(model.base_url for model in found.values()))
             for note in idle_settings(options, names, at_endpoint=at_endpoint):
-                self._progress.note(note)
+                self.progress.note(note)
             yield found
 
     @asynccontextmanager
@@ -189,10 +183,10 @@ class RunSession:
             first: the first trial that is due.
         """
         prepared, options, objects, config = (
-            self._prepared,
-            self._prepared.options,
-            self._prepared.objects,
-            self._run.config,
+            self.prepared,
+            self.prepared.options,
+            self.prepared.objects,
+            self.record.config,
         )
         live: Executor | None = None
         calls: CallbackServer | None = None
@@ -210,9 +204,9 @@ class RunSession:
             label: live if live is not None and config.plain_label(label) in objects.agents else workers
             for label in config.frameworks
         }
-        helpers = HelperModels(options, self._run)
+        helpers = HelperModels(options, self.record)
         apart = tuple(label for label in self._own_labels(executors) if executors[label] is workers)
-        nodes = NodeWatch(workers, apart, self._progress.note, earlier=self._earlier, moved=self._run.on_nodes)
+        nodes = NodeWatch(workers, apart, self.progress.note, earlier=self._earlier, moved=self.record.on_nodes)
         queries = queries_by_id(prepared.queries)
         # Workers import their frameworks while the tools are selected and the server starts.
         async with (
@@ -224,9 +218,9 @@ class RunSession:
         ):
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await say_when_long(
-                self._progress,
+                self.progress,
                 "choosing the tools of the first queries",
-                select_tools(self._run, prepared.apis, queries, self._store, open_selector, first.query_id),
+                select_tools(self.record, prepared.apis, queries, self.store, open_selector, first.query_id),
             )
             async with self._server(models, helpers, calls, workers) as (control, judge, scoring):
                 for executor in {*executors.values()}:
@@ -238,16 +232,16 @@ class RunSession:
                 await self._note(await described, control.url, report, on_nodes=nodes.are_there)
                 if options.gold_answers:
                     await make_gold_calls(
-                        self._store,
-                        self._run.run_id,
+                        self.store,
+                        self.record.run_id,
                         control,
                         prepared.simulator,
                         prepared.queries,
                         concurrency=options.concurrency,
-                        note=self._progress.note,
+                        note=self.progress.note,
                     )
                 runner = TrialRunner(
-                    run=self._run,
+                    run=self.record,
                     queries=queries,
                     tools=tools,
                     simulator=prepared.simulator,
@@ -260,12 +254,12 @@ class RunSession:
                     models=models,
                     cached_as=prepared.cached_as,
                     slots=Slots(self._at_once(models)),
-                    ambient=self._ambient,
+                    ambient=self.ambient,
                     processes=scoring,
                     checks=objects.checks,
                     holding=tools.held,
                 )
-                endpoint = EndpointWatch(control.endpoint, self._progress.note)
+                endpoint = EndpointWatch(control.endpoint, self.progress.note)
                 flights = FlightWatch(runner.working, control.flights, self._note_flights)
                 async with (
                     self._used.keep_within(helpers, control),
@@ -274,15 +268,15 @@ class RunSession:
                     meanwhile(nodes.watch(runner.slots)),
                 ):
                     yield runner, nodes
-            self._run = self._run.model_copy(update={"helpers": self._used.found})
+            self.record = self.record.model_copy(update={"helpers": self._used.found})
 
     @asynccontextmanager
     async def _server(
         self, models: Mapping[str, OpenedModel], helpers: HelperModels, calls: CallbackServer | None, workers: Executor
     ) -> AsyncIterator[tuple[ControlClient, Judge, ScoringProcesses]]:
         """Open the server, the judge, which may ask its model there, and the processes that score."""
-        prepared, options, objects = self._prepared, self._prepared.options, self._prepared.objects
-        budget = await asyncio.to_thread(remaining_budget, options, self._run, self._store, models, helpers)
+        prepared, options, objects = self.prepared, self.prepared.options, self.prepared.objects
+        budget = await asyncio.to_thread(remaining_budget, options, self.record, self.store, models, helpers)
         async with (
             server(
                 options,
@@ -304,26 +298,26 @@ class RunSession:
 
     async def _note_flights(self, flights: Sequence[ModelFlight]) -> None:
         """Show the requests that take long, and keep them for those who look at the store."""
-        text = describe_flights(flights, self._run.config.frameworks)
-        self._progress.wait(text)
-        await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, flights=text))
+        text = describe_flights(flights, self.record.config.frameworks)
+        self.progress.wait(text)
+        await asyncio.to_thread(partial(self.store.update_run, self.record.run_id, flights=text))
 
     def _at_once(self, models: Mapping[str, OpenedModel]) -> int:
         """How many agents work at once: no more than a model answers requests."""
-        return min([self._prepared.options.concurrency, *(one.at_once for one in models.values() if one.at_once)])
+        return min([self.prepared.options.concurrency, *(one.at_once for one in models.values() if one.at_once)])
 
     @property
     def _is_live(self) -> bool:
         """Return whether every agent is an object of this process."""
-        config = self._run.config
-        return {config.plain_label(label) for label in config.frameworks} <= set(self._prepared.objects.agents)
+        config = self.record.config
+        return {config.plain_label(label) for label in config.frameworks} <= set(self.prepared.objects.agents)
 
     def _own_labels(self, labels: Collection[str]) -> list[str]:
         """Those of frameworks without settings of their own, which others are the same agents as."""
-        return [label for label in labels if self._run.config.plain_label(label) == label]
+        return [label for label in labels if self.record.config.plain_label(label) == label]
 
     async def _describe(self, executors: Mapping[str, Executor], nodes: NodeWatch) -> tuple[FrameworkInfo, ...]:
-        config = self._run.config
+        config = self.record.config
         own = dict(await nodes.describe())
         own |= {name: await executors[name].describe(name) for name in self._own_labels(executors) if name not in own}
         return tuple(own[config.plain_label(label)].model_copy(update={"name": label}) for label in executors)
@@ -335,9 +329,9 @@ class RunSession:
             frameworks=frameworks,
             server_url=server_url,
             judge=dict(judge),
-            on_nodes=self._run.on_nodes or on_nodes,
+            on_nodes=self.record.on_nodes or on_nodes,
             # Scorers that are objects of this program are known here alone.
-            scores={**self._run.scores, **self._listeners.descriptions()},
+            scores={**self.record.scores, **self._listeners.descriptions()},
         )
-        self._run = self._run.model_copy(update=dict(found))
-        await asyncio.to_thread(partial(self._store.update_run, self._run.run_id, **found))
+        self.record = self.record.model_copy(update=dict(found))
+        await asyncio.to_thread(partial(self.store.update_run, self.record.run_id, **found))

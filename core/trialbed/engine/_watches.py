@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from trialbed.errors import TrialbedError
@@ -35,6 +36,7 @@ class ModelFlight(NamedTuple):
     tokens: int | None = None
 
 
+@dataclass
 class FlightWatch:
     """Looks at the requests of the open trials.
 
@@ -45,33 +47,24 @@ class FlightWatch:
         pause: sleeps.
     """
 
-    def __init__(
-        self,
-        open_trials: Mapping[str, TrialKey],
-        flights: Callable[[str], Awaitable[Sequence[Mapping[str, Any]]]],
-        say: Callable[[Sequence[ModelFlight]], Awaitable[None]],
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._open_trials = open_trials
-        self._flights = flights
-        self._say = say
-        self._pause = pause
-        self._said = False
+    open_trials: Mapping[str, TrialKey]
+    flights: Callable[[str], Awaitable[Sequence[Mapping[str, Any]]]]
+    say: Callable[[Sequence[ModelFlight]], Awaitable[None]]
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def watch(self) -> None:
         """Look until cancelled; a server that does not answer is reported by the trials."""
+        said = False
         while True:
-            await self._pause(INTERVAL)
-            found = [flight for token, key in [*self._open_trials.items()] for flight in await self._of(token, key)]
+            await self.pause(INTERVAL)
+            found: list[ModelFlight] = []
+            for token, key in [*self.open_trials.items()]:
+                with suppress(TrialbedError):  # the trial may have ended meanwhile
+                    found += [ModelFlight(key, **flight) for flight in await self.flights(token)]
             takes_long = any(flight.seconds >= LONG for flight in found)
-            if takes_long or self._said:
-                await self._say(found if takes_long else ())
-            self._said = takes_long
-
-    async def _of(self, token: str, key: TrialKey) -> list[ModelFlight]:
-        with suppress(TrialbedError):  # the trial may have ended meanwhile
-            return [ModelFlight(key, **flight) for flight in await self._flights(token)]
-        return []
+            if takes_long or said:
+                await self.say(found if takes_long else ())
+            said = takes_long
 
 
 def describe_flights(flights: Sequence[ModelFlight], frameworks: Sequence[str]) -> str:
@@ -91,6 +84,7 @@ def _describe(flight: ModelFlight, *, named: bool) -> str:
     return f"{query}, request {flight.request}{tokens}, {flight.seconds:.0f} s"
 
 
+@dataclass
 class EndpointWatch:
     """Looks at the models' endpoint now and then.
 
@@ -101,32 +95,26 @@ class EndpointWatch:
         pause: sleeps.
     """
 
-    def __init__(
-        self,
-        endpoint: Callable[[], Awaitable[EndpointStatus]],
-        say: Callable[[str], None],
-        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._endpoint = endpoint
-        self._say = say
-        self._pause = pause
-        self._answered = -1
-        self._stuck = 0
-        self._due = 1
+    endpoint: Callable[[], Awaitable[EndpointStatus]]
+    say: Callable[[str], None]
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    _answered: int = field(default=-1, init=False)
+    _stuck: int = field(default=0, init=False)
+    _due: int = field(default=1, init=False)
 
     async def watch(self) -> None:
         """Look until cancelled; a server that does not answer is reported by the trials."""
         while True:
-            await self._pause(INTERVAL)
+            await self.pause(INTERVAL)
             with suppress(TrialbedError):
-                self._look(await self._endpoint())
+                self._look(await self.endpoint())
 
     def _look(self, status: EndpointStatus) -> None:
         waits = status.waiting > 0 or status.held > 0 or status.state != "closed"
         self._stuck = self._stuck + 1 if waits and status.answered == self._answered else 0
         self._answered = status.answered
         if self._stuck >= self._due:
-            self._say(_line(status))
+            self.say(_line(status))
             self._stuck, self._due = 0, 2 * self._due
 
 

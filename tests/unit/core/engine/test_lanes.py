@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,7 +45,7 @@ async def test_trials_under_way_are_kept_where_the_tools_of_another_cannot_be_ch
             slots=2,
             ambient=True,
             outage=Outage(measured=True, key_variable="KEY"),
-            lost=LostTrials(store, "r", {}, progress.note),
+            lost=LostTrials(store, "r", Counter(), progress.note),
             nodes=cast("Any", Watch()),
             progress=progress,
             ended=lambda _: None,
