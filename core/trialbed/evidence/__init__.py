@@ -5,7 +5,7 @@ the short values that say too little for a judge.
 """
 
 from trialbed.evidence._carriage import Passages, carries, carries_fact, mentions
-from trialbed.evidence._values import MAX_TEXT, MIN_TEXT, every_value, evidence_values, short_values
+from trialbed.evidence._responses import MAX_TEXT, MIN_TEXT, every_value, evidence_values, short_values
 
 __all__ = [
     "MAX_TEXT",

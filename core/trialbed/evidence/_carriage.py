@@ -8,7 +8,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import date
 from functools import cached_property, lru_cache
 from itertools import islice
-from typing import NamedTuple
 
 from trialbed.evidence._negation import is_denied, may_deny
 from trialbed.evidence._readings import FoundDate, dates, merged, scaled, second_readings
@@ -42,16 +41,9 @@ def mentions(text: str, values: Iterable[str]) -> bool:
     return any(shown.has(value) for value in values)
 
 
-class SoughtValue(NamedTuple):
-    """A value that is looked for: its words, and the days that it names if it is a date."""
-
-    words: list[str]
-    days: list[date]
-
-
 @lru_cache(maxsize=4096)
-def wanted(value: str) -> SoughtValue:
-    """Return the value, read once for all texts in which it is looked for."""
+def wanted(value: str) -> tuple[list[str], list[date]]:
+    """Return the words of a value, and the days that it names if it is a date; read once for all texts."""
     shown = readable(value)
     days = [found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
     found = merged(tokens(shown), scaled(shown))
@@ -59,22 +51,7 @@ def wanted(value: str) -> SoughtValue:
     # A value that is a number as a whole, such as "48 213", is known by it.
     if len(readings) == 1 and shown.strip() == shown[readings[0].start : readings[0].end]:
         found = readings
-    return SoughtValue([token.text for token in found], days)
-
-
-def read(text: str) -> Text:
-    """Return the text, read once for all values that are looked for in it, and for all scores of a trial."""
-    return _read_short(text) if len(text) <= SHORT else _read_long(text)
-
-
-@lru_cache(maxsize=4096)
-def _read_short(text: str) -> Text:
-    return Text(text)
-
-
-@lru_cache(maxsize=64)
-def _read_long(text: str) -> Text:
-    return Text(text)
+    return [token.text for token in found], days
 
 
 class Text:
@@ -93,13 +70,9 @@ class Text:
         self._readings = [([token.text for token in reading], reading) for reading in readings]
         self.words = frozenset().union(*(words for words, _ in self._readings))
 
-    @property
-    def days(self) -> Iterator[date]:
-        """The days that dates in it name."""
-        return (found.day for found in self._dates)
-
     @cached_property
-    def _dates(self) -> list[FoundDate]:
+    def dates(self) -> list[FoundDate]:
+        """The dates that stand in it."""
         return dates(self._text)
 
     @cached_property
@@ -108,8 +81,8 @@ class Text:
 
     def has(self, value: str) -> bool:
         """Return whether the value stands in it."""
-        sought = wanted(value)
-        if sought.words and not sought.days and not self.words.issuperset(sought.words):
+        words, days = wanted(value)
+        if words and not days and not self.words.issuperset(words):
             return False
         return self._has_marks(value) or next(self._places(value), None) is not None
 
@@ -124,18 +97,26 @@ class Text:
 
     def _has_marks(self, value: str) -> bool:
         """Return whether the value is nothing but markup, and stands in it as it is."""
-        if wanted(value).words:
+        if wanted(value)[0]:
             return False
         plain = " ".join(value.split())
         return bool(plain) and plain in self._plain
 
     def _places(self, value: str) -> Iterator[tuple[int, int]]:
-        sought = wanted(value)
-        if sought.words and self.words.issuperset(sought.words):
+        sought, days = wanted(value)
+        if sought and self.words.issuperset(sought):
             for words, reading in self._readings:
-                yield from ((reading[begin].start, reading[end].end) for begin, end in _runs(sought.words, words))
-        for day in sought.days:
-            yield from ((found.start, found.end) for found in self._dates if found.day == day)
+                yield from ((reading[begin].start, reading[end].end) for begin, end in _runs(sought, words))
+        for day in days:
+            yield from ((found.start, found.end) for found in self.dates if found.day == day)
+
+
+_read_short, _read_long = lru_cache(maxsize=4096)(Text), lru_cache(maxsize=64)(Text)
+
+
+def read(text: str) -> Text:
+    """Return the text, read once for all values that are looked for in it, and for all scores of a trial."""
+    return _read_short(text) if len(text) <= SHORT else _read_long(text)
 
 
 def _runs(wanted: list[str], words: list[str]) -> Iterator[tuple[int, int]]:
@@ -163,11 +144,11 @@ class Passages:
         Args:
             start: the first text that counts.
         """
-        sought = wanted(value)
-        if not sought.words or len(self._texts) <= FEW:
+        words, days = wanted(value)
+        if not words or len(self._texts) <= FEW:
             return any(text.has(value) for text in self._texts[start:])
-        rarest = min((self._of_words.get(word, ()) for word in sought.words), key=len)
-        candidates = [rarest, *(self._of_days.get(day, ()) for day in sought.days)]
+        rarest = min((self._of_words.get(word, ()) for word in words), key=len)
+        candidates = [rarest, *(self._of_days.get(day, ()) for day in days)]
         return any(
             self._texts[place].has(value) for places in candidates for place in places[bisect_left(places, start) :]
         )
@@ -178,7 +159,7 @@ class Passages:
 
     @cached_property
     def _of_days(self) -> dict[Hashable, Sequence[int]]:
-        return _index(text.days for text in self._texts)
+        return _index((found.day for found in text.dates) for text in self._texts)
 
 
 def _index(found: Iterable[Iterable[Hashable]]) -> dict[Hashable, Sequence[int]]:

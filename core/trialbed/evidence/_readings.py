@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
 from trialbed.evidence._tokens import LONGEST_NUMBER, Token, spelled_number, spelled_time
 
-MONTHS = {
-    1: "jan gen ene",
-    2: "feb fev",
-    3: "mar maa",
-    4: "apr avr abr",
-    5: "may mai mag mei maj",
-    6: "jun juin giu",
-    7: "jul juil lug",
-    8: "aug ago aou",
-    9: "sep set",
-    10: "oct okt ott out",
-    11: "nov",
-    12: "dec dez dic",
-}
+MONTHS = (
+    "jan gen ene, feb fev, mar maa, apr avr abr, may mai mag mei maj, jun juin giu, "
+    "jul juil lug, aug ago aou, sep set, oct okt ott out, nov, dec dez dic"
+)
 """The beginnings of the months in English, German, French, Spanish, Italian, Portuguese and Dutch, without accents."""
 
-_BEGINNINGS = {name: month for month, names in MONTHS.items() for name in names.split()}
+_BEGINNINGS = {name: month for month, names in enumerate(MONTHS.split(","), 1) for name in names.split()}
 _ACCENTS = str.maketrans("äéèûçã", "aeeuca")
 _LETTER = "[a-zäéèûçã]"
 
@@ -63,25 +54,16 @@ class FoundDate(NamedTuple):
 
 
 def dates(text: str) -> list[FoundDate]:
-    """The full dates of a text in lower case: ``2026-05-03``, ``3 may 2026``, ``may 3rd, 2026``, ``03.05.2026``."""
-    matches = (found for form in _FORMS for found in form.finditer(text))
-    return [FoundDate(day, found.start(), found.end()) for found in matches if (day := _day(found))]
-
-
-def _day(found: re.Match[str]) -> date | None:
-    parts = found.groupdict()
-    name = parts.get("month")
-    month = _month(name) if name else int(parts["number"])
-    try:
-        return date(int(parts["year"]), month, int(parts["day"]))
-    except ValueError:
-        return None
-
-
-def _month(name: str) -> int:
-    """Return the month of that name; 0 if there is none."""
-    plain = name.translate(_ACCENTS)
-    return _BEGINNINGS.get(plain[:3]) or _BEGINNINGS.get(plain[:4], 0)
+    """Return the full dates of a lower-case text: ``2026-05-03``, ``3 may 2026``, ``may 3rd, 2026``, ``03.05.2026``."""
+    days = []
+    for found in (found for form in _FORMS for found in form.finditer(text)):
+        parts = found.groupdict()
+        name = (parts.get("month") or "").translate(_ACCENTS)
+        month = _BEGINNINGS.get(name[:3]) or _BEGINNINGS.get(name[:4], 0) if name else int(parts["number"])
+        with suppress(ValueError):
+            day = date(int(parts["year"]), month, int(parts["day"]))
+            days.append(FoundDate(day, found.start(), found.end()))
+    return days
 
 
 _DIGIT = re.compile("[0-9]")
@@ -199,9 +181,12 @@ def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
 
 def _readings(text: str) -> Iterator[Token]:
     if _DIGIT.search(text):
-        for form in _forms(text) if _PARTED.search(text) else ():
-            found = form.finditer(text)
-            yield from (Token(_number(match), *match.span()) for match in found if _is_whole(match))
+        for form in number_forms(text) if _PARTED.search(text) else ():
+            for match in form.finditer(text):
+                if "ended" not in form.groupindex or match["ended"] is not None:
+                    whole = match["sign"] + re.sub("[^0-9]", "", match["whole"])
+                    number = spelled_number(f"{whole}.{match['fraction']}" if match["fraction"] else whole)
+                    yield Token(number, *match.span())
         if _has_any(text, _NAMED_SCALES):
             yield from _scale(text)
     if _has_any(text, _OF_TIMES) or _HOUR.search(text):
@@ -224,23 +209,11 @@ def _has_any(text: str, words: Iterable[str]) -> bool:
     return False
 
 
-def _forms(text: str) -> Sequence[re.Pattern[str]]:
-    return (*_NUMBERS, *_CONTINENTAL) if _is_continental(text) else _NUMBERS
-
-
-def _is_continental(text: str) -> bool:
-    if any(form.search(text) for form in _DECIMAL_COMMA):
-        return True
-    return len(_WORDS.intersection(re.findall(r"[^\W\d_]+", text))) >= ENOUGH_WORDS
-
-
-def _is_whole(match: re.Match[str]) -> bool:
-    return "ended" not in match.re.groupindex or match["ended"] is not None
-
-
-def _number(match: re.Match[str]) -> str:
-    whole = re.sub("[^0-9]", "", match["whole"])
-    return spelled_number(match["sign"] + whole + (f".{match['fraction']}" if match["fraction"] else ""))
+def number_forms(text: str) -> tuple[re.Pattern[str], ...]:
+    """Return the forms of numbers; more of them if the text is in a language with a comma in fractions."""
+    is_continental = any(form.search(text) for form in _DECIMAL_COMMA)
+    words = () if is_continental else re.findall(r"[^\W\d_]+", text)
+    return (*_NUMBERS, *_CONTINENTAL) if is_continental or len(_WORDS.intersection(words)) >= ENOUGH_WORDS else _NUMBERS
 
 
 def _time(match: re.Match[str]) -> str:

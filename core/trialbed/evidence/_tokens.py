@@ -85,9 +85,12 @@ class Token(NamedTuple):
 
 def readable(text: str) -> str:
     """Return the text that tokens are read from: compatible characters, one kind of dashes and quotes, no markup."""
-    whole = _ENTITY.sub(_unescape, text) if "&" in text else text
+    whole = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text) if "&" in text else text
     # Each search for what is rare takes longer than the search for its sign, and most texts have none.
-    same = whole.lower() if whole.isascii() else _fold(whole)
+    same = whole.lower()
+    if not whole.isascii():
+        spaced = _SPACED_THOUSANDS.sub(",", whole)
+        same = normalize("NFKC", normalize("NFKC", spaced.translate(_SAME)).casefold()).translate(_SAME)
     if "-" in same:
         same = _SIGNED_MONEY.sub(r"\g<currency>-", same)
     if not whole.isascii():
@@ -99,29 +102,19 @@ def readable(text: str) -> str:
     return _MINUS.sub("-", same) if "minus " in same else same
 
 
-def _fold(text: str) -> str:
-    spaced = _SPACED_THOUSANDS.sub(",", text)
-    return normalize("NFKC", normalize("NFKC", spaced.translate(_SAME)).casefold()).translate(_SAME)
-
-
-def _unescape(entity: re.Match[str]) -> str:
-    return html.unescape(entity[0])
-
-
 def tokens(text: str) -> list[Token]:
     """Return the tokens of a text that ``readable`` gave.
 
     A number is known by its value: ``1,984``, ``1984`` and ``1984.0`` are one token, and a unit after it is another.
     A time of the day is known by its minute: ``08:05``, ``8:05 am`` and ``8:05:00`` are one token.
     """
+    listed = text
+    if "," in text:
+        listed = _LISTED.sub(lambda match: match[0].replace(",", _LIST_MARK) if match["more"] else match[0], text)
     return [
         Token(text[found.start() : found.end()] if found.lastgroup in _AS_THEY_ARE else _spelling(found), *found.span())
-        for found in _TOKEN.finditer(_LISTED.sub(_as_list, text) if "," in text else text)
+        for found in _TOKEN.finditer(listed)
     ]
-
-
-def _as_list(found: re.Match[str]) -> str:
-    return found[0].replace(",", _LIST_MARK) if found["more"] else found[0]
 
 
 def _spelling(found: re.Match[str]) -> str:

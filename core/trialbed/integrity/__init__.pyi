@@ -4,7 +4,6 @@ from ._findings import integrity_findings as integrity_findings
 from ._findings import outside_clock as outside_clock
 from ._findings import with_outside_time as with_outside_time
 from ._tally import Integrity as Integrity
-from ._tally import IntegrityCounter as IntegrityCounter
 from ._tally import IntegrityTally as IntegrityTally
 from ._tally import finding_text as finding_text
 from ._tally import framework_integrity as framework_integrity

@@ -6,9 +6,9 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from contextlib import suppress
+from functools import cache
 from itertools import islice, zip_longest
-from operator import itemgetter
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -37,9 +37,8 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
     found: list[str] = []
     seen, before_it = set(documented), dict[str, Json]()
     # The model's words and the values of results, the first last, each read when its time comes.
-    unread = [(_end(turn), model_words(turn)) for turn in wire.model_calls]
-    unread += [(_end(call), _result_values(call)) for call in wire.api_calls]
-    unread.sort(key=itemgetter(0), reverse=True)
+    unread: list[ModelCall | ApiCall] = [*wire.model_calls, *wire.api_calls]
+    unread.sort(key=end_of, reverse=True)
 
     @cache
     def result(place: int) -> Passages:
@@ -49,8 +48,9 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
 
     for turn in sorted(wire.model_calls, key=lambda turn: turn.started):
         # First by what is quickly read: mostly, a request is left with nothing that is worth a search in it.
-        while left and unread and unread[-1][0] <= turn.started:
-            known = Passages(unread.pop()[1])
+        while left and unread and end_of(unread[-1]) <= turn.started:
+            last = unread.pop()
+            known = Passages([_values(last)] if isinstance(last, ApiCall) else model_words(last))
             left = tuple(value for value in left if not known.mention(value))
         if not left:
             break
@@ -62,7 +62,7 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
         before_it = dict(request.document)
         shown = Passages(_with_decoded(new))
         if given := [value for value in left if shown.mention(value)]:
-            earlier = [place for place, call in enumerate(wire.api_calls) if _end(call) <= turn.started]
+            earlier = [place for place, call in enumerate(wire.api_calls) if end_of(call) <= turn.started]
             found += [value for value in given if not any(result(place).mention(value) for place in earlier)]
             left = tuple(value for value in left if value not in given)
     return tuple(found) if len(found) > 1 or any(CODE.fullmatch(value) for value in found) else ()
@@ -71,22 +71,12 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
 @once_for(128)
 def _unknown_gold(query: Query, tools: Sequence[ToolSpec]) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the texts of a task and of the documentation of its Apis, and the expected values that they lack."""
-    documented = dict.fromkeys(_documentation(query, tools))
-    known = Passages(_with_decoded(documented))
-    return frozenset(documented), tuple(value for value in dict.fromkeys(_gold(query)) if not known.mention(value))
-
-
-def _gold(query: Query) -> Iterator[str]:
+    texts = [query.text, *_texts([api.model_dump(mode="json") for api in query.apis])]
+    texts += _texts([[tool.name, tool.description, tool.parameters] for tool in tools])
+    known = Passages(_with_decoded(dict.fromkeys(texts)))
     values = [value for call in query.gold_calls for value in evidence_values(call.arguments)]
-    return (value for value in islice([*values, *query.reference_facts], MAX_VALUES) if len(value) >= SHORTEST)
-
-
-def _documentation(query: Query, tools: Sequence[ToolSpec]) -> Iterator[str]:
-    yield query.text
-    for api in query.apis:
-        yield from _texts(api.model_dump(mode="json"))
-    for tool in tools:
-        yield from _texts([tool.name, tool.description, tool.parameters])
+    gold = [value for value in [*values, *query.reference_facts][:MAX_VALUES] if len(value) >= SHORTEST]
+    return frozenset(texts), tuple(value for value in dict.fromkeys(gold) if not known.mention(value))
 
 
 def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Iterator[Json]:
@@ -99,11 +89,13 @@ def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Ite
             yield value
 
 
-def _result_values(call: ApiCall) -> Iterator[str]:
-    yield " ".join(evidence_values(call.response))
+def _values(call: ApiCall) -> str:
+    """Return the values of a result as one text."""
+    return " ".join(evidence_values(call.response))
 
 
-def _end(call: ModelCall | ApiCall) -> float:
+def end_of(call: ModelCall | ApiCall) -> float:
+    """Return the time at which a request was answered, in seconds since the trial was opened."""
     return call.started + call.duration
 
 
@@ -135,49 +127,25 @@ ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
 URL_SAFE = str.maketrans("-_", "+/")
 
 
-SHORT = 500
-"""Characters of a text that is read once: names and descriptions of tools come again with every request."""
-
-
-def decoded_texts(text: str) -> Iterable[str]:
-    """Return the texts in a text that are written in base64, in hexadecimal, with escapes of JSON, or for a URL."""
-    return _short_texts(text) if len(text) <= SHORT else _decode(text)
-
-
-@lru_cache(maxsize=4096)
-def _short_texts(text: str) -> tuple[str, ...]:
-    return tuple(_decode(text))
-
-
-def _decode(text: str) -> Iterator[str]:
+def decoded_texts(text: str) -> Iterator[str]:
+    """Yield the texts in a text that are written in base64, in hexadecimal, with escapes of JSON, or for a URL."""
     if ESCAPED.search(text):
         yield ESCAPED.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
-    if "%" in text:
-        yield from _text(unquote_to_bytes(text.encode(errors="replace")), text)
-    for found in islice(CODED.finditer(text), MOST):
-        code = found[0]
+    coded = [(text, unquote_to_bytes(text.encode(errors="replace")))] if "%" in text else []
+    for match in islice(CODED.finditer(text), MOST):
+        code = match[0]
         try:
-            yield from _text(bytes.fromhex(code), code)
+            coded.append((code, bytes.fromhex(code)))
         except ValueError:
-            yield from _of_base64(code)
-
-
-def _of_base64(code: str) -> Iterator[str]:
-    whole = code[: len(code) - (len(code) % 4 == 1)].translate(URL_SAFE)
-    try:
-        yield from _text(base64.b64decode(whole + "=" * (-len(whole) % 4)), code)
-    except binascii.Error:
-        return
-
-
-def _text(found: bytes, code: str) -> Iterator[str]:
-    """Yield bytes as text where they are one that can be read, and another than the code."""
-    try:
-        text = found.decode()
-    except UnicodeDecodeError:
-        return
-    if text != code and all(character.isprintable() or character.isspace() for character in text):
-        yield text
+            whole = code[: len(code) - (len(code) % 4 == 1)].translate(URL_SAFE)
+            with suppress(binascii.Error):
+                coded.append((code, base64.b64decode(whole + "=" * (-len(whole) % 4))))
+    for code, found in coded:
+        # Only bytes that can be read as text, and as another one than the code.
+        with suppress(UnicodeDecodeError):
+            decoded = found.decode()
+            if decoded != code and all(character.isprintable() or character.isspace() for character in decoded):
+                yield decoded
 
 
 PROGRAM = ("```", "<code>", "<|python")
@@ -198,39 +166,30 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
     Args:
         wire: with the calls that count.
     """
-    if given := _given_away(query, answer, wire):
+    # A fact that the model knows from the framework alone.
+    results_alone = Passages([query.text, *map(_values, wire.api_calls)])
+    facts = [fact for fact in query.reference_facts if carries_fact(answer, fact)]
+    unknown = [fact for fact in facts if not results_alone.mention(fact)]
+    key = answer_key(query, wire) if unknown else ()
+    if given := next((fact for fact in unknown if fact in key), ""):
         return f"the answer says {given!r}, which no Api returned, and which a request gave the model"
-    if _is_said(answer, wire) or any(CUT in turn.response for turn in wire.model_calls):
+    last, shown = last_turn(wire), " ".join(answer.split())
+    if not wire.model_calls or (last is not None and any(shown in text for text in said(last))):
+        return ""  # the text with which the model ended, or a part of it
+    if any(CUT in turn.response for turn in wire.model_calls):
         return ""
-    own = replaced(answer, wire) and not _is_program(last_turn(wire))
+    is_program = last is not None and (bool(last.text_calls) or any(mark in last.response for mark in PROGRAM))
+    own = replaced(answer, wire) and not is_program
     words = [text for turn in wire.model_calls for text in model_words(turn)]
-    results = [] if own else [" ".join(evidence_values(call.response)) for call in wire.api_calls if not call.error]
+    results = [] if own else [_values(call) for call in wire.api_calls if not call.error]
     sources = Passages([query.text, *words, *results])
-    for fact in query.reference_facts:
-        if carries_fact(answer, fact) and not sources.mention(fact):
+    for fact in facts:
+        if not sources.mention(fact):
             no_api = "" if own else " and no Api returned it"
             return f"the answer says {fact!r}, but no answer of the model says so{no_api}"
     if own and not query.reference_facts and _only_results(query, answer, wire, words):
         return "the answer has the Apis' results, but the model ended with other words, which have none of them"
     return ""
-
-
-def _given_away(query: Query, answer: str, wire: WireLog) -> str:
-    """Return a fact in the answer that the model knows from the framework alone; empty where there is none."""
-    results = Passages([query.text, *(" ".join(evidence_values(call.response)) for call in wire.api_calls)])
-    facts = [fact for fact in query.reference_facts if carries_fact(answer, fact) and not results.mention(fact)]
-    key = answer_key(query, wire) if facts else ()
-    return next((fact for fact in facts if fact in key), "")
-
-
-def _is_said(answer: str, wire: WireLog) -> bool:
-    """Return whether the answer is the text with which the model ended, or a part of it."""
-    last, shown = last_turn(wire), " ".join(answer.split())
-    return not wire.model_calls or (last is not None and any(shown in text for text in said(last)))
-
-
-def _is_program(turn: ModelCall | None) -> bool:
-    return turn is not None and (bool(turn.text_calls) or any(mark in turn.response for mark in PROGRAM))
 
 
 def _only_results(query: Query, answer: str, wire: WireLog, words: Iterable[str]) -> bool:

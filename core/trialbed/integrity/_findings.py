@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from trialbed.integrity._answer_key import answer_key, unsourced
+from trialbed.integrity._answer_key import answer_key, end_of, unsourced
 from trialbed.records import ApiCall, IntegrityFinding, IntegrityKind, ModelCall, Outcome, Query, ToolSpec, WireLog
-from trialbed.tool_calls import Origin, call_origins, compare_calls, is_forced, replaced
-from trialbed.wire import OfferedTool, recorded_request
+from trialbed.tool_calls import call_origins, compare_calls, is_forced, replaced
+from trialbed.wire import recorded_request
 from trialbed.wire.offers import Offers
 from trialbed.wire_log import failed
 
@@ -43,42 +43,45 @@ def integrity_findings(
         in_process: the agent is an object of the caller's process, which may ask a model that the gateway does not see:
             nothing is said of its calls and its answer.
     """
-    found: list[IntegrityFinding] = [*_models(wire), *_requests(wire, tools)]
+    found: list[IntegrityFinding] = []
+    refusals: dict[IntegrityKind, bool] = {"other_model": True, "other_model_answered": False}
+    for kind, refused in refusals.items():
+        names = [call.other_model for call in wire.model_calls if call.other_model and failed(call) == refused]
+        found += [_finding(kind, len(names), names)] if names else []
+    found += _requests(wire, tools)
     origins = () if in_process else call_origins(wire, tools)
     if not in_process:
-        found += _calls(wire, origins)
+        for origin, kind in CALLS.items():
+            titles = [call.api.title for call, own in zip(wire.api_calls, origins, strict=True) if own == origin]
+            found += [_finding(kind, len(titles), titles)] if titles else []
         key = answer_key(query, wire, tools)
         found += [_finding("answer_key", len(key), key)] if key else []
     if outside:
-        names = ("the model" if isinstance(call, ModelCall) else call.api.title for call in outside)
-        found.append(_finding("outside_clock", len(outside), names))
+        requests = ("the model" if isinstance(call, ModelCall) else call.api.title for call in outside)
+        found.append(_finding("outside_clock", len(outside), requests))
     answer = outcome.answer
     if answer is not None and outcome.failure is None:
         if not in_process and wire.model_calls:
-            counted = _log_of_counted(wire, origins)
+            counted = wire  # the same object if all calls count
+            if not CALLS.keys().isdisjoint(origins):
+                calls = (call for call, own in zip(wire.api_calls, origins, strict=True) if own not in CALLS)
+                counted = wire.model_copy(update={"api_calls": tuple(calls)})
             if unsourced(query, answer.final_answer, counted):
                 found.append(_finding("unsourced_answer", 1))
             elif replaced(answer.final_answer, counted):
                 found.append(_finding("unwritten_answer", 1))
         invented = compare_calls(answer, wire).invented if answer.reports_calls else ()
         if invented:
-            names = (": ".join(filter(None, pair)) for pair in invented)
-            found.append(_finding("invented_claim", len(invented), names))
+            claims = (": ".join(filter(None, pair)) for pair in invented)
+            found.append(_finding("invented_claim", len(invented), claims))
     return tuple(found)
-
-
-def _models(wire: WireLog) -> Iterator[IntegrityFinding]:
-    kinds: dict[IntegrityKind, bool] = {"other_model": True, "other_model_answered": False}
-    for kind, refused in kinds.items():
-        names = [call.other_model for call in wire.model_calls if call.other_model and failed(call) == refused]
-        if names:
-            yield _finding(kind, len(names), names)
 
 
 def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
     """Yield the choices that requests leave the model, and the tools that they add."""
     forced, required, added = [], 0, dict[str, None]()
     seen: dict[frozenset[str], list[str]] = {}
+    names = {tool.name for tool in tools}
     for turn in wire.model_calls:
         request = recorded_request(turn)
         if request is None or failed(turn):
@@ -88,7 +91,10 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFin
         elif request.tool_choice.mode in ("required", "any"):
             required += 1
         if request.names not in seen:
-            seen[request.names] = _own_tools(request.tools, tools)
+            # The functions that stand for none of the trial's tools.
+            others = [function.name for function in request.tools if function.name not in names]
+            offers = Offers(tools, request.tools) if others else None
+            seen[request.names] = [name for name in others if offers is None or offers.tool(name) is None]
         added.update(dict.fromkeys(seen[request.names]))
     if required:
         yield _finding("required_choice", required)
@@ -96,29 +102,6 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFin
         yield _finding("forced_choice", len(forced), forced)
     if added:
         yield _finding("added_tool", len(added), added)
-
-
-def _own_tools(functions: Sequence[OfferedTool], tools: Sequence[ToolSpec]) -> list[str]:
-    """Return the names of the functions that stand for none of the trial's tools."""
-    names = {tool.name for tool in tools}
-    others = [function.name for function in functions if function.name not in names]
-    offers = Offers(tools, functions) if others else None
-    return [name for name in others if offers is not None and offers.tool(name) is None]
-
-
-def _calls(wire: WireLog, origins: Sequence[Origin]) -> Iterator[IntegrityFinding]:
-    for origin, kind in CALLS.items():
-        titles = [call.api.title for call, found in zip(wire.api_calls, origins, strict=True) if found == origin]
-        if titles:
-            yield _finding(kind, len(titles), titles)
-
-
-def _log_of_counted(wire: WireLog, origins: Sequence[Origin]) -> WireLog:
-    """Return the log with the calls that count: the same object where all do."""
-    if CALLS.keys().isdisjoint(origins):
-        return wire
-    calls = (call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in CALLS)
-    return wire.model_copy(update={"api_calls": tuple(calls)})
 
 
 def _finding(kind: IntegrityKind, count: int, names: Iterable[str] = ()) -> IntegrityFinding:
@@ -148,9 +131,9 @@ def outside_clock(outcome: Outcome, wire: WireLog, opening: Opening) -> list[Mod
     began = (_start_of(outcome) - latest).total_seconds() - ALLOWANCE
     every: list[ModelCall | ApiCall] = [*wire.model_calls, *wire.api_calls]
     calls = sorted(every, key=lambda call: call.started)
-    last = max((_end(call) for call in calls if call.started <= ended), default=ended)
+    last = max((end_of(call) for call in calls if call.started <= ended), default=ended)
     began = min(began, last - outcome.wall_time - ALLOWANCE)
-    return [call for call in calls if call.started > ended or _end(call) < began]
+    return [call for call in calls if call.started > ended or end_of(call) < began]
 
 
 def with_outside_time(outcome: Outcome, calls: Sequence[ModelCall | ApiCall], opening: Opening) -> Outcome:
@@ -159,12 +142,8 @@ def with_outside_time(outcome: Outcome, calls: Sequence[ModelCall | ApiCall], op
         return outcome
     begun = (_start_of(outcome) - opening[0]).total_seconds()
     first = min(begun, *(call.started for call in calls))
-    last = max(begun + outcome.wall_time, *map(_end, calls))
+    last = max(begun + outcome.wall_time, *map(end_of, calls))
     return outcome.model_copy(update={"wall_time": last - first})
-
-
-def _end(call: ModelCall | ApiCall) -> float:
-    return call.started + call.duration
 
 
 def _start_of(outcome: Outcome) -> datetime:

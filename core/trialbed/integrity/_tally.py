@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -98,52 +98,6 @@ def _names(found: IntegrityFinding | IntegrityTally) -> str:
     return f" ({', '.join(found.examples[:EXAMPLES])})" if found.examples else ""
 
 
-@dataclass
-class IntegrityCounter:
-    """Sums up the findings of a framework's trials, one trial after the other, of which it keeps nothing else."""
-
-    trials: int = 0
-    _counts: Counter[IntegrityKind] = field(default_factory=Counter)
-    _trials: Counter[IntegrityKind] = field(default_factory=Counter)
-    _examples: dict[IntegrityKind, dict[str, None]] = field(default_factory=dict)
-
-    def add(self, findings: Sequence[IntegrityFinding] | None) -> None:
-        """Add the findings of a trial; None where none were recorded."""
-        if findings is None:
-            return
-        self.trials += 1
-        self._trials.update({found.kind for found in findings})
-        for found in findings:
-            self._counts[found.kind] += found.count
-            known = self._examples.setdefault(found.kind, {})
-            for name in found.examples:
-                if len(known) < MOST:
-                    known[name] = None
-
-    def total(self, allowed_models: Collection[str], *, in_process: bool) -> Integrity:
-        """Return the sum.
-
-        A row is void where a model answered that the run does not allow: its scores are then not those of the run's
-        model. All else either scores nothing, or is a fact that readers judge.
-
-        Args:
-            in_process: whether the agent is an object of the caller's program, which may ask for any model.
-        """
-        tallies = {
-            kind: IntegrityTally(self._counts[kind], self._trials[kind], tuple(self._examples[kind]))
-            for kind in WORDS
-            if kind in self._trials
-        }
-        others = tallies["other_model_answered"].examples if "other_model_answered" in tallies else ()
-        foreign = [name for name in others if not {name, ANY} & {*allowed_models}]
-        void = f"{', '.join(foreign)} answered in place of the run's model" if foreign and not in_process else ""
-        return Integrity(self.trials, tallies, void)
-
-    def of_framework(self, config: RunConfig, framework: str) -> Integrity:
-        """Return the sum for a framework of a run."""
-        return self.total(config.allowed_models, in_process=framework not in config.adapter_versions)
-
-
 def trial_findings(facts: Mapping[str, Any]) -> tuple[IntegrityFinding, ...] | None:
     """Return the findings among the facts of a stored trial; None where none were looked for."""
     found = facts.get("integrity")
@@ -153,8 +107,29 @@ def trial_findings(facts: Mapping[str, Any]) -> tuple[IntegrityFinding, ...] | N
 def framework_integrity(
     config: RunConfig, framework: str, trials: Iterable[Sequence[IntegrityFinding] | None]
 ) -> Integrity:
-    """Sum up the findings of a framework's trials in a run; those of a trial are None where none were recorded."""
-    counter = IntegrityCounter()
+    """Sum up the findings of a framework's trials in a run; those of a trial are None where none were recorded.
+
+    A row is void where a model answered that the run does not allow: its scores are then not those of the run's model.
+    All else either scores nothing, or is a fact that readers judge. An agent that is an object of the caller's program
+    may ask for any model.
+    """
+    looked_at = 0
+    counts, in_trials = Counter[IntegrityKind](), Counter[IntegrityKind]()
+    examples: dict[IntegrityKind, dict[str, None]] = {}
     for findings in trials:
-        counter.add(findings)
-    return counter.of_framework(config, framework)
+        looked_at += findings is not None
+        in_trials.update({found.kind for found in findings or ()})
+        for found in findings or ():
+            counts[found.kind] += found.count
+            known = examples.setdefault(found.kind, {})
+            for name in found.examples:
+                if len(known) < MOST:
+                    known[name] = None
+    found_kinds = [kind for kind in WORDS if kind in in_trials]
+    tallies = {kind: IntegrityTally(counts[kind], in_trials[kind], tuple(examples[kind])) for kind in found_kinds}
+    others = tallies["other_model_answered"].examples if "other_model_answered" in tallies else ()
+    foreign = [name for name in others if not {name, ANY} & {*config.allowed_models}]
+    is_void = foreign and framework in config.adapter_versions
+    return Integrity(
+        looked_at, tallies, f"{', '.join(foreign)} answered in place of the run's model" if is_void else ""
+    )

@@ -107,7 +107,13 @@ def _arguments(
             status = status if compared.points else "differs"
             yield ArgumentFinding(name, status, made[name], wanted, compared.rule, compared.points, compared.note)
         else:
-            yield _left_out(tool, name, wanted, part, comparer)
+            default = part.get("default")
+            usual = "default" in part and comparer.compare(tool, name, default, wanted, part).points == 1
+            if wanted is None or usual:
+                note = "" if wanted is not None else "null counts as left out"
+                yield ArgumentFinding(name, "default", None, wanted, "default", 1.0, note)
+            else:
+                yield ArgumentFinding(name, "missing", None, wanted, "missing", 0.0)
     for name, given in made.items():
         if name in right:
             continue
@@ -121,14 +127,6 @@ def _arguments(
             yield ArgumentFinding(name, "ignored", given, None, "ignore" if ignored else "default", None, why)
         else:
             yield ArgumentFinding(name, "extra", given, None, "extra", 0.0)
-
-
-def _left_out(tool: str, name: str, wanted: Any, schema: Schema, comparer: ValueComparer) -> ArgumentFinding:
-    if wanted is None:
-        return ArgumentFinding(name, "default", None, None, "default", 1.0, "null counts as left out")
-    if "default" in schema and comparer.compare(tool, name, schema["default"], wanted, schema).points == 1:
-        return ArgumentFinding(name, "default", None, wanted, "default", 1.0)
-    return ArgumentFinding(name, "missing", None, wanted, "missing", 0.0)
 
 
 def _pairs(

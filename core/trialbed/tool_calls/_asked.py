@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
 from trialbed.tool_calls._calls import Signed, canonical, signature_of
@@ -72,76 +71,36 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     """
     excluded = {id(call) for call in unasked}
     seen = [call for call in wire.api_calls if id(call) not in excluded]
-    signs = [signature_of(call) for call in seen]
     refs = {tool.name: tool.api for tool in tools}
-    requests = _requests(wire, tools)
-    possible = [
-        _Possible(place, call, (refs[call.tool_name].pair, canonical(call.arguments)))
-        for place, call in requests
-        if call.problem is None and call.tool_name in refs
-    ]
-    origins, unmade = _origins(signs, possible)
-    found = [_of_api(call, origins.get(number)) for number, call in enumerate(seen)]
-    found += [
-        (place, AskedCall(call.name, refs.get(call.tool_name), call.arguments, place[0], False, call.problem))
-        for place, call in requests
-        if call.problem is not None
-    ]
-    found += [
-        (place, AskedCall(call.name, refs[call.tool_name], call.arguments, place[0], False, NOT_MADE))
-        for place, call, _ in unmade
-    ]
-    return tuple(call for _, call in sorted(found, key=lambda item: item[0]))
-
-
-class _Possible(NamedTuple):
-    """A call that the model sent and that can be made."""
-
-    place: Place
-    call: SentCall
-    sign: Signed
-
-
-def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> list[tuple[Place, SentCall]]:
-    """Return every call that the model sent and on which it decided itself, with its place."""
     barred = {one.place for one in requested_calls(wire, tools) if one.barred}
-    return [
-        ((turn.started + turn.duration, number), call)
-        for place, turn in enumerate(wire.model_calls)
-        if not failed(turn)
-        for number, call in enumerate(turn.tool_calls)
-        if (place, number) not in barred
-    ]
-
-
-def _origins(
-    signs: Sequence[Signed], possible: Sequence[_Possible]
-) -> tuple[dict[int, tuple[Place, str]], list[_Possible]]:
-    """Match the calls that Apis got to those that the model sent, first by the same arguments, then by the Api alone.
-
-    Args:
-        signs: of the calls that an Api got.
-
-    Returns:
-        Place of such a call -> where the model asked for it, and the arguments that it sent if these are others; and
-        the calls that no Api got.
-    """
-    left = list(possible)
-    found: dict[int, tuple[Place, str]] = {}
+    found, refused = list[tuple[Place, AskedCall]](), list[tuple[Place, AskedCall]]()
+    left: list[tuple[Place, SentCall, Signed]] = []
+    for number, turn in enumerate(wire.model_calls):
+        for place_in_turn, call in enumerate(turn.tool_calls if not failed(turn) else ()):
+            place, api = (turn.started + turn.duration, place_in_turn), refs.get(call.tool_name)
+            if (number, place_in_turn) in barred:
+                continue
+            if call.problem is not None:
+                refused.append((place, AskedCall(call.name, api, call.arguments, place[0], False, call.problem)))
+            elif api is not None:
+                left.append((place, call, (api.pair, canonical(call.arguments))))
+    # First by the same arguments, then by the Api alone.
+    origins: dict[int, tuple[Place, str]] = {}
     for exactly in (True, False):
-        for number, sign in enumerate(signs):
-            if number not in found:
-                same = (item for item in left if item.sign == sign or (not exactly and item.sign[0] == sign[0]))
-                item = next(same, None)
-                if item is not None:
-                    found[number] = item.place, "" if exactly else item.call.arguments
-                    left.remove(item)
-    return found, left
-
-
-def _of_api(call: ApiCall, origin: tuple[Place, str] | None) -> tuple[Place, AskedCall]:
-    """Return a call that an Api got; one that the model asked for nowhere has the time when it was made."""
-    place, sent = origin or ((call.started, -1), "")
-    problem = call.error or ("" if call.status == 200 else f"HTTP status {call.status}")
-    args = call.api.title, call.api, call.arguments, call.started, True, problem, call.response, place[0], sent
-    return place, AskedCall(*args)
+        for number, got in enumerate(seen):
+            pair, sign = got.api.pair, signature_of(got)
+            same = (one for one in left if one[2] == sign or (not exactly and one[2][0] == pair))
+            if number not in origins and (item := next(same, None)) is not None:
+                origins[number] = item[0], "" if exactly else item[1].arguments
+                left.remove(item)
+    for number, got in enumerate(seen):
+        # A call that the model asked for nowhere has the time when it was made.
+        place, sent = origins.get(number, ((got.started, -1), ""))
+        problem = got.error or ("" if got.status == 200 else f"HTTP status {got.status}")
+        args = got.api.title, got.api, got.arguments, got.started, True, problem, got.response, place[0], sent
+        found.append((place, AskedCall(*args)))
+    unmade = [
+        (place, AskedCall(call.name, refs[call.tool_name], call.arguments, place[0], False, NOT_MADE))
+        for place, call, _ in left
+    ]
+    return tuple(call for _, call in sorted([*found, *refused, *unmade], key=lambda item: item[0]))

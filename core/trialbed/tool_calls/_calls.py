@@ -62,7 +62,11 @@ def claimed_calls(answer: Answer) -> list[ClaimedCall]:
     An agent that also reports calls that could not be made (of an unknown tool, of text that does not parse) reports
     truly; it does not claim to have called an Api.
     """
-    return [call for call in answer.calls if call.api is not None and _possible(call.arguments)]
+    return [
+        call
+        for call in answer.calls
+        if call.api is not None and (call.arguments is None or isinstance(parse_arguments(call.arguments), dict))
+    ]
 
 
 def claimed_pairs(answer: Answer) -> list[Pair]:
@@ -78,9 +82,13 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     name that is no Api's is invented where the model sent no call of that name either.
     """
     claims = claimed_calls(answer)
-    unknown = _unknown_claims(answer, wire)
+    turns = [call for turn in wire.model_calls for call in (*turn.tool_calls, *turn.text_calls)]
+    sent = {name for call in turns for name in (call.name, call.tool_name)}
+    others = (call.name for call in answer.calls if call.api is None and call.name not in sent)
+    unknown = tuple(("", name) for name in others) if wire.model_calls else ()
     seen = sorted(signature_of(call) for call in wire.api_calls)
-    claimed = sorted(_claim_signature(call) for call in claims if call.arguments is not None)
+    exact_claims = ((one.api, one.arguments) for one in claims if one.arguments is not None)
+    claimed = sorted((api.pair, canonical(arguments)) for api, arguments in exact_claims if api)
     if claimed == seen and len(claimed) == len(claims):
         return ClaimComparison(len(claims), unknown, ())
     observed, exact = Counter(seen), Counter(claimed)
@@ -96,31 +104,9 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     )
 
 
-def _unknown_claims(answer: Answer, wire: WireLog) -> tuple[Pair, ...]:
-    """Return the claims of calls under names that stand for no Api, and that the model never called."""
-    if not wire.model_calls:
-        return ()
-    sent = {
-        name
-        for turn in wire.model_calls
-        for call in (*turn.tool_calls, *turn.text_calls)
-        for name in (call.name, call.tool_name)
-    }
-    return tuple(("", call.name) for call in answer.calls if call.api is None and call.name not in sent)
-
-
-def _possible(arguments: Json) -> bool:
-    return arguments is None or isinstance(parse_arguments(arguments), dict)
-
-
 def signature_of(call: ApiCall) -> Signed:
     """Return a call that the virtual API saw, as its Api and arguments."""
     return call.api.pair, canonical(call.arguments)
-
-
-def _claim_signature(call: ClaimedCall) -> Signed:
-    pair = call.api.pair if call.api else ("", call.name)
-    return pair, canonical(call.arguments)
 
 
 def canonical(arguments: Json) -> str:
@@ -130,13 +116,10 @@ def canonical(arguments: Json) -> str:
     """
     value = parse_arguments(arguments)
     try:
-        return _flat(value) or _encode(plain_numbers(value))
+        plain = value if _flat(value) else plain_numbers(value)
+        return _flat(plain) or _ENCODER.encode(plain)
     except RecursionError:
         return arguments if isinstance(arguments, str) else TOO_DEEP
-
-
-def _encode(value: Json) -> str:
-    return _flat(value) or _ENCODER.encode(value)
 
 
 def _flat(value: Json) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
@@ -88,47 +88,37 @@ class ValueComparer:
         schema = variant(schema, wanted)
         rule = self.rule(tool, path, schema, wanted)
         if rule.name in ("list", "set", "object"):
-            points = self._within(rule.name, (tool, path), given, wanted, schema)
+            kinds: tuple[type, ...] = (Mapping,) if rule.name == "object" else (list, tuple)
+            within = {"object": self._objects, "set": self._sets, "list": self._lists}[rule.name]
+            if not isinstance(given, kinds) or not isinstance(wanted, kinds):
+                points = float(same_value(given, wanted))
+            else:
+                points = within(tool, path, given, wanted, schema) if given or wanted else 1.0
             return ComparedValue(points, str(rule))
         if rule.name == "semantic":
             return ComparedValue(float(self._means(tool, path, given, wanted)), str(rule))
         same, note = _PLAIN[rule.name](given, wanted, rule.parameter)
         return ComparedValue(1.0 if same else 0.0, str(rule), note)
 
-    def _within(self, rule: str, place: tuple[str, str], given: Any, wanted: Any, schema: Schema) -> float:
-        if rule == "object":
-            return self._objects(place, given, wanted, schema)
-        if not isinstance(given, (list, tuple)) or not isinstance(wanted, (list, tuple)):
-            return float(same_value(given, wanted))
-        if not given and not wanted:
-            return 1.0
-        return (self._sets if rule == "set" else self._lists)(place, given, wanted, item_schema(schema))
-
-    def _objects(self, place: tuple[str, str], given: Any, wanted: Any, schema: Schema) -> float:
-        if not isinstance(given, Mapping) or not isinstance(wanted, Mapping):
-            return float(same_value(given, wanted))
-        tool, path = place
-        keys = [*wanted, *(key for key in given if key not in wanted)]
+    def _objects(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         points = [
             self.compare(tool, f"{path}.{key}", given[key], wanted[key], property_schema(schema, key)).points
-            for key in keys
-            if key in given and key in wanted
+            for key in wanted
+            if key in given
         ]
-        return sum(points) / len(keys) if keys else 1.0
+        return sum(points) / len({*wanted, *given})
 
-    def _lists(self, place: tuple[str, str], given: Sequence[Any], wanted: Sequence[Any], schema: Schema) -> float:
-        tool, path = place
+    def _lists(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         pairs = zip(given, wanted, strict=False)
-        points = (self.compare(tool, f"{path}[]", one, other, schema).points for one, other in pairs)
+        points = (self.compare(tool, f"{path}[]", one, other, item_schema(schema)).points for one, other in pairs)
         return sum(points) / max(len(given), len(wanted))
 
-    def _sets(self, place: tuple[str, str], given: Sequence[Any], wanted: Sequence[Any], schema: Schema) -> float:
-        tool, path = place
+    def _sets(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         left = list(given)
         for value in wanted:
-            for place_of_one, one in enumerate(left):
-                if self.compare(tool, f"{path}[]", one, value, schema).points == 1:
-                    del left[place_of_one]
+            for place, one in enumerate(left):
+                if self.compare(tool, f"{path}[]", one, value, item_schema(schema)).points == 1:
+                    del left[place]
                     break
         both = len(given) - len(left)
         return both / (len(given) + len(wanted) - both)
@@ -163,7 +153,8 @@ def same_number(given: Any, wanted: Any, tolerance: str | None) -> tuple[bool, s
     if one is None or other is None:
         return same_value(given, wanted), ""
     try:
-        usual = 0.0 if _is_whole(one) and _is_whole(other) else CLOSE
+        are_whole = all(isinstance(number, int) or number.is_integer() for number in (one, other))
+        usual = 0.0 if are_whole else CLOSE
         within = usual if tolerance is None else float(tolerance)
         # Without a tolerance, not as floats, in which large integers are the same.
         same = one == other or (within > 0 and math.isclose(one, other, rel_tol=within))
@@ -171,10 +162,6 @@ def same_number(given: Any, wanted: Any, tolerance: str | None) -> tuple[bool, s
         same = False
     note = "" if isinstance(given, str) == isinstance(wanted, str) else f"{_kind(given)} where {_kind(wanted)} is due"
     return same or same_value(given, wanted), note if same else ""
-
-
-def _is_whole(value: float) -> bool:
-    return isinstance(value, int) or value.is_integer()
 
 
 def same_text(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
@@ -196,16 +183,13 @@ def same_date(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
         return one == other, ""
     try:
         same = _instant(one) == _instant(other)
-        return same, _taken_as(one, other) if same else ""
     except OverflowError:  # The first or last day there is, in another zone.
         return one == other, ""
-
-
-def _taken_as(one: datetime | date, other: datetime | date) -> str:
-    """Name the assumption by which two dates or times of different kinds are the same."""
-    if isinstance(one, datetime) and isinstance(other, datetime):
-        return "a time without a zone is taken as UTC" if (one.tzinfo is None) != (other.tzinfo is None) else ""
-    return "a date is taken as its midnight in UTC" if type(one) is not type(other) else ""
+    # The assumption by which two dates or times of different kinds are the same.
+    note = "" if type(one) is type(other) else "a date is taken as its midnight in UTC"
+    if isinstance(one, datetime) and isinstance(other, datetime) and (one.tzinfo is None) != (other.tzinfo is None):
+        note = "a time without a zone is taken as UTC"
+    return same, note if same else ""
 
 
 def matches(given: Any, wanted: Any, pattern: str | None) -> tuple[bool, str]:
@@ -218,21 +202,13 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
-def _exactly(given: Any, wanted: Any, _: str | None) -> tuple[bool, str]:
-    return same_value(given, wanted), ""
-
-
-def _anything(_given: Any, _wanted: Any, _: str | None) -> tuple[bool, str]:
-    return True, ""
-
-
-_PLAIN = {
-    "exact": _exactly,
+_PLAIN: Mapping[str, Callable[[Any, Any, str | None], tuple[bool, str]]] = {
+    "exact": lambda given, wanted, _: (same_value(given, wanted), ""),
     "number": same_number,
     "text": same_text,
     "date": same_date,
     "regex": matches,
-    "ignore": _anything,
+    "ignore": lambda *_: (True, ""),
 }
 
 

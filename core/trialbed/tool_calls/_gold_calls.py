@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
-from trialbed.tool_calls._alignment import Pairs, accuracy_of, align, are_in_order, f1_of
+from trialbed.tool_calls._alignment import accuracy_of, align, are_in_order, f1_of
 from trialbed.tool_calls._asked import AskedCall
 from trialbed.tool_calls._comparing import ValueComparer
-from trialbed.tool_calls._diagnosis import ArgumentFinding, CallFinding, MetricResult, ToolCall, shown
+from trialbed.tool_calls._diagnosis import ArgumentFinding, MetricResult, ToolCall, shown
 from trialbed.wire import lenient_json
 
 SHOWN = 60
@@ -46,8 +46,13 @@ class AlignedCall:
             return "not called"
         if not self.right and _read_arguments(self.call.arguments) is None:
             return UNREADABLE
+        texts = {"missing": "{0.name} is missing", "extra": "{0.name} is not in the expected call"}
+        differing = (found for found in self.arguments if found.points is not None and found.points < 1)
         return "; ".join(
-            _difference(found) for found in self.arguments if found.points is not None and found.points < 1
+            texts[found.status].format(found)
+            if found.status in texts
+            else f"{found.name}: {shown(found.given, SHOWN)} instead of {shown(found.wanted, SHOWN)}"
+            for found in differing
         )
 
     @property
@@ -92,44 +97,29 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     wanted = [ToolCall(_key(call.api), call.arguments) for call in gold]
     names = {call.name for call in wanted}
     schemas = {name: tool.parameters for tool in tools if (name := _key(tool.api)) in names}
-    made = [_as_tool_call(call) for call in calls]
+    made = [ToolCall(_key(one.api), _read_arguments(one.arguments) or {}, problem=one.problem) for one in calls]
     groups = [(call,) for call in wanted]
     rows = align([made[place] for place in places], groups, schemas, ValueComparer(), ordered=False)
     f1 = f1_of(rows, len(made), len(wanted))
+    pairs = [(row.made, row.right, row) for row in rows if row.made is not None and row.right is not None]
     # The best pairs of all are the best in order too, where they have it.
-    in_order = places == sorted(places) and are_in_order(_pairs(rows))
+    in_order = places == sorted(places) and are_in_order([(given, wanted) for given, wanted, _ in pairs])
     ordered_rows = rows if in_order else align(made, groups, schemas, ValueComparer(), ordered=True)
-    accuracy = accuracy_of(ordered_rows, "strict")
-    aligned = {
-        row.right: AlignedCall(gold[row.right], ordered[row.made], row.points, row.arguments)
-        for row in rows
-        if row.made is not None and row.right is not None
-    }
-    found = [aligned.get(place, AlignedCall(wanted)) for place, wanted in enumerate(gold)]
+    found = [AlignedCall(one) for one in gold]
+    for given, right, row in pairs:
+        found[right] = AlignedCall(gold[right], ordered[given], row.points, row.arguments)
     taken = {id(one.call) for one in found}
-    found = [_best(one, ordered, taken) for one in found]
-    return Alignment(tuple(found), tuple(call for call in calls if id(call) not in taken), f1, accuracy)
-
-
-def _pairs(rows: Sequence[CallFinding]) -> Pairs:
-    return [(row.made, row.right) for row in rows if row.made is not None and row.right is not None]
-
-
-def _best(one: AlignedCall, calls: Sequence[AskedCall], taken: set[int]) -> AlignedCall:
-    """An expected call with its call, or with an equal one that was accepted and stands for none; updates ``taken``."""
-    call = one.call
-    if call is None or call.accepted:
-        return one
-    free = (other for other in calls if other.accepted and id(other) not in taken)
-    equal = next((other for other in free if (other.api, other.signature) == (call.api, call.signature)), None)
-    if equal is None:
-        return one
-    taken ^= {id(call), id(equal)}
-    return replace(one, call=equal)
-
-
-def _as_tool_call(call: AskedCall) -> ToolCall:
-    return ToolCall(_key(call.api), _read_arguments(call.arguments) or {}, problem=call.problem)
+    for place, one in enumerate(found):
+        call = one.call
+        if call is not None and not call.accepted:
+            # An equal one that was accepted and stands for none.
+            free = (other for other in calls if other.accepted and id(other) not in taken)
+            equal = next((other for other in free if (other.api, other.signature) == (call.api, call.signature)), None)
+            if equal is not None:
+                taken ^= {id(call), id(equal)}
+                found[place] = replace(one, call=equal)
+    others = tuple(call for call in calls if id(call) not in taken)
+    return Alignment(tuple(found), others, f1, accuracy_of(ordered_rows, "strict"))
 
 
 def _key(api: ApiRef | None) -> str:
@@ -142,11 +132,3 @@ def _read_arguments(value: Json) -> dict[str, Json] | None:
     if isinstance(value, str):
         value = lenient_json(value or "{}")
     return value if isinstance(value, dict) else None
-
-
-def _difference(found: ArgumentFinding) -> str:
-    if found.status == "missing":
-        return f"{found.name} is missing"
-    if found.status == "extra":
-        return f"{found.name} is not in the expected call"
-    return f"{found.name}: {shown(found.given, SHOWN)} instead of {shown(found.wanted, SHOWN)}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 
 from trialbed.identity import once_for
-from trialbed.records import ApiCall, Json, ModelCall, SentCall, ToolSpec, WireLog
+from trialbed.records import ApiCall, Json, SentCall, ToolSpec, WireLog
 from trialbed.texts import json_leaves
 from trialbed.tool_calls._calls import Pair, canonical, parse_arguments, signature_of
 from trialbed.wire import ModelRequest, recorded_request
@@ -104,21 +104,26 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
                 sources[number] = CallSource(origin, found.call)
 
     match(lambda call, one: (one.pair, one.arguments) == signs[id(call)])
-    schemas = _schemas(tools)
-
-    def adds_nothing(call: ApiCall, one: RequestedCall) -> bool:
-        schema = schemas.get(call.api.pair)
-        return one.pair == call.api.pair and not unwritten_values(call.arguments, one.call.arguments, schema)
-
-    match(adds_nothing)
+    schemas = {tool.api.pair: tool.parameters for tool in tools}
+    match(
+        lambda call, one: (
+            one.pair == call.api.pair
+            and not unwritten_values(call.arguments, one.call.arguments, schemas.get(call.api.pair))
+        )
+    )
     match(lambda call, one: one.pair == call.api.pair, changed="changed")
     if len(sources) < len(wire.api_calls):
         own = [one for one in requested if one.pair is None and not one.barred]
-        names = {tool.api.pair: tool.name for tool in tools}
+        by_pair = {tool.api.pair: tool.name for tool in tools}
         for number, call in enumerate(wire.api_calls):
-            if number not in sources:
-                named = _is_named(call, names.get(call.api.pair, ""), own)
-                sources[number] = CallSource("own tool" if named else "none")
+            if number in sources:
+                continue
+            # A tool of the framework's own may have been called before with arguments that name the Api or its tool.
+            tool = by_pair.get(call.api.pair, "")
+            names = [text for text in map(plain_text, (tool, call.api.api_name)) if len(text) >= SHORTEST_NAME]
+            texts = [one.call.arguments for one in own if one.time <= call.started]
+            named = any(tool in WORD.findall(text) or any(name in plain_text(text) for name in names) for text in texts)
+            sources[number] = CallSource("own tool" if named else "none")
     return tuple(sources[number] for number in range(len(wire.api_calls)))
 
 
@@ -131,7 +136,7 @@ def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ..
 @once_for(8)
 def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[RequestedCall, ...]:
     """Return every call that the model asked for, and whether it had a choice."""
-    pairs = _pairs(tools)
+    pairs = {tool.name: tool.api.pair for tool in tools}
     found: list[RequestedCall] = []
     said: set[tuple[str, str]] = set()
     decided: dict[str, set[str]] = {}
@@ -140,7 +145,9 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Requested
             continue
         request = recorded_request(turn)
         text = None
-        for place, call in enumerate(_count(turn, request)):
+        # The calls that can be made; a request that the log has cut counts as if it offered tools.
+        has_no_tools = request is not None and not request.document.get("tools")
+        for place, call in enumerate((*turn.tool_calls, *turn.text_calls) if has_no_tools else turn.tool_calls):
             pair = pairs.get(call.tool_name)
             if pair is None and call.problem == "unknown tool":
                 continue
@@ -164,16 +171,6 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Requested
     return tuple(found)
 
 
-@once_for(128)
-def _pairs(tools: Sequence[ToolSpec]) -> Mapping[str, Pair]:
-    return {tool.name: tool.api.pair for tool in tools}
-
-
-@once_for(128)
-def _schemas(tools: Sequence[ToolSpec]) -> Mapping[Pair, Mapping[str, Json]]:
-    return {tool.api.pair: tool.parameters for tool in tools}
-
-
 def is_forced(request: ModelRequest, tools: int) -> bool:
     """Return whether a request leaves the model one call only: by name, or as the only tool that it offers of several.
 
@@ -182,23 +179,6 @@ def is_forced(request: ModelRequest, tools: int) -> bool:
     """
     choice = request.tool_choice
     return bool(choice.name) or (choice.mode in ("required", "any") and len(request.tools) == 1 and tools > 1)
-
-
-def _count(turn: ModelCall, request: ModelRequest | None) -> Iterator[SentCall]:
-    """Yield the calls that can be made; a request that the log has cut counts as if it offered tools."""
-    yield from turn.tool_calls
-    if request is not None and not request.document.get("tools"):
-        yield from turn.text_calls
-
-
-def _is_named(call: ApiCall, tool: str, own: Iterable[RequestedCall]) -> bool:
-    """Return whether a tool of the framework's own was called before with arguments that name the Api or its tool."""
-    names = [plain for plain in map(plain_text, (tool, call.api.api_name)) if len(plain) >= SHORTEST_NAME]
-    return any(
-        tool in WORD.findall(one.call.arguments) or any(name in plain_text(one.call.arguments) for name in names)
-        for one in own
-        if one.time <= call.started
-    )
 
 
 def _is_of_api(call: SentCall, wire: WireLog, time: float) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from trialbed.errors import UsageError
 from trialbed.suggestions import closest, did_you_mean
@@ -119,16 +119,24 @@ def choose_rule(schema: Schema, wanted: Any) -> Rule:
     """Return the rule that an argument's schema asks for, or, where it says nothing, the reference's value."""
     if "const" in schema or "enum" in schema or "pattern" in schema:
         return Rule("exact")
-    form = _type(schema, wanted)
+    form = schema.get("type")
+    if isinstance(form, (list, tuple)):
+        form = next((name for name in form if isinstance(name, str) and _is(wanted, name)), None)
     if form == "string" or isinstance(wanted, str):
-        return _for_text(schema, wanted)
+        written = schema.get("format")
+        if written in EXACT_FORMATS:
+            return Rule("exact")
+        if written in DATE_FORMATS or (isinstance(wanted, str) and ISO_DATE.fullmatch(wanted.strip())):
+            return Rule("date")
+        # A number may be due, and the reference has it as text.
+        return Rule("number" if schema.get("type") in ("number", "integer") else "text")
     if form in ("number", "integer"):
         return Rule("number")
     if form == "array" or isinstance(wanted, (list, tuple)):
         return Rule("set" if schema.get("uniqueItems") is True else "list")
     if form == "object" or isinstance(wanted, Mapping):
         return Rule("object")
-    return Rule("number" if is_number(wanted) and form is None else "exact")
+    return Rule("number" if is_number(wanted) and not isinstance(form, str) else "exact")
 
 
 def is_number(value: Any) -> bool:
@@ -143,7 +151,12 @@ def variant(schema: Schema, value: Any) -> Schema:
     for key in ("anyOf", "oneOf"):
         choices = schema.get(key)
         if isinstance(choices, (list, tuple)):
-            return next((one for one in choices if isinstance(one, Mapping) and _fits(one, value)), schema)
+            for one in choices:
+                form = one.get("type") if isinstance(one, Mapping) else None
+                forms = form if isinstance(form, (list, tuple)) else [form]
+                if any(_is(value, name) for name in forms if isinstance(name, str)):
+                    return cast("Schema", one)
+            return schema
     return schema
 
 
@@ -171,30 +184,7 @@ TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def _fits(schema: Schema, value: Any) -> bool:
-    form = schema.get("type")
-    forms = form if isinstance(form, (list, tuple)) else [form]
-    return any(_is(value, name) for name in forms if isinstance(name, str))
-
-
 def _is(value: Any, form: str) -> bool:
     if isinstance(value, bool):
         return form == "boolean"
     return isinstance(value, TYPES.get(form, ()))
-
-
-def _type(schema: Schema, wanted: Any) -> str | None:
-    form = schema.get("type")
-    if isinstance(form, (list, tuple)):
-        return next((name for name in form if isinstance(name, str) and _is(wanted, name)), None)
-    return form if isinstance(form, str) else None
-
-
-def _for_text(schema: Schema, wanted: Any) -> Rule:
-    form = schema.get("format")
-    if form in EXACT_FORMATS:
-        return Rule("exact")
-    if form in DATE_FORMATS or (isinstance(wanted, str) and ISO_DATE.fullmatch(wanted.strip())):
-        return Rule("date")
-    # A number is due, and the reference has it as text.
-    return Rule("number" if schema.get("type") in ("number", "integer") else "text")

@@ -63,16 +63,15 @@ class Uses:
         Such a value, as the shelf ``A3`` or a count of 2, may stand there by chance: it shows neither use nor disuse.
         """
         used = self.of(call)
-        return None if used is False and self._has_short_value(call) else used
-
-    def _has_short_value(self, call: AskedCall) -> bool:
+        if used is not False:
+            return used
         own = Passages([" ".join(every_value(call.arguments))])
         later = bisect_right(self._times, call.started)
-        return any(
-            (self._answer.mention(value) or self._every_argument.mention(value, later))
-            and not (self._query.mention(value) or own.mention(value))
-            for value in islice(short_values(call.response), MAX_VALUES)
-        )
+        for value in islice(short_values(call.response), MAX_VALUES):
+            is_there = self._answer.mention(value) or self._every_argument.mention(value, later)
+            if is_there and not (self._query.mention(value) or own.mention(value)):
+                return None
+        return False
 
     @cached_property
     def _every_argument(self) -> Passages:
@@ -158,25 +157,17 @@ def relied_on(
     accepted = [call for call in unasked if call.status == 200 and not call.error]
     if not accepted:
         return ()
-    written = _time_of_answer(answer, wire)
+    last, words = last_turn(wire), " ".join(answer.split())
+    # When the model had written the whole answer; not known if that is not its last text.
+    is_last = last is not None and bool(words) and any(words in text for text in said(last))
+    written = last.started + last.duration if last is not None and is_last else None
     known = [" ".join(evidence_values(call.response)) for call in asked if call.accepted]
     uses, new = Uses(query, answer, asked), Uses(query, answer, asked, known)
-    return tuple(
-        call
-        for call in accepted
-        if (written is None or call.started + call.duration <= written) and _is_used(call, uses, new)
-    )
-
-
-def _is_used(call: ApiCall, uses: Uses, new: Uses) -> bool:
-    asked = AskedCall(call.api.title, call.api, call.arguments, call.started, True, "", call.response)
-    used = uses.of(asked)
-    return used is None or (used and bool(new.of(asked)))
-
-
-def _time_of_answer(answer: str, wire: WireLog) -> float | None:
-    """Return the time at which the model had written the whole answer, in seconds; None if it is not its last text."""
-    last, words = last_turn(wire), " ".join(answer.split())
-    if last is None or not words:
-        return None
-    return last.started + last.duration if any(words in text for text in said(last)) else None
+    found = []
+    for call in accepted:
+        if written is None or call.started + call.duration <= written:
+            made = AskedCall(call.api.title, call.api, call.arguments, call.started, True, "", call.response)
+            used = uses.of(made)
+            if used is None or (used and new.of(made)):
+                found.append(call)
+    return tuple(found)

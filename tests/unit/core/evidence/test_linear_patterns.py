@@ -61,7 +61,7 @@ def test_the_plain_patterns_are_others() -> None:
 def test_numbers_are_the_same(text: str) -> None:
     plain = [(found.start(), found.end()) for found in TOKEN.finditer(text)]
     assert [(token.start, token.end) for token in _tokens.tokens(text)] == plain
-    spaced = [found.span() for found in _readings._NUMBERS[0].finditer(text) if _readings._is_whole(found)]
+    spaced = [found.span() for found in _readings._NUMBERS[0].finditer(text) if found["ended"] is not None]
     assert spaced == [found.span() for found in SPACED.finditer(text)]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from types import SimpleNamespace
+from typing import cast
 
 from support.cases import for_each
 
-from trialbed.integrity import Integrity, IntegrityCounter
-from trialbed.records import IntegrityFinding
+from trialbed.integrity import Integrity, framework_integrity
+from trialbed.records import IntegrityFinding, RunConfig
 
 STRONG = (IntegrityFinding(kind="other_model_answered", count=2, examples=("strong",)),)
 FORCED = (
@@ -19,10 +21,9 @@ FORCED = (
 def sum_up(
     trials: Sequence[Sequence[IntegrityFinding] | None], allowed: Collection[str], *, in_process: bool
 ) -> Integrity:
-    counter = IntegrityCounter()
-    for findings in trials:
-        counter.add(findings)
-    return counter.total(allowed, in_process=in_process)
+    adapters = {} if in_process else {"mine": "1"}
+    config = SimpleNamespace(allowed_models=allowed, adapter_versions=adapters)
+    return framework_integrity(cast("RunConfig", config), "mine", trials)
 
 
 def test_findings_are_summed_by_kind_over_the_trials_that_were_looked_at() -> None:

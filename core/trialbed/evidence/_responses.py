@@ -23,16 +23,15 @@ def evidence_values(response: Any) -> tuple[str, ...]:
     Distinctive are texts of 3 to 200 characters and numbers of at least two digits; booleans, nulls and
     keys are not. A response that is JSON in a text is read. Nobody changes a response whose values were read.
     """
-    # One that is no text is read once for all scores of its trial.
-    read = _values_of if isinstance(response, dict | list) else _read_values
-    return read(response)
+    # One that is not a text is read once for all scores of its trial.
+    return (
+        _values_of(response) if isinstance(response, dict | list) else tuple(dict.fromkeys(_leaves(_parse(response))))
+    )
 
 
-def _read_values(response: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_leaves(_parse(response))))
-
-
-_values_of = once_for(16)(_read_values)
+@once_for(16)
+def _values_of(response: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_leaves(response)))
 
 
 def every_value(response: Any) -> tuple[str, ...]:
@@ -72,18 +71,16 @@ def _parse(response: Any) -> Any:
     return response
 
 
-def _leaves(value: Any) -> Iterator[str]:
-    for leaf in json_leaves(value):
-        if isinstance(leaf, str):
-            text = " ".join(leaf.split())
-            if MIN_TEXT <= len(text) <= MAX_TEXT:
-                yield text
-        elif _has_digits(leaf):
-            yield repr(leaf)
+def _leaves(response: Any) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for leaf in json_leaves(response):
+        text = " ".join(leaf.split()) if isinstance(leaf, str) else ""
+        # Numbers of at least two digits, as JSON writes them: 0.5 has two.
+        if isfinite(leaf) if isinstance(leaf, float) else type(leaf) is int and abs(leaf) > 9:
+            found[repr(leaf)] = None
+        elif MIN_TEXT <= len(text) <= MAX_TEXT:
+            found[text] = None
+    return tuple(found)
 
 
-def _has_digits(value: Any) -> bool:
-    """Return whether a value is a number of at least two digits, as JSON writes it: 0.5 has two."""
-    if isinstance(value, float):
-        return isfinite(value)
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) > 9
+_values_of = once_for(16)(_leaves)
