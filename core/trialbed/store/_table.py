@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Double, case, func, literal, select
 
 from trialbed.errors import DataError
 from trialbed.records import AttributedCall, Failure, Json, Run, TrialKey
@@ -338,14 +338,16 @@ def _read_scores(connection: Connection, run_id: str, rows: NDArray[Any], rename
     given = np.zeros(values.shape, dtype=bool)
     by_id = np.argsort(rows)
     ids = rows[by_id]
-    every = select(scores.c.trial_id, scores.c.name, scores.c.value).where(of_run)
-    for part in connection.execute(every.execution_options(yield_per=PART)).partitions() if len(rows) else ():
-        own, names, found = (np.array(column) for column in zip(*part, strict=True))
+    # Numbers alone are read into an array at once: a name is its place, and no value is infinite.
+    code = case(numbers, value=scores.c.name) if numbers else literal(0)
+    value = func.coalesce(scores.c.value, literal(np.inf, Double))
+    found = connection.execute(select(scores.c.trial_id, code, value).where(of_run)).cursor
+    while found is not None and len(rows) and (part := found.fetchmany(PART)):
+        own, codes, found_values = np.array(part, dtype=np.float64).T
         near = np.minimum(np.searchsorted(ids, own), len(ids) - 1)
         at = np.where(ids[near] == own, by_id[near], len(rows))
-        codes = np.fromiter(map(numbers.__getitem__, names.tolist()), np.int64, len(names))
-        values[codes, at] = found.astype(np.float64)
-        given[codes, at] = True
+        values[codes.astype(np.int64), at] = found_values
+        given[codes.astype(np.int64), at] = True
     values[~np.isfinite(values)] = np.nan
     return {
         "scores": {name: values[place, : len(rows)] for name, place in places.items()},
