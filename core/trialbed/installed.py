@@ -52,16 +52,15 @@ def load_target(target: str) -> Any:
     return reduce(getattr, names.strip().split(".") if names.strip() else (), import_module(module.strip()))
 
 
-class _Metadata:
+class _Metadata(NamedTuple):
     """A distribution in a folder, by the folder or file of its metadata."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    path: str
 
     def read_text(self, filename: str) -> str | None:
         """Return the text of a file of the metadata; None where there is none. The empty name is the metadata's own."""
         try:
-            with open(os.path.join(self._path, filename) if filename else self._path, encoding="utf-8") as file:
+            with open(os.path.join(self.path, filename) if filename else self.path, encoding="utf-8") as file:
                 return file.read()
         except (OSError, UnicodeDecodeError):
             return None

@@ -9,15 +9,17 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pluggy
 
 from trialbed.errors import DataError
 from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, offers
-from trialbed.own_thread import OwnLoop
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
 from trialbed.scoring import SILENT_SECONDS, ScoreContext, ScoringStopped, judge_here
+
+if TYPE_CHECKING:
+    from trialbed.own_thread import OwnLoop
 
 log = logging.getLogger("trialbed.plugins")
 
@@ -49,7 +51,11 @@ class Listeners:
         self.elsewhere: Elsewhere | None = None
         self.failed: set[str] = set()
         self._outside: set[str] = set()
-        self._objects = {name: OwnLoop() for name in objects}
+        self._objects: dict[str, OwnLoop] = {}
+        if objects:
+            from trialbed.own_thread import OwnLoop  # most runs have plugins of distributions only
+
+            self._objects = {name: OwnLoop() for name in objects}
         self._manager = manager
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from trialbed.contracts import ModelDriver, ModelInfo, TrialModel
+from trialbed.contracts import ModelDriver, ModelInfo
 from trialbed.models import unknown_model
 from trialbed.records import COMMON_NAME, TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed_scripted.policies import POLICY_NAMES
+
+if TYPE_CHECKING:
+    from trialbed.contracts import TrialModel
 
 SCHEME = "scripted"
 

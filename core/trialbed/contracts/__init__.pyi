@@ -14,12 +14,8 @@ from ._judge import Vote as Vote
 from ._model import MODEL_CONTRACT as MODEL_CONTRACT
 from ._model import ModelDriver as ModelDriver
 from ._model import ModelInfo as ModelInfo
-from ._model import ModelQuestion as ModelQuestion
-from ._model import ModelReply as ModelReply
 from ._model import OpenedModel as OpenedModel
-from ._model import ReplyMissing as ReplyMissing
-from ._model import ServedAnswer as ServedAnswer
-from ._model import TrialModel as TrialModel
+from ._reporter import Reporter as Reporter
 from ._selector import SelectionFactory as SelectionFactory
 from ._selector import SelectionStage as SelectionStage
 from ._selector import ToolSelector as ToolSelector
@@ -28,6 +24,11 @@ from ._simulator import Example as Example
 from ._simulator import Simulation as Simulation
 from ._simulator import Simulator as Simulator
 from ._simulator import World as World
+from ._trial_model import ModelQuestion as ModelQuestion
+from ._trial_model import ModelReply as ModelReply
+from ._trial_model import ReplyMissing as ReplyMissing
+from ._trial_model import ServedAnswer as ServedAnswer
+from ._trial_model import TrialModel as TrialModel
 from ._vendor import VENDOR_CONTRACT as VENDOR_CONTRACT
 from ._vendor import ModelAdapter as ModelAdapter
 from ._vendor import Vendor as Vendor
@@ -35,4 +36,3 @@ from ._views import Comparer as Comparer
 from ._views import Comparison as Comparison
 from ._views import FileView as FileView
 from ._views import FileViewer as FileViewer
-from ._views import Reporter as Reporter

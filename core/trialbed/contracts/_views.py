@@ -1,4 +1,4 @@
-"""The contracts of what shows results: reporters, comparers and viewers."""
+"""The contracts of comparers and viewers."""
 
 from __future__ import annotations
 
@@ -6,33 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     import click
 
     from trialbed.views import Disclosures, Folded, Plot, Table, TestCase
-
-
-class Reporter(ABC):
-    """Shows the results of runs; a driver of the group ``trialbed.reporters`` is a subclass that takes no arguments.
-
-    Attributes:
-        explained: whether readers asked for the meaning of each figure, with ``--legend``; set before ``report`` is
-            called.
-        brief: whether a screen of the most important figures is enough, as for ``bench show``; set likewise.
-    """
-
-    explained: bool = False
-    brief: bool = False
-
-    @abstractmethod
-    def report(self, report: Any, stream: TextIO) -> None:
-        """Write the results, for people.
-
-        Args:
-            report: the ``trialbed.Report`` of a run.
-        """
 
 
 @dataclass(frozen=True)

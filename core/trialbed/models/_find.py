@@ -9,13 +9,17 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from trialbed.contracts import MODEL_CONTRACT, ModelDriver, ModelInfo, OpenedModel, TrialModel
+from trialbed.contracts import MODEL_CONTRACT, ModelDriver, ModelInfo, OpenedModel
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed.suggestions import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from trialbed.contracts import TrialModel
 
 ENDPOINT = "endpoint"
 """The scheme of names that bear none: an endpoint's own names may have colons."""

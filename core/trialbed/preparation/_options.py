@@ -16,7 +16,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from trialbed.agent_programs import AgentCommand, check_names
 from trialbed.catalogs import ApiCatalog
-from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, Simulator, ToolSelector
+from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, ToolSelector
 from trialbed.environments import check_wanted, expand_profiles
 from trialbed.errors import SettingsError, UsageError
 from trialbed.models import CacheChoice
@@ -28,6 +28,7 @@ from trialbed.wire.addresses import is_loopback
 from trialbed.wire.redaction import shown_url
 
 if TYPE_CHECKING:
+    from trialbed.contracts import Simulator
     from trialbed.tasks import ApiBody
 
 

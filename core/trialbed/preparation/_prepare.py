@@ -41,7 +41,6 @@ from trialbed.records import Prices, Query, Run, RunConfig, TrialKey
 from trialbed.scoring import RULE
 from trialbed.settings import RunSettings
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.tasks import write_queries
 from trialbed.texts import number_of
 
 
@@ -105,6 +104,8 @@ def with_kept_queries(options: RunOptions, dataset: Dataset, *, own: bool) -> Ru
     """Name a copy of the queries where the dataset is an object, or to read it again needs code, servers or keys."""
     if not own and not dataset.functions and all(file.suffix != ".py" for file in dataset.files):
         return options
+    from trialbed.tasks import write_queries  # most datasets are read again from where they are
+
     return replace(options, dataset=str(write_queries(dataset.queries(), dataset.test_set)))
 
 

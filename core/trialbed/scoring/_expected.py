@@ -12,7 +12,6 @@ from typing import Any
 from trialbed.contracts import Judge
 from trialbed.errors import JudgeError
 from trialbed.evidence import carries_fact
-from trialbed.own_thread import do_alone
 from trialbed.records import Expected, GoldCall, Query, TaskTest
 from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.tool_calls import align_gold_calls
@@ -238,6 +237,8 @@ def _call(check: Check, context: ScoreContext) -> Any:
 
 async def _run(name: str, check: Check, context: ScoreContext) -> CheckResult:
     try:
+        from trialbed.own_thread import do_alone  # most tasks have no functions that check
+
         found = await do_alone(partial(_call, check, context), SECONDS, check)
     except AssertionError as error:
         return CheckResult(name, False, str(error)[:1000] or "an assertion failed" + own_line(check.__module__, error))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
 from trialbed.drivers import load_driver
 from trialbed.errors import JudgeError, UsageError
-from trialbed.own_thread import OwnLoop, do_alone
 from trialbed.records import Answer, Json, Query, WireLog
 from trialbed.scoring._bounds import SILENT_SECONDS
 
@@ -38,6 +37,8 @@ class FunctionJudge(Judge):
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer as the function says."""
+        from trialbed.own_thread import do_alone
+
         found = await do_alone(partial(self.code, query, answer, wire), SILENT_SECONDS, self.code)
         return self._verdict(await found if inspect.isawaitable(found) else found)
 
@@ -82,6 +83,8 @@ def as_judge(given: Judge | JudgeFunction) -> Judge:
 @asynccontextmanager
 async def judge_apart(judge: Judge) -> AsyncIterator[Judge]:
     """Have a judge of the caller's work in an event loop of its own, so that a run goes on whatever it does."""
+    from trialbed.own_thread import OwnLoop
+
     loop = OwnLoop()
     try:
         yield _JudgeElsewhere(judge, partial(loop.do, seconds=SILENT_SECONDS, package=type(judge).__module__))

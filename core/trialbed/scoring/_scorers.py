@@ -9,7 +9,6 @@ from functools import partial, update_wrapper
 from typing import Any, overload
 
 from trialbed.hook_markers import hookimpl
-from trialbed.own_thread import do_alone
 from trialbed.records import Score, ScoreDescription
 from trialbed.scoring._bounds import SILENT_SECONDS
 from trialbed.scoring._context import ScoreContext
@@ -41,6 +40,8 @@ class Scorer:
     async def score_trial(self, context: ScoreContext) -> Sequence[Score]:
         """Return the scores of a trial; none where the function returns None."""
         # In a thread, as it may wait for a model of its own.
+        from trialbed.own_thread import do_alone  # scorers of distributions need none of it
+
         value = await do_alone(partial(self.code, context), SILENT_SECONDS, self.code)
         return await self.scores_of(value)
 

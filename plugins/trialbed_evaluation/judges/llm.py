@@ -16,6 +16,7 @@ from trialbed.contracts import STATUS_VALUES, Judge, Verdict, Vote
 from trialbed.errors import JudgeError, ModelFailed, UsageError
 from trialbed.model_access import Unreadable, read_object
 from trialbed.records import Answer, ApiCall, Json, ModelEndpoint, Query, WireLog
+from trialbed_evaluation.judges import without_answer
 from trialbed_evaluation.schemas import REASON, object_schema
 
 if TYPE_CHECKING:
@@ -249,20 +250,6 @@ def count_votes(votes: Sequence[Vote]) -> Verdict:
         votes=statuses,
         ballots=tuple(votes),
     )
-
-
-def without_answer(answer: Answer) -> str | None:
-    """Explain why the answer cannot be graded; None if it can."""
-    if answer.finish is None and answer.final_answer.strip():
-        return (
-            "the agent did not finish: it has a text, but does not say that it ended with an answer (a Finish node in "
-            "answer_details says so, and an agent that returns its text alone has finished)"
-        )
-    if answer.finish is None:
-        return "the agent did not finish"
-    if answer.finish != "give_answer":
-        return "the agent gave up"
-    return None if answer.final_answer.strip() else "the answer is empty"
 
 
 T = TypeVar("T")

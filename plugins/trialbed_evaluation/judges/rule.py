@@ -8,13 +8,16 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
 from trialbed.errors import JudgeError
 from trialbed.evidence import carries, carries_fact, evidence_values, mentions
 from trialbed.records import Answer, ApiCall, ApiRef, Json, Query, WireLog
-from trialbed_evaluation.judges.llm import ModelJudge, without_answer
+from trialbed_evaluation.judges import without_answer
+
+if TYPE_CHECKING:
+    from trialbed_evaluation.judges.llm import ModelJudge
 
 _KEY = re.compile(r"""[{,]\s*(?:"([^"\n]{1,80})"|'([^'\n]{1,80})')\s*:""")
 """A key of an object in JSON, or as Python writes it."""
@@ -125,6 +128,8 @@ class RuleJudge(Judge):
         if self.endpoint is None:
             raise JudgeError("a rule cannot read criteria; name a model that does as --judge-model")
         if self._asking is None:
+            from trialbed_evaluation.judges.llm import ModelJudge  # only criteria are asked of a model
+
             self._asking = ModelJudge(self.endpoint, votes=self.votes)
             self._asking.model = self.model
         return await self._asking.meets(criterion, query, answer, wire)

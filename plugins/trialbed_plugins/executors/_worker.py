@@ -296,13 +296,16 @@ class Stopwatch:
 
     Args:
         now: the clock, in seconds.
+
+    Attributes:
+        ended: when the work ended, on that clock; None while it goes on.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._told = now()
         self._began: float | None = None
-        self._ended: float | None = None
+        self.ended: float | None = None
 
     def start(self) -> None:
         """The agent's work begins; later calls change nothing."""
@@ -311,13 +314,8 @@ class Stopwatch:
 
     def stop(self) -> None:
         """The agent's work has ended; later calls change nothing."""
-        if self._began is not None and self._ended is None:
-            self._ended = self._now()
-
-    @property
-    def since_end(self) -> float | None:
-        """Seconds since the work ended; None while it goes on."""
-        return None if self._ended is None else self._now() - self._ended
+        if self._began is not None and self.ended is None:
+            self.ended = self._now()
 
     def seconds(self, held: float = 0.0, claimed: float = 0.0) -> float:
         """The seconds between start and stop, or until now; 0 if the work never began.
@@ -332,7 +330,7 @@ class Stopwatch:
         """
         if self._began is None:
             return 0.0
-        ended = self._now() if self._ended is None else self._ended
+        ended = self._now() if self.ended is None else self.ended
         return max(ended - self._began - held, min(claimed, ended - self._told), 0.0)
 
 
@@ -568,9 +566,9 @@ class Worker:
         """The outcome with the wall time of this process's clock: the worker's can be changed by what runs in it."""
         seconds = self._pipes.stopwatch.seconds(self._held, outcome.wall_time)
         self._trial_seconds += seconds
-        since = self._pipes.stopwatch.since_end
-        ended = None if since is None else datetime.now(UTC) - timedelta(seconds=since)
-        return outcome.model_copy(update={"wall_time": seconds, "ended_at": ended})
+        ended = self._pipes.stopwatch.ended
+        at = None if ended is None else datetime.now(UTC) - timedelta(seconds=time.monotonic() - ended)
+        return outcome.model_copy(update={"wall_time": seconds, "ended_at": at})
 
     async def _begin(self, spec: TrialSpec) -> None:
         self._pipes.forget()

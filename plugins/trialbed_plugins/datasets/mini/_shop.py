@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.resources import files
 from typing import ClassVar
 
 from trialbed.contracts import ApiRefused, Dataset, Simulation, Simulator, World
@@ -153,82 +155,22 @@ def _apis() -> Mapping[str, Api]:
     }
 
 
-Step = tuple[str, dict[str, Json]]
-
-
-def _add(product: str, quantity: int) -> Step:
-    return "Add to basket", {"product": product, "quantity": quantity}
-
-
-def _order(city: str) -> Step:
-    return "Place order", {"city": city}
-
-
-_TASKS: tuple[tuple[str, tuple[Step, ...], str], ...] = (
-    ("Put two lanterns into my basket and leave it at that. What does it come to?", (_add("lantern", 2),), "37.0"),
-    (
-        "I need three ropes and one compass in my basket; what is the total?",
-        (_add("rope", 3), _add("compass", 1)),
-        "52.75",
-    ),
-    (
-        "Order one kettle to Velmora, please, and tell me the number of the order.",
-        (_add("kettle", 1), _order("Velmora")),
-        "4101",
-    ),
-    (
-        "Put four notebooks into the basket, then change that to six. What is the total?",
-        (_add("notebook", 4), ("Set quantity", {"product": "notebook", "quantity": 6})),
-        "27.0",
-    ),
-    (
-        "Put a blanket and a rope into my basket, take the rope out again, and tell me what is to be paid.",
-        (_add("blanket", 1), _add("rope", 1), ("Remove from basket", {"product": "rope"})),
-        "40.0",
-    ),
-    (
-        "Order two compasses to Pelluin with the coupon HARBOUR10. What do they cost?",
-        (_add("compass", 2), ("Apply coupon", {"code": "HARBOUR10"}), _order("Pelluin")),
-        "55.8",
-    ),
-    (
-        "Place two orders: a kettle to Velmora, and after it a lantern to Zephyrine. What is the number of the second?",
-        (_add("kettle", 1), _order("Velmora"), _add("lantern", 1), _order("Zephyrine")),
-        "4102",
-    ),
-    (
-        "Use the coupon FIRSTSNOW on a basket of two blankets, but do not order yet. What is the total?",
-        (_add("blanket", 2), ("Apply coupon", {"code": "FIRSTSNOW"})),
-        "60.0",
-    ),
-    (
-        "Order five ropes and two notebooks to Zephyrine. What is the total of the order?",
-        (_add("rope", 5), _add("notebook", 2), _order("Zephyrine")),
-        "45.25",
-    ),
-    (
-        "Put one of each into the basket: lantern, rope and kettle; then make it three ropes. What is the total?",
-        (_add("lantern", 1), _add("rope", 1), _add("kettle", 1), ("Set quantity", {"product": "rope", "quantity": 3})),
-        "63.0",
-    ),
-)
-"""Text, expected calls, and the facts of the answer. The final state is the one that the expected calls leave."""
-
-
 @cache
 def _queries() -> tuple[Query, ...]:
-    return tuple(_query(number, *task) for number, task in enumerate(_TASKS, 1))
-
-
-def _query(number: int, text: str, steps: Sequence[Step], fact: str) -> Query:
-    basket = Basket()
-    for name, arguments in steps:
-        basket.call(_apis()[name], arguments)
-    return Query(
-        query_id=f"shop-{number}",
-        text=text,
-        apis=tuple(_apis().values()),
-        gold_calls=tuple(GoldCall(api=_apis()[name].ref, arguments=arguments) for name, arguments in steps),
-        reference_facts=(fact,),
-        final_state=basket.state(),
-    )
+    """The queries of ``shop.jsonl``: their expected calls leave the final state."""
+    apis = _apis()
+    found = []
+    for number, line in enumerate((files(__package__) / "shop.jsonl").read_text("utf-8").splitlines(), 1):
+        task, basket = json.loads(line), Basket()
+        for name, arguments in task["calls"]:
+            basket.call(apis[name], arguments)
+        query = Query(
+            query_id=f"shop-{number}",
+            text=task["text"],
+            apis=tuple(apis.values()),
+            gold_calls=tuple(GoldCall(api=apis[name].ref, arguments=arguments) for name, arguments in task["calls"]),
+            reference_facts=(task["fact"],),
+            final_state=basket.state(),
+        )
+        found.append(query)
+    return tuple(found)
