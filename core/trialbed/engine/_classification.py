@@ -135,11 +135,5 @@ def _past_limit(own: Failure | None, refused: Sequence[LimitName]) -> Failure:
     if limit == "timeout" and own is not None and own.kind == "timeout":
         return own
     kind: FailureKind = "timeout" if limit == "timeout" else "limit"
-    return _instead(
-        own, kind, f"stopped by the limit: {number_of(len(refused), 'request')} past {_option(limit)} refused"
-    )
-
-
-def _option(limit: LimitName) -> str:
-    """The option of ``bench run`` that sets a limit."""
-    return f"--{limit.replace('_', '-')}"
+    option = f"--{limit.replace('_', '-')}"
+    return _instead(own, kind, f"stopped by the limit: {number_of(len(refused), 'request')} past {option} refused")

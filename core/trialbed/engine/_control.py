@@ -98,8 +98,21 @@ class ControlClient:
             UsageError: the server does not know the model, the simulator or the base URL; lists those it knows.
             NothingMeasured: the server refuses it; says why.
         """
-        await self._pay()
-        if not await self._open_like(registration, kind):
+        due = [self._owed.popleft() for _ in range(len(self._owed))]
+        if amount := sum(due):
+            try:
+                await self._request("POST", "/control/spending", json.dumps({"amount": amount}).encode())
+            except BaseException:  # the next trial pays it
+                self._owed.extend(due)
+                raise
+        is_open, setup = False, self._setups.get(kind)
+        if setup is not None:  # then it is opened like an earlier one of its kind
+            own = {name: getattr(registration, name) for name in ("trial", "seed", "fault_key")}
+            # Unknown if the server was started again, is another worker, or has forgotten the setup.
+            with suppress(_Unknown):
+                await self._post_trial(TrialOpening(setup=setup, **own))
+                is_open = True
+        if not is_open:
             lease = registration.lease if self._lease is None else self._lease
             whole = registration.model_copy(update={"lease": lease, "keep": kind is not None})
             opened = _read_json(await self._post_trial(whole))
@@ -114,15 +127,6 @@ class ControlClient:
         """
         self._owed.append(amount)
 
-    async def _pay(self) -> None:
-        due = [self._owed.popleft() for _ in range(len(self._owed))]
-        if amount := sum(due):
-            try:
-                await self._request("POST", "/control/spending", json.dumps({"amount": amount}).encode())
-            except BaseException:  # the next trial pays it
-                self._owed.extend(due)
-                raise
-
     async def simulator_uses(self) -> Sequence[ModelUse]:
         """The use that the simulators have made of their model.
 
@@ -131,18 +135,6 @@ class ControlClient:
         """
         found = _read_json(await self._request("GET", "/control/spending"))
         return [ModelUse.model_validate(use) for use in found["simulators"]] if isinstance(found, dict) else ()
-
-    async def _open_like(self, registration: TrialRegistration, kind: Hashable) -> bool:
-        """Open a trial like an earlier one of its kind; return whether the server did."""
-        setup = self._setups.get(kind)
-        if setup is None:
-            return False
-        own = {name: getattr(registration, name) for name in ("trial", "seed", "fault_key")}
-        try:
-            await self._post_trial(TrialOpening(setup=setup, **own))
-        except _Unknown:  # it was started again, is another worker, or has forgotten the setup
-            return False
-        return True
 
     async def _post_trial(self, asked: TrialRegistration | TrialOpening) -> bytes:
         content = asked.model_dump_json().encode()
@@ -225,7 +217,15 @@ class ControlClient:
             raise ServerUnavailable(
                 f"the server at {self.url} cannot be reached: {type(error).__name__}: {error}. {self._advice}"
             ) from error
-        self._check(reply.status, f"{method} {path}", body, int(wait) if wait.isdecimal() else 0)
+        if reply.status == 401:
+            raise ServerUnavailable(f"the server at {self.url} needs a token: set {SERVER_TOKEN} to it")
+        if reply.status == 400:
+            raise UsageError(_reason(body))
+        if reply.status > 400:
+            problem = f"the server at {self.url} refused {method} {path} with {reply.status}: {_reason(body)}"
+            if reply.status == 409:
+                raise _Conflict(problem, int(wait) if wait.isdecimal() else 0)
+            raise _Unknown(problem) if reply.status == 404 else NothingMeasured(problem)
         return body
 
     async def _renew(self, interval: float) -> None:
@@ -235,17 +235,6 @@ class ControlClient:
                 # One that is not renewed in time is lost to its trial alone, which finds out when it closes it.
                 with suppress(TrialbedError):
                     await self._request("PUT", f"/control/trials/{trial}")
-
-    def _check(self, status: int, asked: str, body: bytes, wait: int) -> None:
-        if status == 401:
-            raise ServerUnavailable(f"the server at {self.url} needs a token: set {SERVER_TOKEN} to it")
-        if status == 400:
-            raise UsageError(_reason(body))
-        if status > 400:
-            problem = f"the server at {self.url} refused {asked} with {status}: {_reason(body)}"
-            if status == 409:
-                raise _Conflict(problem, wait)
-            raise _Unknown(problem) if status == 404 else NothingMeasured(problem)
 
 
 class _Unknown(NothingMeasured):

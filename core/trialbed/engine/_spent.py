@@ -36,20 +36,6 @@ def run_budget(text: str, run: Run) -> Budget:
     return read_budget(text, first, _prices(run, first)).model_copy(update={"others": others})
 
 
-def _check_priced(budget: Budget, helpers: Iterable[HelperModels], *, own_judge: bool) -> None:
-    """See that a budget of money has the price of every model that a run and its helpers ask."""
-    unpriced = [model for model, prices in budget.others.items() if prices is None]
-    for asking in helpers:
-        found = [own for own in helpers_of(asking.settings) if not (own_judge and own.role == "judge")]
-        unpriced += [own.model for own in found if asking.prices(*own[:3]) is None]
-    if unpriced and budget.unit == "USD":
-        names = ", ".join(dict.fromkeys(unpriced))
-        raise UsageError(
-            f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, get those that "
-            f"are published ({extra_command('prices')}), or set a budget in tokens"
-        )
-
-
 def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
     """See that all prices which the budget of a run needs are known, before a model is asked anything.
 
@@ -59,10 +45,20 @@ def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
     Raises:
         UsageError: one is not; names the models.
     """
-    if options.budget is not None:
-        judges = (options.judge, *options.judges[1:])
-        helpers = [HelperModels(replace(options, judge=judge), run) for judge in judges]
-        _check_priced(run_budget(options.budget, run), helpers, own_judge=own_judge)
+    if options.budget is None:
+        return
+    budget = run_budget(options.budget, run)
+    unpriced = [model for model, prices in budget.others.items() if prices is None]
+    for judge in (options.judge, *options.judges[1:]):
+        asking = HelperModels(replace(options, judge=judge), run)
+        found = [own for own in helpers_of(asking.settings) if not (own_judge and own.role == "judge")]
+        unpriced += [own.model for own in found if asking.prices(*own[:3]) is None]
+    if unpriced and budget.unit == "USD":
+        names = ", ".join(dict.fromkeys(unpriced))
+        raise UsageError(
+            f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, get those that "
+            f"are published ({extra_command('prices')}), or set a budget in tokens"
+        )
 
 
 def remaining_budget(

@@ -116,48 +116,45 @@ class TrialRunner:
             NoNodeLeft: there is no node for it; it has not begun.
         """
         async with self.holding(key.query_id):
-            return await self._run(key, attempt)
-
-    async def _run(self, key: TrialKey, attempt: int) -> TrialResult:
-        spec, outcome, wire, outside = await self._execute(self._spec(key))
-        earlier: tuple[Outcome, ...] = ()
-        failed = outcome.failure is not None and outcome.failure.kind not in NOT_MEASURED
-        # What earlier trials did to the worker may be why it failed before it asked the model anything.
-        if failed and self.executors[key.framework].reuses_workers and not outcome.first and not wire.model_calls:
-            earlier = (outcome,)
-            spec, outcome, wire, outside = await self._execute(self._spec(key, fresh=True))
-        outcome = classify(outcome, wire, in_process=self._is_live(key))
-        timing = compute_timing(outcome.wall_time, wire)
-        started = time.perf_counter()
-        query, tools, prices = self.queries[key.query_id], spec.tools, self.run.prices_of(key.framework)
-        used = (turn.usage for turn in wire.model_calls if turn.usage is not None and not turn.other_model)
-        result = TrialResult(
-            trial=spec.trial,
-            key=key,
-            seed=spec.endpoint.seed,
-            outcome=outcome,
-            wire=wire,
-            timing=timing,
-            selected_tools=tuple(tool.name for tool in tools),
-            topped_up_tools=tuple(tool.name for tool in tools if tool.topped_up),
-            attempt=attempt,
-            earlier=earlier,
-            absent=absent_scores(query),
-            cost=None if prices is None else sum(map(prices.cost, used)),
-            adapter_digest=self.run.config.adapter_digests.get(key.framework, ""),
-        )
-        try:
-            result = result.model_copy(update={"scores": await self._scores(key, outcome, wire, timing)})
-            integrity, gold_calls = await self._examine(result, outside)
-        except ScoringStopped as stopped:
-            if outcome.failure is None:
-                message = f"the answer and the results of its calls could not be scored: that {stopped}"
-                outcome = outcome.model_copy(update={"failure": Failure(kind="answer", message=message)})
-            result = result.model_copy(update={"outcome": outcome, "scores": ()})
-            lost = partial(AttributedCall, lost="trial failed", reason=f"its log cannot be read: that {stopped}")
-            integrity, gold_calls = (), tuple(lost(gold=gold) for gold in query.gold_calls)
-        found = {"integrity": integrity, "gold_calls": gold_calls, "evaluation_time": time.perf_counter() - started}
-        return result.model_copy(update=found)
+            spec, outcome, wire, outside = await self._execute(self._spec(key))
+            earlier: tuple[Outcome, ...] = ()
+            failed = outcome.failure is not None and outcome.failure.kind not in NOT_MEASURED
+            # What earlier trials did to the worker may be why it failed before it asked the model anything.
+            if failed and self.executors[key.framework].reuses_workers and not outcome.first and not wire.model_calls:
+                earlier = (outcome,)
+                spec, outcome, wire, outside = await self._execute(self._spec(key, fresh=True))
+            outcome = classify(outcome, wire, in_process=self._is_live(key))
+            timing = compute_timing(outcome.wall_time, wire)
+            started = time.perf_counter()
+            query, tools, prices = self.queries[key.query_id], spec.tools, self.run.prices_of(key.framework)
+            used = (turn.usage for turn in wire.model_calls if turn.usage is not None and not turn.other_model)
+            result = TrialResult(
+                trial=spec.trial,
+                key=key,
+                seed=spec.endpoint.seed,
+                outcome=outcome,
+                wire=wire,
+                timing=timing,
+                selected_tools=tuple(tool.name for tool in tools),
+                topped_up_tools=tuple(tool.name for tool in tools if tool.topped_up),
+                attempt=attempt,
+                earlier=earlier,
+                absent=absent_scores(query),
+                cost=None if prices is None else sum(map(prices.cost, used)),
+                adapter_digest=self.run.config.adapter_digests.get(key.framework, ""),
+            )
+            try:
+                result = result.model_copy(update={"scores": await self._scores(key, outcome, wire, timing)})
+                integrity, gold_calls = await self._examine(result, outside)
+            except ScoringStopped as stopped:
+                if outcome.failure is None:
+                    message = f"the answer and the results of its calls could not be scored: that {stopped}"
+                    outcome = outcome.model_copy(update={"failure": Failure(kind="answer", message=message)})
+                result = result.model_copy(update={"outcome": outcome, "scores": ()})
+                lost = partial(AttributedCall, lost="trial failed", reason=f"its log cannot be read: that {stopped}")
+                integrity, gold_calls = (), tuple(lost(gold=gold) for gold in query.gold_calls)
+            found = {"integrity": integrity, "gold_calls": gold_calls, "evaluation_time": time.perf_counter() - started}
+            return result.model_copy(update=found)
 
     async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog, Sequence[ModelCall | ApiCall]]:
         """Have a trial run and observed; also returns the requests outside of the agent's time.

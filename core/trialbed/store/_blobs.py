@@ -20,26 +20,25 @@ UNCOMPRESSED = 1024
 """Bytes of a body up to which compressing it takes most of the time of storing it, and gains next to nothing."""
 
 
-class Bodies:
-    """Collects the bodies of one transaction."""
+Bodies = dict[str, bytes]
+"""The bodies of one transaction by their digests."""
 
-    def __init__(self) -> None:
-        self._bodies: dict[str, bytes] = {}
 
-    def add(self, text: str) -> str:
-        """Keep a body; returns its digest."""
-        body = text.encode("utf-8", "surrogatepass")
-        digest = hashlib.sha256(body).hexdigest()
-        self._bodies[digest] = body
-        return digest
+def add_body(bodies: Bodies, text: str) -> str:
+    """Add a body to others; returns its digest."""
+    body = text.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(body).hexdigest()
+    bodies[digest] = body
+    return digest
 
-    def insert(self, connection: Connection) -> None:
-        """Write those that the store does not have yet; to ask which these are would take longer."""
-        rows = [
-            {"digest": digest, "size": len(body), "body": zlib.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
-            for digest, body in sorted(self._bodies.items())  # one order for all writers, so that none deadlock
-        ]
-        insert(connection, blobs, rows, only_new=True)
+
+def insert_bodies(connection: Connection, bodies: Bodies) -> None:
+    """Write those that the store does not have yet; to ask which these are would take longer."""
+    rows = [
+        {"digest": digest, "size": len(body), "body": zlib.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
+        for digest, body in sorted(bodies.items())  # one order for all writers, so that none deadlock
+    ]
+    insert(connection, blobs, rows, only_new=True)
 
 
 def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:

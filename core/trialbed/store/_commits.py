@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, field
 
 from trialbed.errors import TrialbedError
 from trialbed.records import TrialResult
@@ -18,6 +18,7 @@ MOST = 64
 """Trials that wait to be committed; where more have ended, the next ones begin later."""
 
 
+@dataclass
 class Commits:
     """The trials that have ended and are not committed yet.
 
@@ -32,43 +33,31 @@ class Commits:
         after: called with trials once they are committed, in a thread, before ``committed``.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        run_id: str,
-        committed: Callable[[TrialResult], None],
-        *,
-        gathering: float = GATHERING,
-        most: int = MOST,
-        masked: bool = False,
-        after: Callable[[Sequence[TrialResult]], object] | None = None,
-    ) -> None:
-        self._committed = committed
-        self._gathering = gathering
-        self._most = most
-        self._add = partial(store.add_trials, run_id, masked=True) if masked else partial(store.add_trials, run_id)
-        self._after = after
-        self._ended: list[TrialResult] = []
-        self._waiting = 0
-        self._room = asyncio.Event()
-        self._room.set()
-        self._wake = asyncio.Event()
-        self._closed = asyncio.Event()
-
-    async def add(self, result: TrialResult) -> None:
-        """Take in a trial that has ended; waits while many wait to be committed."""
-        self.put(result)
-        await self.room()
+    store: Store
+    run_id: str
+    committed: Callable[[TrialResult], None]
+    _: KW_ONLY
+    gathering: float = GATHERING
+    most: int = MOST
+    masked: bool = False
+    after: Callable[[Sequence[TrialResult]], object] | None = None
+    _ended: list[TrialResult] = field(default_factory=list, init=False)
+    _waiting: int = field(default=0, init=False)
+    _room: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _closed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def put(self, result: TrialResult) -> None:
         """Take in a trial that has ended, at once."""
         self._ended.append(result)
+        self._waiting += 1
         self._wake.set()
-        self._count(1)
 
     async def room(self) -> None:
         """Wait while many trials wait to be committed."""
-        await self._room.wait()
+        while self._waiting > self.most:
+            self._room.clear()
+            await self._room.wait()
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -93,7 +82,7 @@ class Commits:
             while not self._closed.is_set():
                 await self._wake.wait()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._gathering):
+                    async with asyncio.timeout(self.gathering):
                         await self._closed.wait()
                 await self._commit()
         finally:
@@ -110,21 +99,15 @@ class Commits:
         finally:
             # Where this is cancelled meanwhile, the thread goes on.
             await transaction
-            self._count(-len(ended))
+            self._waiting -= len(ended)
+            self._room.set()
             for result in ended:
-                self._committed(result)
+                self.committed(result)
 
     def _add_all(self, ended: Sequence[TrialResult]) -> None:
-        self._add(ended)
-        if self._after is not None:
-            self._after(ended)
-
-    def _count(self, more: int) -> None:
-        self._waiting += more
-        if self._waiting > self._most:
-            self._room.clear()
-        else:
-            self._room.set()
+        self.store.add_trials(self.run_id, ended, masked=self.masked)
+        if self.after is not None:
+            self.after(ended)
 
 
 def _most_informative(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -58,14 +58,9 @@ def decode_record(kind: type[R], text: str, **more: Any) -> R:
         ) from error
 
 
-def encode_id(query_id: int | str) -> str:
-    """A query's id as text; 5 and "5" differ."""
-    return json.dumps(query_id)
-
-
-def encode_offer(query_id: int | str, most: int | None) -> str:
-    """A query's id as text, and the number of tools that it was offered where that is not the run's."""
-    return encode_id(query_id) if most is None else json.dumps([query_id, most])
+def encode_id(query_id: int | str, most: int | None = None) -> str:
+    """A query's id as text, so that 5 and "5" differ; with the number of tools on offer if that is not the run's."""
+    return json.dumps(query_id if most is None else [query_id, most])
 
 
 def decode_id(text: str) -> int | str:

@@ -28,14 +28,14 @@ from trialbed.records import (
     ToolSpec,
     framework_name,
 )
-from trialbed.store._blobs import Bodies, body_of, read_bodies
+from trialbed.store._blobs import Bodies, add_body, body_of, insert_bodies, read_bodies
 from trialbed.store._rows import (
     IN_ONE,
     check,
     decode,
     decode_record,
     encode,
-    encode_offer,
+    encode_id,
     insert,
     with_checksum,
 )
@@ -169,19 +169,19 @@ def insert_selections(
     Args:
         most: the number of tools of columns that have another than the run.
     """
-    bodies = Bodies()
+    bodies: Bodies = {}
     rows = [
         {
             "run_id": run_id,
-            "query_id": encode_offer(query_id, most),
+            "query_id": encode_id(query_id, most),
             "selector": selector,
-            "tools": bodies.add(
-                encode([tool.model_dump() | ({"topped_up": True} if tool.topped_up else {}) for tool in tools])
+            "tools": add_body(
+                bodies, encode([tool.model_dump() | ({"topped_up": True} if tool.topped_up else {}) for tool in tools])
             ),
         }
         for query_id, tools in offers.items()
     ]
-    bodies.insert(connection)
+    insert_bodies(connection, bodies)
     insert(connection, selections, list(map(with_checksum, rows)), only_new=True)
 
 
@@ -194,7 +194,7 @@ def read_selections(
     """
     found: dict[int | str, tuple[ToolSpec, ...]] = {}
     for first in range(0, len(queries), IN_ONE):
-        own = {encode_offer(query_id, most): query_id for query_id in queries[first : first + IN_ONE]}
+        own = {encode_id(query_id, most): query_id for query_id in queries[first : first + IN_ONE]}
         of_queries = (selections.c.run_id == run_id, selections.c.query_id.in_(own))
         rows = connection.execute(select(selections).where(*of_queries)).all()
         bodies = read_bodies(connection, select(selections.c.tools).where(*of_queries))
@@ -247,7 +247,7 @@ def new_run(config: RunConfig, config_digest: str) -> Run:
         config_digest=config_digest,
         status="running",
         created_at=datetime.now(UTC),
-        environment_digest=environment_digest(lines),
+        environment_digest=hashlib.sha256("\n".join(lines).encode()).hexdigest(),
         environment=lines,
     )
 
@@ -255,8 +255,3 @@ def new_run(config: RunConfig, config_digest: str) -> Run:
 def new_run_id() -> str:
     """A run's id: the UTC time, so that ids sort, and six random hex digits, so that they are unique."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
-
-
-def environment_digest(lines: tuple[str, ...]) -> str:
-    """SHA-256 over the lines of ``installed_packages()``."""
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

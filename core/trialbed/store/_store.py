@@ -23,7 +23,7 @@ from trialbed.records import (
     TrialResult,
 )
 from trialbed.settings import secret_values
-from trialbed.store._blobs import Bodies, delete_orphans
+from trialbed.store._blobs import Bodies, add_body, delete_orphans, insert_bodies
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
 from trialbed.store._rows import IN_ONE, decode_id, encode, encode_id, insert, with_checksum
@@ -268,12 +268,12 @@ class Store:
 
         Secrets of this process's environment are masked in it.
         """
-        bodies = Bodies()
-        digest = bodies.add(encode(redaction_of(secret_values()).record(answer).model_dump()))
+        bodies: Bodies = {}
+        digest = add_body(bodies, encode(redaction_of(secret_values()).record(answer).model_dump()))
         row = {"run_id": run_id, "query_id": encode_id(answer.query_id), "answer": digest}
         try:
             with self._database.write() as connection:
-                bodies.insert(connection)
+                insert_bodies(connection, bodies)
                 insert(connection, gold_answers, [with_checksum(row)], only_new=True)
         except IntegrityError as error:
             message = f"the store has no run {run_id!r}; create it before the answers to its expected calls"

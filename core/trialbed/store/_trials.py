@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, Select, and_, delete, func, select, unio
 
 from trialbed.errors import DataError
 from trialbed.records import ApiCall, ModelCall, Score, TrialResult, TrialStatus, WireLog
-from trialbed.store._blobs import Bodies, body_of, read_bodies
+from trialbed.store._blobs import Bodies, add_body, body_of, insert_bodies, read_bodies
 from trialbed.store._rows import (
     Rows,
     check,
@@ -78,7 +78,8 @@ MODEL, API = "model", "api"
 
 def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialResult]) -> None:
     """Add attempts that have ended, in this order."""
-    bodies, rows, own_rows = Bodies(), [], []
+    bodies: Bodies = {}
+    rows, own_rows = [], []
     for result in results:
         score_rows, call_rows = _score_rows(result), _call_rows(result.wire, bodies)
         sums = {"scores_checksum": checksum(score_rows), "calls_checksum": checksum(call_rows)}
@@ -87,7 +88,7 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
     if not rows:
         return
     trial_ids = connection.scalars(INSERT_TRIALS, rows).all()
-    bodies.insert(connection)
+    insert_bodies(connection, bodies)
     for place, table in enumerate((scores, calls)):
         owned = zip(trial_ids, own_rows, strict=True)
         insert(connection, table, [{**row, "trial_id": trial_id} for trial_id, own in owned for row in own[place]])
@@ -360,18 +361,18 @@ def _call_rows(wire: WireLog, bodies: Bodies) -> Rows:
     logged: tuple[tuple[str, Sequence[ModelCall | ApiCall]], ...] = ((MODEL, wire.model_calls), (API, wire.api_calls))
     for kind, own in logged:
         for place, call in enumerate(own):
-            rows.append(
-                {
-                    "kind": kind,
-                    "position": place,
-                    "started": _column_number(call.started),
-                    "duration": _column_number(call.duration),
-                    "status": call.status,
-                    "request": bodies.add(call.request) if isinstance(call, ModelCall) else None,
-                    "response": bodies.add(call.response if isinstance(call, ModelCall) else encode(call.response)),
-                    "record": encode(call.model_dump(exclude={"request", "response"})),
-                }
-            )
+            response = call.response if isinstance(call, ModelCall) else encode(call.response)
+            row = {
+                "kind": kind,
+                "position": place,
+                "started": _column_number(call.started),
+                "duration": _column_number(call.duration),
+                "status": call.status,
+                "request": add_body(bodies, call.request) if isinstance(call, ModelCall) else None,
+                "response": add_body(bodies, response),
+                "record": encode(call.model_dump(exclude={"request", "response"})),
+            }
+            rows.append(row)
     return rows
 
 

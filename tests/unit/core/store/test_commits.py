@@ -18,7 +18,7 @@ class StoreDouble:
         self.transactions: list[list[str]] = []
         self.error = error
 
-    def add_trials(self, run_id: str, results: Sequence[str]) -> None:
+    def add_trials(self, run_id: str, results: Sequence[str], *, masked: bool = False) -> None:
         assert run_id == "r1"
         if self.error is not None:
             raise self.error
@@ -35,7 +35,8 @@ async def test_what_ends_together_is_committed_together_and_in_order() -> None:
     commits, told = committing(store)
     async with commits.open():
         for result in RESULTS[:5]:
-            await commits.add(result)  # type: ignore[arg-type]
+            commits.put(result)  # type: ignore[arg-type]
+            await commits.room()
     assert store.transactions == [RESULTS[:5]]
     assert told == RESULTS[:5]
 
@@ -59,7 +60,8 @@ async def test_all_are_committed_even_if_more_end_than_may_wait() -> None:
     commits, told = committing(store)
     async with commits.open():
         for result in RESULTS:
-            await commits.add(result)  # type: ignore[arg-type]
+            commits.put(result)  # type: ignore[arg-type]
+            await commits.room()
     assert told == RESULTS == [result for transaction in store.transactions for result in transaction]
 
 
@@ -69,7 +71,8 @@ async def test_what_has_ended_is_committed_when_the_run_is_cancelled() -> None:
 
     async def run() -> None:
         async with commits.open():
-            await commits.add(RESULTS[0])  # type: ignore[arg-type]
+            commits.put(RESULTS[0])  # type: ignore[arg-type]
+            await commits.room()
             added.set()
             await asyncio.Event().wait()
 
@@ -86,7 +89,8 @@ async def test_an_error_of_the_store_is_raised_and_nothing_counts_as_ended() -> 
 
     async def run() -> None:
         async with commits.open():
-            await commits.add(RESULTS[0])  # type: ignore[arg-type]
+            commits.put(RESULTS[0])  # type: ignore[arg-type]
+            await commits.room()
             await asyncio.Event().wait()
 
     with pytest.raises(DataError, match="the disk is full"):
