@@ -73,20 +73,16 @@ def judge_note(name: str, judge: Mapping[str, Any] | None) -> str:
         return ""
     full = name if judge["model"] in (None, name) else f"{name}:{judge['model']}"
     subject = "The judge" if full == "judge" else f"The judge {full}"
-    notes = [f"{subject} is uncalibrated: `bench judge calibrate` measures how far it agrees with labels."]
+    said = "is uncalibrated: `bench judge calibrate` measures how far it agrees with labels"
     if judge["calibration"] is not None:
-        notes = [f"{subject} {_summary(judge['calibration'])}."]
-    if not judge.get("asked", True):
-        notes = []
+        said = Calibration.model_validate(judge["calibration"]).summary
+    notes = [f"{subject} {said}."] if judge.get("asked", True) else []
     if CRITERIA_CALIBRATION in judge:
-        reader, found = judge["model"] or full, judge[CRITERIA_CALIBRATION]
-        unknown = "is uncalibrated for them: `bench judge calibrate FILE` measures it on cases with a criterion"
-        notes.append(f"{reader} reads the criteria of tasks, and {unknown if found is None else _summary(found)}.")
+        said = "is uncalibrated for them: `bench judge calibrate FILE` measures it on cases with a criterion"
+        if judge[CRITERIA_CALIBRATION] is not None:
+            said = Calibration.model_validate(judge[CRITERIA_CALIBRATION]).summary
+        notes.append(f"{judge['model'] or full} reads the criteria of tasks, and {said}.")
     return " ".join(notes)
-
-
-def _summary(measured: Any) -> str:
-    return Calibration.model_validate(measured).summary
 
 
 def judge_identity(driver: str, model: str | None, about: Mapping[str, Json]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from trialbed.contracts import Judge
+from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError
 from trialbed.evidence import carries_fact
 from trialbed.records import Expected, GoldCall, Query, TaskTest
@@ -136,11 +136,8 @@ def _bounds(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
 
 def _calls(context: ScoreContext, expected: Expected) -> Expectation:
     """Return the expectation of the calls; of several ways, the one that is met, else the one that is nearest."""
-    ways = (context.query.gold_calls, *expected.ways)
-    found = [_way(way, context, expected) for way in ways]
-    best = min(found, key=lambda problems: len(problems))
-    text = "the expected calls" + (", in their order" if expected.in_order else "")
-    faults = "; ".join(best[:SHOWN])
+    best = min((_way(way, context, expected) for way in (context.query.gold_calls, *expected.ways)), key=len)
+    text, faults = "the expected calls" + (", in their order" if expected.in_order else ""), "; ".join(best[:SHOWN])
     return _weigh(text, not best, faults, faults)
 
 
@@ -148,28 +145,19 @@ def _way(way: Sequence[GoldCall], context: ScoreContext, expected: Expected) -> 
     """Return the faults of a series of calls, in words."""
     aligned = align_gold_calls(way, context.asked, context.tools)
     problems = [one.fault for one in aligned.gold if not one.right]
-    problems += [
-        f"{one.gold.api.api_name} failed: {one.call.problem}"
-        for one in aligned.gold
-        if one.right and one.call is not None and not one.call.accepted
-    ]
+    stand = [(one.gold.api.api_name, one.call, one.right) for one in aligned.gold if one.call is not None]
+    problems += [f"{name} failed: {call.problem}" for name, call, right in stand if right and not call.accepted]
     if expected.only:
-        made = {(one.call.api, one.call.signature) for one in aligned.gold if one.call is not None}
+        made = {(call.api, call.signature) for _, call, _ in stand}
         # One that failed and was made again, with success, is no other call.
         others = [call for call in aligned.others if call.accepted or (call.api, call.signature) not in made]
         problems += [f"{call.name} is not expected" for call in others]
-    if not problems and expected.in_order:
-        problems += _disorder(way, context)
-    return problems
-
-
-def _disorder(way: Sequence[GoldCall], context: ScoreContext) -> list[str]:
-    """Return the first call of a series that is made too early, in words."""
     left = iter(context.asked)
-    for gold in way:
-        if not any(call.accepted and align_gold_calls([gold], [call], context.tools).gold[0].right for call in left):
+    for gold in way if expected.in_order and not problems else ():
+        alone = (align_gold_calls([gold], [call], context.tools).gold[0].right for call in left if call.accepted)
+        if not any(alone):
             return [f"{gold.api.api_name} is called too early"]
-    return []
+    return problems
 
 
 def criterion_name(text: str) -> str:
@@ -190,25 +178,24 @@ async def run_criteria(judge: Judge, context: ScoreContext, asked: Collection[st
     found = []
     for text in () if expected is None else expected.all_criteria:
         name = criterion_name(text)
-        if name in known:
-            found.append(known[name])
-        else:
-            found.append(await _ask(judge, text, context) if text in asked else CheckResult(name, None, NOT_ASKED))
+        result = known.get(name, CheckResult(name, None, NOT_ASKED))
+        if name not in known and text in asked:
+            try:
+                verdict = await judge.meets(text, context.query, context.answer, context.asked_wire)
+            except MemoryError:
+                raise
+            except Exception as error:  # noqa: BLE001 - a judge is foreign code
+                kind = "" if isinstance(error, JudgeError) else f"{type(error).__name__}: "
+                result = CheckResult(name, None, f"judge {context.judge_name}: {kind}{error}")
+            else:
+                result = _criterion_result(name, verdict, context.judge_name)
+        found.append(result)
     return tuple(found)
 
 
-async def _ask(judge: Judge, text: str, context: ScoreContext) -> CheckResult:
-    name = criterion_name(text)
-    try:
-        verdict = await judge.meets(text, context.query, context.answer, context.asked_wire)
-    except JudgeError as error:
-        return CheckResult(name, None, f"judge {context.judge_name}: {error}")
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a judge is foreign code
-        return CheckResult(name, None, f"judge {context.judge_name}: {type(error).__name__}: {error}")
+def _criterion_result(name: str, verdict: Verdict, judge: str) -> CheckResult:
     if verdict.status == "Unsure":
-        return CheckResult(name, None, f"judge {context.judge_name} is unsure: {verdict.reason}"[:1000])
+        return CheckResult(name, None, f"judge {judge} is unsure: {verdict.reason}"[:1000])
     split = f" ({verdict.votes.count(verdict.status)} of {len(verdict.votes)} votes)" if verdict.agreement != 1 else ""
     return CheckResult(name, verdict.status == "Solved", f"{verdict.reason}{split}"[:1000])
 

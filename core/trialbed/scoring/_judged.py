@@ -36,20 +36,18 @@ async def judged_score(context: ScoreContext) -> Score:
     program may answer by itself. A trial that misses an expectation of its task is Unsolved whatever the judge says;
     where there is no judge but the rule, one that does is Solved.
     """
-    not_its_own = _not_its_own(context)
-    if not_its_own is not None:
+    if (not_its_own := _not_its_own(context)) is not None:
         return not_its_own
     found = await asyncio.to_thread(expectations, context) if context.answer.is_long else expectations(context)
     if found and (context.judge_name.partition(":")[0] == RULE or not all(one.met for one in found)):
         return _as_expected(context, found)
     try:
         verdict = await context.judge.judge(context.query, context.answer, context.asked_wire)
-    except JudgeError as error:
-        return _judge_failure(context, str(error), found)
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
-        return _judge_failure(context, f"{type(error).__name__}: {error}", found)
+        kind = "" if isinstance(error, JudgeError) else f"{type(error).__name__}: "
+        return _judge_failure(context, f"{kind}{error}", found)
     detail: dict[str, Json] = {"method": context.judge_name, "reason": verdict.reason, "votes": list(verdict.votes)}
     detail["agreement"] = verdict.agreement
     if verdict.ballots:

@@ -40,18 +40,16 @@ class FunctionJudge(Judge):
         from trialbed.own_thread import do_alone
 
         found = await do_alone(partial(self.code, query, answer, wire), SILENT_SECONDS, self.code)
-        return self._verdict(await found if inspect.isawaitable(found) else found)
-
-    def _verdict(self, found: Any) -> Verdict:
-        if isinstance(found, Verdict):
-            return found
-        value = next((number for status, number in STATUS_VALUES.items() if status == found), found)
+        given = await found if inspect.isawaitable(found) else found
+        if isinstance(given, Verdict):
+            return given
+        value = next((number for status, number in STATUS_VALUES.items() if status == given), given)
         if not isinstance(value, (bool, int, float)) or not 0 <= value <= 1:
             raise JudgeError(
-                f"{self.name} returned {found!r:.60}; a judge returns a bool, a number from 0 to 1, or a Verdict"
+                f"{self.name} returned {given!r:.60}; a judge returns a bool, a number from 0 to 1, or a Verdict"
             )
         status: AnswerStatus = "Solved" if value == 1 else "Unsure" if value else "Unsolved"
-        reason = f"{self.name} returned {found!r}"
+        reason = f"{self.name} returned {given!r}"
         return Verdict(status=status, value=float(value), reason=reason, votes=(status,))
 
 
@@ -117,10 +115,8 @@ class _JudgeElsewhere(Judge):
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Return the verdict of the judge."""
-        verdict: Verdict = await self._ask(partial(self._judge.judge, query, answer, wire))
-        return verdict
+        return cast("Verdict", await self._ask(partial(self._judge.judge, query, answer, wire)))
 
     async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Return the verdict of the judge on a criterion."""
-        verdict: Verdict = await self._ask(partial(self._judge.meets, criterion, query, answer, wire))
-        return verdict
+        return cast("Verdict", await self._ask(partial(self._judge.meets, criterion, query, answer, wire)))

@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial, update_wrapper
-from typing import Any, overload
+from typing import Any, cast, overload
 
 from trialbed.hook_markers import hookimpl
 from trialbed.records import Score, ScoreDescription
@@ -57,24 +57,20 @@ class Scorer:
             TypeError, ValueError: it is not a result of a scorer, or not from 0 to 1.
         """
         found = await value if inspect.isawaitable(value) else value
-        if found is None:
-            return []
-        if isinstance(found, Iterable) and not isinstance(found, (str, Score)):
-            return [self._score(score) for score in found]
-        return [self._score(found)]
-
-    def _score(self, value: Any) -> Score:
-        if isinstance(value, Score):
-            return value
-        if not isinstance(value, (bool, int, float)) or not math.isfinite(value):
-            raise TypeError(f"{self.name} returned {value!r:.60}; a scorer returns a number, a bool, a Score or None")
-        if self._own.bounded and not 0 <= value <= 1:
-            raise ValueError(
-                f"{self.name} returned {value!r:.60}, which is not from 0 to 1; say so with @scorer(bounded=False)"
-            )
-        label = str(value).lower() if isinstance(value, bool) else None
-        own = self._own
-        return Score(name=own.name, value=float(value), label=label, bounded=own.bounded, quality=own.quality)
+        several = isinstance(found, Iterable) and not isinstance(found, (str, Score))
+        own, scores = self._own, list[Score]()
+        for one in cast("Iterable[Any]", found) if several else () if found is None else (found,):
+            if isinstance(one, Score):
+                scores.append(one)
+                continue
+            shown = f"{self.name} returned {one!r:.60}"
+            if not isinstance(one, (bool, int, float)) or not math.isfinite(one):
+                raise TypeError(f"{shown}; a scorer returns a number, a bool, a Score or None")
+            if own.bounded and not 0 <= one <= 1:
+                raise ValueError(f"{shown}, which is not from 0 to 1; say so with @scorer(bounded=False)")
+            label = str(one).lower() if isinstance(one, bool) else None
+            scores.append(Score(name=own.name, value=float(one), label=label, bounded=own.bounded, quality=own.quality))
+        return scores
 
 
 @overload
