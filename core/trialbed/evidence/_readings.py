@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
@@ -141,7 +141,13 @@ def scaled(text: str) -> list[Token]:
     Args:
         text: that ``readable`` gave.
     """
-    return list(_scale(text)) if _has_any(text, _NAMED_SCALES) and _DIGIT.search(text) else []
+    found = []
+    for match in _SCALED.finditer(text) if _has_any(text, _NAMED_SCALES) and _DIGIT.search(text) else ():
+        number = match["whole"] + (f".{match['fraction']}" if match["fraction"] else "")
+        if len(number) <= LONGEST_NUMBER and match.lastgroup:
+            value = Decimal(match["sign"] + number).scaleb(_SCALES[match.lastgroup])
+            found.append(Token(spelled_number(format(value, "f")), *match.span()))
+    return found
 
 
 def second_readings(text: str) -> list[Token]:
@@ -154,9 +160,17 @@ def second_readings(text: str) -> list[Token]:
     Args:
         text: that ``readable`` gave.
     """
-    found = list(_readings(text))
-    if not found:
-        return found
+    found = []
+    has_digit = _DIGIT.search(text)
+    for form in number_forms(text) if has_digit and _PARTED.search(text) else ():
+        for match in form.finditer(text):
+            if "ended" not in form.groupindex or match["ended"] is not None:
+                whole = match["sign"] + re.sub("[^0-9]", "", match["whole"])
+                number = spelled_number(f"{whole}.{match['fraction']}" if match["fraction"] else whole)
+                found.append(Token(number, *match.span()))
+    found += scaled(text)
+    if _has_any(text, _OF_TIMES) or _HOUR.search(text):
+        found += [Token(_time(match), *match.span()) for match in _TIMES.finditer(text)]
     kept: list[Token] = []
     for token in sorted(found, key=lambda token: (token.start, -token.end)):
         if not kept or token.start >= kept[-1].end:
@@ -177,29 +191,6 @@ def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
         if reading is None or token.end <= reading.start:
             found.append(token)
     return [*found, *([] if reading is None else [reading]), *left]
-
-
-def _readings(text: str) -> Iterator[Token]:
-    if _DIGIT.search(text):
-        for form in number_forms(text) if _PARTED.search(text) else ():
-            for match in form.finditer(text):
-                if "ended" not in form.groupindex or match["ended"] is not None:
-                    whole = match["sign"] + re.sub("[^0-9]", "", match["whole"])
-                    number = spelled_number(f"{whole}.{match['fraction']}" if match["fraction"] else whole)
-                    yield Token(number, *match.span())
-        if _has_any(text, _NAMED_SCALES):
-            yield from _scale(text)
-    if _has_any(text, _OF_TIMES) or _HOUR.search(text):
-        for match in _TIMES.finditer(text):
-            yield Token(_time(match), *match.span())
-
-
-def _scale(text: str) -> Iterator[Token]:
-    for match in _SCALED.finditer(text):
-        number = match["whole"] + (f".{match['fraction']}" if match["fraction"] else "")
-        if len(number) <= LONGEST_NUMBER and match.lastgroup:
-            value = Decimal(match["sign"] + number).scaleb(_SCALES[match.lastgroup])
-            yield Token(spelled_number(format(value, "f")), *match.span())
 
 
 def _has_any(text: str, words: Iterable[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import IO, Any, Self
 
 from trialbed.errors import DataError
 from trialbed.files import make_private_folder
-from trialbed.records import GoldAnswer, TrialResult
+from trialbed.records import GoldAnswer, TrialKey, TrialResult
 from trialbed.report._entries import entry, failed_scores
 from trialbed.report._files import json_bytes, unwritable
 from trialbed.report._metadata import metadata
@@ -108,16 +108,9 @@ class DocumentEntries:
                 raise unwritable(self._folder or tempfile.gettempdir(), error) from error
             self._places[key.framework, key.query_id, key.repeat, result.attempt] = begin, len(text)
 
-    def complete(self, report: Report) -> None:
-        """Add the entries that are missing for a report, whose trials are read."""
-        if report.gold:
-            self.clear()
-        missing = [
-            int(row["row"])
-            for row in report.table
-            if (row.key.framework, row.query_id, row.repeat, int(row["attempt"])) not in self._places
-        ]
-        self.add(report.results(missing), report.gold)
+    def has(self, key: TrialKey, attempt: int) -> bool:
+        """Return whether the entry of an attempt is known."""
+        return (key.framework, key.query_id, key.repeat, attempt) in self._places
 
     def of(self, summary: Summary) -> Iterator[bytes]:
         """Yield the entries of a framework as JSON, in the order of its trials."""
@@ -149,7 +142,10 @@ def open_documents(
         DataError: the scratch file cannot be written.
     """
     with entries or DocumentEntries(lambda: report.queries) as known:
-        known.complete(report)
+        if report.gold:
+            known.clear()
+        missing = [int(row["row"]) for row in report.table if not known.has(row.key, int(row["attempt"]))]
+        known.add(report.results(missing), report.gold)
         shared = {} if report.factors is None else {"effects": _effects(report.factors)}
         yield (
             ({"metadata": legacy_metadata(one), "summary": legacy_summary(one) | shared, "results": []}, known.of(one))

@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.answers import answer_document
 from trialbed.records import Answer, GoldAnswer, Query, TrialResult, Usage
-from trialbed.tool_calls import claimed_pairs, observed_pairs
+from trialbed.tool_calls import claimed_pairs
 from trialbed.wire_log import (
     failed,
     finish_reasons,
@@ -19,6 +19,9 @@ from trialbed.wire_log import (
     text_calls,
     truncated,
 )
+
+ANSWERED = ("arguments", "error", "response", "provenance")
+"""Fields of an expected call that was made."""
 
 NO_ANSWER = Answer(final_answer="")
 SHOWN_ELSEWHERE = ("sopr_score", "claimed_vs_observed")
@@ -39,6 +42,10 @@ def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> 
     if reference is None and gold is not None:  # as StableToolBench's runners do
         texts = (one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in gold.responses)
         reference = "\n".join(texts)
+    responses = [
+        {"api": list(call.api.pair), **{name: getattr(call, name) for name in ANSWERED}, "time": call.duration}
+        for call in (gold.calls if gold else ())
+    ]
     details = {}
     for score in result.scores:
         detail = {} if score.name in SHOWN_ELSEWHERE else dict(score.detail)
@@ -56,7 +63,7 @@ def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> 
         "gold_answer_time": gold.seconds if gold else None,
         "gold_api_responses": len(gold.responses) if gold else None,
         "gold_answer": {"final_answer": reference or "", "has_finish": reference is not None},
-        "gold_responses": None if gold is None else _gold_responses(gold),
+        "gold_responses": responses if gold else None,
         "selected_tools_count": len(result.selected_tools),
         "selected_tools": list(result.selected_tools),
         "topped_up_tools": list(result.topped_up_tools),
@@ -64,17 +71,14 @@ def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> 
         "system_answer": {"final_answer": answer.final_answer, "has_finish": finished},
         "scores": _scores(result, finished=finished),
         "score_details": details,
-        "called_apis": observed_pairs(result.wire),
+        "called_apis": [call.api.pair for call in result.wire.api_calls],
         "evaluation": _evaluation(result, finished=finished),
         "timing": {
             "gold_answer_time": gold.seconds if gold else None,
             "system_answer_time": outcome.wall_time,
             "evaluation_time": result.evaluation_time,
             "total_time": outcome.wall_time + result.evaluation_time + (gold.seconds if gold else 0.0),
-            "model_time": result.timing.model,
-            "tool_time": result.timing.tool,
-            "framework_time": result.timing.framework,
-            "waiting_time": result.timing.waiting,
+            **{f"{part}_time": getattr(result.timing, part) for part in ("model", "tool", "framework", "waiting")},
             "cpu_time": outcome.cpu_time,
             "first": outcome.first,
         },
@@ -96,20 +100,6 @@ def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> 
             for one in result.gold_calls
         ]
     return document
-
-
-def _gold_responses(gold: GoldAnswer) -> list[dict[str, Any]]:
-    return [
-        {
-            "api": list(call.api.pair),
-            "arguments": call.arguments,
-            "error": call.error,
-            "response": call.response,
-            "provenance": call.provenance,
-            "time": call.duration,
-        }
-        for call in gold.calls
-    ]
 
 
 def failed_scores(zeros: Iterable[str]) -> dict[str, Any]:
@@ -177,7 +167,7 @@ def _wire(result: TrialResult, answer: Answer) -> dict[str, Any]:
         "sent": detail.get("sent", [[call.tool_name] for call in sent if call.problem is None]),
         "sent_invalid": problems.total(),
         "sent_problems": dict(problems),
-        "observed": observed_pairs(wire),
+        "observed": [call.api.pair for call in calls],
         "claimed": claimed_pairs(answer),
         **{name: detail.get(name, []) for name in ("invented", "unreported", "unasked")},
         "lost": [call.model_dump() for call in wire.lost],

@@ -9,7 +9,6 @@ from ._asked import asked_calls as asked_calls
 from ._calls import canonical as canonical
 from ._calls import claimed_pairs as claimed_pairs
 from ._calls import compare_calls as compare_calls
-from ._calls import observed_pairs as observed_pairs
 from ._calls import sent_pairs as sent_pairs
 from ._comparing import Judgements as Judgements
 from ._comparing import ValueComparer as ValueComparer

@@ -47,7 +47,7 @@ def align(
 
     @cache
     def found(given: int, wanted: int) -> tuple[float, tuple[ArgumentFinding, ...], str]:
-        return compare_calls(made[given], right[wanted], tools.get(right[wanted].name, NO_SCHEMA), comparer)
+        return _compare(made[given], right[wanted], tools.get(right[wanted].name, NO_SCHEMA), comparer)
 
     def worth(given: int, wanted: int) -> float:
         return found(given, wanted)[0]
@@ -69,12 +69,23 @@ def align(
         rows.append(
             CallFinding("out of order", call.name, given, wanted, 0.0, found(given, wanted)[1], note, call.args)
         )
-    rows += _alone(made, right, [*pairs, *late])
+    used, met = ({pair[side] for pair in (*pairs, *late)} for side in (0, 1))
+    rows += [
+        CallFinding("missing", call.name, None, place, 0.0, args=call.args)
+        for place, call in enumerate(right)
+        if place not in met
+    ]
+    known = {_same(made[place]) for place in used} if len(used) < len(made) else set()
+    for place, call in enumerate(made):
+        if place not in used:
+            status = "duplicate" if _same(call) in known else "extra"
+            rows.append(CallFinding(status, call.name, place, None, 0.0, (), call.problem, call.args))
+            known.add(_same(call))
     # In the order of the calls made; a missing one stands where its reference is.
     return tuple(sorted(rows, key=lambda row: (row.right or 0, 0.5) if row.made is None else (row.made, 0.0)))
 
 
-def compare_calls(
+def _compare(
     made: ToolCall, right: ToolCall, schema: Schema, comparer: ValueComparer
 ) -> tuple[float, tuple[ArgumentFinding, ...], str]:
     """Compare a pair of calls of one name: return the points, the finding on each argument, and a note.
@@ -102,13 +113,12 @@ def _arguments(
         if comparer.ignores(tool, name):
             yield ArgumentFinding(name, "ignored", made.get(name), wanted, "ignore", None)
         elif name in made:
-            compared = comparer.compare(tool, name, made[name], wanted, part)
-            status: ArgumentStatus = "matched" if compared.points == 1 else "partly matched"
-            status = status if compared.points else "differs"
-            yield ArgumentFinding(name, status, made[name], wanted, compared.rule, compared.points, compared.note)
+            points, rule, note = comparer.compare(tool, name, made[name], wanted, part)
+            status: ArgumentStatus = "matched" if points == 1 else "partly matched" if points else "differs"
+            yield ArgumentFinding(name, status, made[name], wanted, rule, points, note)
         else:
             default = part.get("default")
-            usual = "default" in part and comparer.compare(tool, name, default, wanted, part).points == 1
+            usual = "default" in part and comparer.compare(tool, name, default, wanted, part)[0] == 1
             if wanted is None or usual:
                 note = "" if wanted is not None else "null counts as left out"
                 yield ArgumentFinding(name, "default", None, wanted, "default", 1.0, note)
@@ -120,7 +130,7 @@ def _arguments(
         part = property_schema(schema, name)
         ignored = comparer.ignores(tool, name)
         usual = given is None or (
-            "default" in part and comparer.compare(tool, name, given, part["default"], part).points == 1
+            "default" in part and comparer.compare(tool, name, given, part["default"], part)[0] == 1
         )
         if ignored or usual:
             why = "" if ignored else "null counts as left out" if given is None else "it is the default"
@@ -142,24 +152,6 @@ def _pairs(
         places.append(range(begin, begin + len(group)))
         begin += len(group)
     return ordered_pairs([place for place in places if place], names, worth)
-
-
-def _alone(made: Sequence[ToolCall], right: Sequence[ToolCall], pairs: Pairs) -> list[CallFinding]:
-    """Return the rows of calls that are in no pair."""
-    used, met = {given for given, _ in pairs}, {wanted for _, wanted in pairs}
-    rows = [
-        CallFinding("missing", call.name, None, place, 0.0, args=call.args)
-        for place, call in enumerate(right)
-        if place not in met
-    ]
-    left = [place for place in range(len(made)) if place not in used]
-    known = {_same(made[place]) for place in used} if left else set()
-    for place in left:
-        call = made[place]
-        status: CallStatus = "duplicate" if _same(call) in known else "extra"
-        rows.append(CallFinding(status, call.name, place, None, 0.0, (), call.problem, call.args))
-        known.add(_same(call))
-    return rows
 
 
 def _same(call: ToolCall) -> str:

@@ -51,11 +51,6 @@ def sent_pairs(wire: WireLog, tools: Sequence[ToolSpec]) -> list[Pair]:
     return [by_name[call.tool_name].pair for call in sent if call.tool_name in by_name]
 
 
-def observed_pairs(wire: WireLog) -> list[Pair]:
-    """Return the Apis of the calls that the server saw, in order."""
-    return [call.api.pair for call in wire.api_calls]
-
-
 def claimed_calls(answer: Answer) -> list[ClaimedCall]:
     """Return the claims that can be calls: those that name an Api, with arguments that are none or an object.
 

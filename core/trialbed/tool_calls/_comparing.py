@@ -31,23 +31,11 @@ CLOSE = 1e-9
 DATE_WORDS = ("%d %B %Y", "%B %d, %Y", "%d %b %Y", "%b %d, %Y", "%Y/%m/%d", "%Y.%m.%d")
 """Dates that are not ISO 8601 and can be read in one way only."""
 
+Compared = tuple[float, str, str]
+"""Points from 0 to 1, the rule by which two values were compared, and a note on anything odd."""
+
 Judgements = Mapping[tuple[str, str, str], bool]
 """A model's verdicts: (path, given, wanted) -> True if both mean the same; values as JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedValue:
-    """The agreement of a value with the one wanted.
-
-    Attributes:
-        points: from 0 to 1.
-        rule: by which it was compared.
-        note: what else is to be said of it.
-    """
-
-    points: float
-    rule: str
-    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +67,7 @@ class ValueComparer:
         text = self.rules.get(f"{tool}.{path}", self.rules.get(path))
         return None if text is None else parse_rule(text)
 
-    def compare(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema = NO_SCHEMA) -> ComparedValue:
+    def compare(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema = NO_SCHEMA) -> Compared:
         """Compare the value given with the one wanted.
 
         Raises:
@@ -94,15 +82,15 @@ class ValueComparer:
                 points = float(same_value(given, wanted))
             else:
                 points = within(tool, path, given, wanted, schema) if given or wanted else 1.0
-            return ComparedValue(points, str(rule))
+            return points, str(rule), ""
         if rule.name == "semantic":
-            return ComparedValue(float(self._means(tool, path, given, wanted)), str(rule))
+            return float(self._means(tool, path, given, wanted)), str(rule), ""
         same, note = _PLAIN[rule.name](given, wanted, rule.parameter)
-        return ComparedValue(1.0 if same else 0.0, str(rule), note)
+        return float(same), str(rule), note
 
     def _objects(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         points = [
-            self.compare(tool, f"{path}.{key}", given[key], wanted[key], property_schema(schema, key)).points
+            self.compare(tool, f"{path}.{key}", given[key], wanted[key], property_schema(schema, key))[0]
             for key in wanted
             if key in given
         ]
@@ -110,14 +98,14 @@ class ValueComparer:
 
     def _lists(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         pairs = zip(given, wanted, strict=False)
-        points = (self.compare(tool, f"{path}[]", one, other, item_schema(schema)).points for one, other in pairs)
+        points = (self.compare(tool, f"{path}[]", one, other, item_schema(schema))[0] for one, other in pairs)
         return sum(points) / max(len(given), len(wanted))
 
     def _sets(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         left = list(given)
         for value in wanted:
             for place, one in enumerate(left):
-                if self.compare(tool, f"{path}[]", one, value, item_schema(schema)).points == 1:
+                if self.compare(tool, f"{path}[]", one, value, item_schema(schema))[0] == 1:
                     del left[place]
                     break
         both = len(given) - len(left)

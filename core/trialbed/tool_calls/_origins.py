@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 
@@ -159,7 +158,10 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Requested
             if request is not None and is_forced(request, len(tools)):
                 barred = "forced"
             elif request is not None and pair is not None and said.isdisjoint((sign, begun)):
-                text = _compact_request(request) if text is None else text
+                if text is None:  # the content of the request but its tools, whose schemas may have examples
+                    offer = ("tools", "functions", "tool_choice")
+                    content = {name: value for name, value in request.document.items() if name not in offer}
+                    text = _compact(_strings(content))
                 others = decided.get(arguments, ())
                 if _is_dictated(call, text, tools, others) and not _is_of_api(call, wire, turn.started):
                     barred = "dictated"
@@ -213,14 +215,6 @@ def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec], others: C
             if named and not any(_compact([other]) in around for other in others):
                 return arguments not in _compact(f"{tool.description} {json.dumps(tool.parameters)}" for tool in tools)
     return False
-
-
-@lru_cache(maxsize=16)
-def _compact_request(request: ModelRequest) -> str:
-    """Return the content of a request but its tools, read once for all that look at its trial."""
-    # Schemas of tools may have examples.
-    offer = ("tools", "functions", "tool_choice")
-    return _compact(_strings({name: value for name, value in request.document.items() if name not in offer}))
 
 
 def _compact(texts: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
+from operator import itemgetter
 
 from trialbed.evidence import Passages, every_value, evidence_values, short_values
 from trialbed.records import ApiCall, Json, ModelCall, Query, WireLog
@@ -32,9 +33,11 @@ class Uses:
     """
 
     def __init__(self, query: Query, answer: str, calls: Iterable[AskedCall], known: Iterable[str] = ()) -> None:
-        ordered = sorted(calls, key=_time_of_asking)
-        self._arguments = [call.arguments for call in ordered]
-        self._times = [_time_of_asking(call) for call in ordered]
+        # If it is not known when a call was asked for, by the time when it was made.
+        timed = [(call.started if call.asked is None else call.asked, call.arguments) for call in calls]
+        timed.sort(key=itemgetter(0))
+        self._times = [time for time, _ in timed]
+        self._arguments = [arguments for _, arguments in timed]
         self._asked = Passages(" ".join(evidence_values(arguments)) for arguments in self._arguments)
         self._answer = Passages([answer])
         self._query = Passages([query.text, *known])
@@ -76,11 +79,6 @@ class Uses:
     @cached_property
     def _every_argument(self) -> Passages:
         return Passages(" ".join(every_value(arguments)) for arguments in self._arguments)
-
-
-def _time_of_asking(call: AskedCall) -> float:
-    """Return the time at which it was asked for; where that is not known, that at which it was made."""
-    return call.started if call.asked is None else call.asked
 
 
 def last_turn(wire: WireLog) -> ModelCall | None:

@@ -380,7 +380,9 @@ def rank_notes(ranks: Ranks, drawn: Collection[str] = (), named: Callable[[str],
         bands: dict[tuple[int, int], list[str]] = {}
         for name, rank in sorted(found.items(), key=lambda item: item[1]):
             bands.setdefault(rank, []).append(name)
-        texts = [f"{_rank_text(rank)} {', '.join(names)}" for rank, names in bands.items()]
+        texts = [
+            f"{low if low == high else f'{low} to {high}'} {', '.join(names)}" for (low, high), names in bands.items()
+        ]
         said.setdefault("; ".join(texts) if len(texts) > 1 else NO_ORDER, []).append(named(score))
     yield from (f"ranks by {' and by '.join(names)}: {text}." for text, names in said.items())
     sides = max((len(found) for found in ranks.values()), default=0)
@@ -390,8 +392,3 @@ def rank_notes(ranks: Ranks, drawn: Collection[str] = (), named: Callable[[str],
             f"Frameworks share a rank unless one is shown to be better. p is adjusted over all {pairs} pairs here, so "
             "that ranks may show less than the comparison with one of them."
         )
-
-
-def _rank_text(rank: tuple[int, int]) -> str:
-    low, high = rank
-    return str(low) if low == high else f"{low} to {high}"

@@ -128,6 +128,7 @@ class Side:
     is_claimed: bool = False
     first_apart: bool = True
     void: str = ""
+    _means: dict[str, NDArray[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def first_trials(self) -> int:
@@ -186,10 +187,6 @@ class Side:
         if score not in self._means:
             self._means[score] = self.trials.means(self.column(score))
         return self._means[score]
-
-    @cached_property
-    def _means(self) -> dict[str, NDArray[Any]]:
-        return {}
 
     def trial_values(self, score: str) -> NDArray[Any]:
         """Return the values of a score in the trials in which it counts."""

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.records import ScoreDescription, failures_line, shown_name
-from trialbed.report.comparison._differences import Recovery, RunComparison, ScoreDifference
 from trialbed.report.comparison._findings import ScoreFinding, explanations, rank_notes
-from trialbed.report.comparison._sides import Side, setting_label, setting_value
+from trialbed.report.comparison._sides import setting_label, setting_value
 from trialbed.scoring import JUDGED, judge_note
 from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Table, compact, number
+
+if TYPE_CHECKING:
+    from trialbed.report.comparison._differences import Recovery, RunComparison, ScoreDifference
 
 MOST_QUERIES = 20
 """Queries that a note lists."""
@@ -107,7 +109,7 @@ def _table(
     alike = [name for name, score in found.scores.items() if score.is_alike and name not in found.findings]
     rows = [
         (
-            named(name) if named else _label(name, described),
+            named(name) if named else described[name].label if name in described else shown_name(name),
             *_cells(score, 3 if named else 4),
             *finding_cells(found.findings.get(name)),
         )
@@ -151,18 +153,14 @@ def finding_notes(findings: Sequence[ScoreFinding], named: Callable[[str], str] 
 
 def _comparisons(findings: Sequence[ScoreFinding]) -> str:
     """Return over how many comparisons p-values are adjusted; empty without p-values, and of one comparison alone."""
-    tested = sorted(_family_sizes(findings))
+    tested = sorted({finding.comparisons for finding in findings if finding.changed_queries})
     return f"{' and '.join(map(str, tested))} comparisons" if tested[-1:] > [1] else ""
-
-
-def _family_sizes(findings: Sequence[ScoreFinding]) -> set[int]:
-    return {finding.comparisons for finding in findings if finding.changed_queries}
 
 
 def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     """Yield the notes that explain the verdicts among these findings."""
     verdicts = {finding.verdict for finding in findings}
-    if _family_sizes(findings):
+    if any(finding.changed_queries for finding in findings):
         several = _comparisons(findings)
         adjusted = f", adjusted by Holm's method over the {several} made at once" if several else ""
         yield f"p: McNemar's exact or a paired permutation test{adjusted}; better and worse are below 0.05."
@@ -183,20 +181,14 @@ def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
 
 
 def changes_text(finding: ScoreFinding) -> str:
-    """The queries of a finding that changes_text, in words; empty where none did."""
-    found = {"worse": finding.worse, "better": finding.better}
-    return "; ".join(f"{kind} on {_queries_text(queries)}" for kind, queries in found.items() if queries)
-
-
-def _queries_text(queries: Sequence[int | str]) -> str:
-    ordered = sorted(queries, key=lambda query: (isinstance(query, str), query))
-    shown = ", ".join(map(str, ordered[:MOST_QUERIES]))
-    more = f" and {len(queries) - MOST_QUERIES:,} more (--json has all)" if len(queries) > MOST_QUERIES else ""
-    return f"{'query' if len(queries) == 1 else 'queries'} {shown}{more}"
-
-
-def _label(name: str, described: Mapping[str, ScoreDescription]) -> str:
-    return described[name].label if name in described else shown_name(name)
+    """Return the queries of a finding that changed, in words; empty where none did."""
+    texts = []
+    for kind, queries in {"worse": finding.worse, "better": finding.better}.items():
+        ordered = sorted(queries, key=lambda query: (isinstance(query, str), query))
+        shown, left = ", ".join(map(str, ordered[:MOST_QUERIES])), len(queries) - MOST_QUERIES
+        more = f" and {left:,} more (--json has all)" if left > 0 else ""
+        texts += [f"{kind} on {'query' if len(queries) == 1 else 'queries'} {shown}{more}"] if queries else []
+    return "; ".join(texts)
 
 
 def _cells(found: ScoreDifference, digits: int) -> tuple[str, str, str, str]:
@@ -233,7 +225,8 @@ def _legend(found: RunComparison) -> Iterator[str]:
 def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
     sides = (found.baseline, found.candidate)
     if JUDGED in found.scores:
-        yield from dict.fromkeys(filter(None, map(_on_judge, sides)))
+        notes = (judge_note(side.about.settings["evaluator_model"], side.about.judge) for side in sides)
+        yield from dict.fromkeys(filter(None, notes))
     yield from finding_notes(list(found.findings.values()), named)
     yield from (
         f"{named(name)}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding))
@@ -257,7 +250,3 @@ def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
             failed = number_of(sum(side.failures.values()), "trial")
             yield f"{side.name}: {failed} failed: {failures_line(side.failures.items())}."
     yield from (f"{note[0].upper()}{note[1:]}." for note in found.notes)
-
-
-def _on_judge(side: Side) -> str:
-    return judge_note(side.about.settings["evaluator_model"], side.about.judge)
