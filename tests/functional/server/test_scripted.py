@@ -12,7 +12,6 @@ import pytest
 from openai import AsyncOpenAI
 from support.servers import OFFERED, TRIAL, Serve, closed, registration
 
-from trialbed_scripted.models import SLOW_CHUNK, SLOW_FIRST
 from trialbed_server import ServerOptions, create_app
 
 QUESTION: list[Any] = [{"role": "user", "content": "What is the weather in Oslo?"}]
@@ -153,7 +152,7 @@ async def test_slow_takes_its_time_and_gold_does_not(tmp_path: Any, policy: str)
         await client.post("/control/trials", json=registration(model=f"scripted:{policy}"))
         body = {"messages": QUESTION, "tools": OFFERED, "stream": True}
         assert (await client.post(f"/t/{TRIAL}/v1/chat/completions", json=body)).text.endswith("data: [DONE]\n\n")
-    waits = [SLOW_FIRST, SLOW_CHUNK] if policy == "slow" else [0]
+    waits = [0.5, 0.02] if policy == "slow" else [0]  # before the first chunk, and between chunks
     assert sorted(set(clock.waited), reverse=True) == waits
 
 
