@@ -6,17 +6,7 @@ import json
 import sys
 from types import ModuleType
 
-import pytest
-
-from trialbed.worker import _loop
 from trialbed.worker._loop import ProcessState
-
-
-@pytest.fixture(params=["with versions", "without versions"], autouse=True)
-def interpreter(request, monkeypatch):
-    """One that keeps versions of dictionaries, and one that does not."""
-    if request.param == "without versions":
-        monkeypatch.setattr(_loop, "_are_kept", lambda: False)
 
 
 def test_more_modules_and_variables_are_no_change(monkeypatch):
