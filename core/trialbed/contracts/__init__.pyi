@@ -16,7 +16,6 @@ from ._model import ModelDriver as ModelDriver
 from ._model import ModelInfo as ModelInfo
 from ._model import OpenedModel as OpenedModel
 from ._reporter import Reporter as Reporter
-from ._selector import SelectionFactory as SelectionFactory
 from ._selector import SelectionStage as SelectionStage
 from ._selector import ToolSelector as ToolSelector
 from ._simulator import ApiRefused as ApiRefused

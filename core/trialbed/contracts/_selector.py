@@ -48,17 +48,13 @@ class ToolSelector(ABC):
 
 
 class SelectionStage(Protocol):
-    """Turns a selector's choice into tools: unique model-safe names, schemas, one order for all frameworks."""
+    """Turns a selector's choice into tools: unique model-safe names, schemas, one order for all frameworks.
+
+    The component ``selection`` opens one over a catalog, with ``open_selection(apis)``.
+    """
 
     names: Mapping[ApiRef, str]
     """The tool name of every Api of the catalog."""
 
     def tools(self, query: Query, selector: ToolSelector, *, max_tools: int) -> tuple[ToolSpec, ...]:
         """The tools for this query, sorted by name."""
-
-
-class SelectionFactory(Protocol):
-    """Opens a stage of tool selection; the component ``selection`` provides it as ``open_selection``."""
-
-    def __call__(self, apis: Sequence[Api]) -> SelectionStage:
-        """A stage over a catalog."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
-from trialbed.contracts import SelectionFactory, ToolSelector
+from trialbed.contracts import ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.engine._offers import RunTools
 from trialbed.models import HelperModels, with_endpoint
@@ -117,4 +117,4 @@ def select_for(query: Query, prepared: Prepared, helpers: HelperModels) -> tuple
 
 
 def _stage(apis: Sequence[Api]) -> Any:
-    return cast("SelectionFactory", load_driver("components", "selection").open_selection)(apis)
+    return load_driver("components", "selection").open_selection(apis)

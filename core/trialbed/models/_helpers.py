@@ -70,8 +70,8 @@ class HelperModels:
         """Return the budget of a helper's model, which counts all that the helper asks of it at one endpoint."""
         from trialbed.model_access import ModelBudget  # most runs have no helpers
 
-        helper = self._helper(role, model, base_url)
-        key = role, model, helper.base_url if helper else ""
+        named = self._named(role, model, base_url)
+        key = role, model, named[0].base_url if named else ""
         if key not in self._budgets:
             self._budgets[key] = ModelBudget(
                 self.settings.max_helper_requests,
@@ -90,23 +90,20 @@ class HelperModels:
         timeout = settings.helper_timeout or max(settings.timeout, TIMEOUT)
         return ModelAccess(endpoint, budget=budget, cache=self._cache, origin=origin, timeout=timeout)
 
-    def _named(self, role: HelperRole, model: str) -> list[Helper]:
-        return [own for own in helpers_of(self.settings) if own[:2] == (role, model)]
-
-    def _helper(self, role: HelperRole, model: str, base_url: str) -> Helper | None:
-        """Return the helper at an endpoint; the first of its name where it is asked through another, as the gateway."""
-        named = self._named(role, model)
-        here = (own for own in named if own.base_url.rstrip("/") == base_url.rstrip("/"))
-        return next(here, named[0] if named else None)
+    def _named(self, role: HelperRole, model: str, base_url: str) -> list[Helper]:
+        """Return the helpers of a name, the one at this endpoint first: the gateway may ask it at another."""
+        named = [own for own in helpers_of(self.settings) if own[:2] == (role, model)]
+        return sorted(named, key=lambda own: own.base_url.rstrip("/") != base_url.rstrip("/"))
 
     def prices(self, role: HelperRole, model: str, base_url: str = "") -> Prices | None:
         """The prices of a helper's model: those that the run began with, else those of today."""
-        helper = self._helper(role, model, base_url)
-        if helper is None:
+        named = self._named(role, model, base_url)
+        if not named:
             return None
+        helper = named[0]
         run, here = self._run, helper.base_url == self.settings.base_url
         # A use that is kept names no endpoint: where two have a model of this name, its prices may be the other's.
-        alone = len({own.base_url for own in self._named(role, model)}) == 1
+        alone = len({own.base_url for own in named}) == 1
         kept = run.helpers if run and alone else ()
         found = [use.prices for use in kept if (use.role, use.model) == (role, model)]
         found.append(given_prices(self.settings.price, self.settings.model).get(model))

@@ -17,9 +17,9 @@ from trialbed.model_access import RelayedModel
 from trialbed.plugins import installed_listeners
 from trialbed.records import Answer, Query, WireLog
 from trialbed.scoring import MEMORY, PROCESSOR_SECONDS, ScoreContext, judged_score, make_judge
-from trialbed.scoring_process._messages import (
+from trialbed.scoring_process._pool import JudgeOrder
+from trialbed.scoring_process._process import (
     Given,
-    JudgeOrder,
     Judging,
     ModelStep,
     Order,

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import pickle
-import signal
-import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeVar, cast
 
-from trialbed.child_processes import end_process
 from trialbed.contracts import Judge, Verdict
-from trialbed.errors import JudgeError, ModelFailed, TrialbedError
-from trialbed.records import Answer, Query, Score, WireLog
+from trialbed.errors import JudgeError
+from trialbed.records import Answer, ModelEndpoint, Query, Score, WireLog
 from trialbed.scoring import (
-    MEMORY,
-    PROCESSOR_SECONDS,
-    SILENT_SECONDS,
     ScoreContext,
     ScoringStopped,
     is_large,
@@ -28,21 +19,14 @@ from trialbed.scoring import (
     open_criteria,
     run_criteria,
 )
-from trialbed.scoring_process._messages import (
-    HEADER,
-    LONGEST,
-    Given,
-    JudgeOrder,
-    Judging,
-    ModelStep,
-    Order,
-    Question,
-    Reply,
-    StepDone,
-    pack_message,
-)
+
+if TYPE_CHECKING:
+    from trialbed.scoring_process._process import Reply, ScoringProcess
 
 T = TypeVar("T")
+
+Method = Literal["score", "ask_judge", "call"]
+"""The method of a process's ``Worker`` that does an order."""
 
 MOST = 2
 """Processes of one run."""
@@ -58,6 +42,21 @@ NO_JUDGE = cast("Judge", None)
 """A process puts its own judge in this place."""
 
 
+class JudgeOrder(NamedTuple):
+    """A judge that a scoring process makes for itself.
+
+    Attributes:
+        foreign: whether it comes from another distribution than Trialbed.
+        endpoint: of the model that it asks, through the engine; None if it asks none.
+    """
+
+    driver: str
+    votes: int
+    prompts: str | None
+    foreign: bool
+    endpoint: ModelEndpoint | None = None
+
+
 class ScoringProcesses:
     """Scores trials, and reads foreign texts, in processes: started when they are first needed, used for many trials.
 
@@ -69,7 +68,7 @@ class ScoringProcesses:
 
     def __init__(self, judge: JudgeOrder | None = None) -> None:
         self._judge = judge
-        self._idle: list[_Scorer] = []
+        self._idle: list[ScoringProcess] = []
         self._slots = asyncio.Semaphore(MOST if judge is None or judge.endpoint is None else MOST_WAITING)
 
     async def __aenter__(self) -> Self:
@@ -119,7 +118,7 @@ class ScoringProcesses:
             ScoringStopped: it passed a limit.
             RuntimeError: it failed; the text is why.
         """
-        result: T = await self._result_of(Order("call", (function, arguments, named)), NO_JUDGE)
+        result: T = await self._result_of("call", (function, arguments, named), NO_JUDGE)
         return result
 
     def bounded(self, judge: Judge) -> Judge:
@@ -133,19 +132,21 @@ class ScoringProcesses:
     async def _score_of(self, plugin: str | None, context: ScoreContext) -> Any:
         judge: JudgeOrder | str | None = self._judge
         while True:
-            order = Order("score", (plugin, replace(context, judge=NO_JUDGE), judge))
+            given = plugin, replace(context, judge=NO_JUDGE), judge
             try:
-                return await self._result_of(order, context.judge)
+                return await self._result_of("score", given, context.judge)
             except ScoringStopped as stopped:
                 if not stopped.of_judge:
                     raise
                 judge = f"stopped: it {stopped}"
 
-    async def _result_of(self, order: Order, judge: Judge) -> Any:
+    async def _result_of(self, method: Method, arguments: tuple[Any, ...], judge: Judge) -> Any:
+        from trialbed.scoring_process._process import Order, ScoringProcess  # most runs start none
+
         async with self._slots:
-            scorer = self._idle.pop() if self._idle else await _Scorer.start()
+            scorer = self._idle.pop() if self._idle else await ScoringProcess.start()
             try:
-                given = await scorer.do(order, judge)
+                given = await scorer.do(Order(method, arguments), judge)
             except BaseException:
                 await asyncio.shield(scorer.end())
                 raise
@@ -158,74 +159,12 @@ class ScoringProcesses:
         return given.result
 
 
-class _Scorer:
-    """One process."""
-
-    def __init__(self, process: Process) -> None:
-        assert process.stdin is not None  # noqa: S101 - both are pipes
-        assert process.stdout is not None  # noqa: S101
-        self._process = process
-        self._stdin, self._stdout = process.stdin, process.stdout
-        self._judges = False
-        self.orders = 0
-
-    @classmethod
-    async def start(cls) -> _Scorer:
-        # It finds what this process finds, and gets no signal from the terminal: the engine ends it.
-        folders = os.pathsep.join(folder or os.curdir for folder in sys.path)
-        arguments = (sys.executable, "-P", "-m", "trialbed.scoring_process")
-        environment = {**os.environ, "PYTHONPATH": folders}
-        return cls(
-            await asyncio.create_subprocess_exec(
-                *arguments, stdin=PIPE, stdout=PIPE, env=environment, start_new_session=True
-            )
-        )
-
-    async def do(self, order: Order, judge: Judge) -> Given:
-        """Have an order done; the process's questions go to the judge, or to its model.
-
-        Raises:
-            ScoringStopped: a limit was passed, or the process ended.
-        """
-        self.orders += 1
-        self._judges = False
-        try:
-            await self._send(order)
-            while not isinstance(message := await self._read(), Given):
-                if isinstance(message, Judging):
-                    self._judges = message.begins
-                elif isinstance(message, Question):
-                    await self._send(await _reply(judge, message))
-                elif isinstance(message, ModelStep):
-                    await self._send(await _step(judge, message))
-        except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError):
-            raise ScoringStopped(_end_of(await self._process.wait()), of_judge=self._judges) from None
-        except TimeoutError:
-            raise ScoringStopped(f"was silent for {SILENT_SECONDS:.0f} s", of_judge=self._judges) from None
-        if message.failure is not None and message.failure.startswith("MemoryError"):
-            raise ScoringStopped(f"needs more than {MEMORY // 2**30} GiB of memory", of_judge=self._judges)
-        return message
-
-    async def _send(self, message: Any) -> None:
-        self._stdin.write(pack_message(message))
-        await self._stdin.drain()
-
-    async def _read(self) -> Any:
-        async with asyncio.timeout(SILENT_SECONDS):
-            (length,) = HEADER.unpack(await self._stdout.readexactly(HEADER.size))
-            if length > LONGEST:
-                raise ScoringStopped(f"gave a result of more than {LONGEST // 2**20} MiB")
-            return pickle.loads(await self._stdout.readexactly(length))  # noqa: S301 - plugins run there that would run here
-
-    async def end(self) -> None:
-        """End the process."""
-        await end_process(self._process)
-
-
 class _BoundedJudge(Judge):
     """Has a process ask a judge that is foreign, or that has much to read."""
 
-    def __init__(self, judge: Judge, order: JudgeOrder, do: Callable[[Order, Judge], Awaitable[Any]]) -> None:
+    def __init__(
+        self, judge: Judge, order: JudgeOrder, do: Callable[[Method, tuple[Any, ...], Judge], Awaitable[Any]]
+    ) -> None:
         super().__init__(judge.endpoint, votes=judge.votes)
         self._judge = judge
         self._order = order
@@ -253,7 +192,7 @@ class _BoundedJudge(Judge):
 
     async def _call(self, method: str, *arguments: Any) -> Verdict:
         try:
-            reply: Reply = await self._do(Order("ask_judge", (self._order, method, arguments)), self._judge)
+            reply: Reply = await self._do("ask_judge", (self._order, method, arguments), self._judge)
         except ScoringStopped as stopped:
             raise JudgeError(f"it {stopped}") from None
         except RuntimeError as error:
@@ -261,36 +200,6 @@ class _BoundedJudge(Judge):
         if reply.verdict is None:
             raise JudgeError(reply.error)
         return reply.verdict
-
-
-async def _reply(judge: Judge, question: Question) -> Reply:
-    try:
-        return Reply(await judge.judge(*question))
-    except JudgeError as error:
-        return Reply(None, str(error))
-    except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
-        return Reply(None, f"{type(error).__name__}: {error}")
-
-
-async def _step(judge: Judge, step: ModelStep) -> StepDone:
-    if judge.model is None:
-        return StepDone(None, ModelFailed("the judge has no model"))
-    from trialbed.model_access import run_step  # most judges have no model
-
-    try:
-        return StepDone(await run_step(judge.model, step.name, step.arguments))
-    except TrialbedError as error:
-        return StepDone(None, error)
-    except Exception as error:  # noqa: BLE001 - whatever the request is, its fault is the judge's
-        return StepDone(None, ModelFailed(f"{type(error).__name__}: {error}"))
-
-
-def _end_of(status: int) -> str:
-    if hasattr(signal, "SIGPROF") and status == -signal.SIGPROF:
-        return f"takes more than {PROCESSOR_SECONDS} s of work"
-    if status < 0:
-        return f"was ended by {signal.Signals(-status).name}"
-    return f"ended its process with code {status}"
 
 
 async def with_criteria(context: ScoreContext, processes: ScoringProcesses | None) -> ScoreContext:

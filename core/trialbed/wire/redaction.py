@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from html.entities import html5
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from pydantic import BaseModel
@@ -239,35 +239,19 @@ def _character_pattern(character: str) -> str:
     return rf"(?:\\{{0,{BACKSLASHES}}}(?:{'|'.join(ways)}))"
 
 
-class Leaf(NamedTuple):
-    """A text in an event of a stream.
+def event_texts(value: Any, field: Field = ()) -> Iterator[tuple[Field, Any, Any]]:
+    """Yield where each text in the JSON value of an event stands: its field, its holder, and its key there.
 
-    Attributes:
-        field: equal for the texts that a client joins: the path, with choices and calls by their ``index``.
-        holder, key: where it stands.
+    The field is equal for the texts that a client joins: the path, with choices and calls by their ``index``.
     """
-
-    field: Field
-    holder: Any
-    key: Any
-
-    @property
-    def text(self) -> str:
-        """The text itself."""
-        text: str = self.holder[self.key]
-        return text
-
-
-def leaves(value: Any, field: Field = ()) -> Iterator[Leaf]:
-    """The texts in the JSON value of an event."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         index = item.get("index") if isinstance(item, dict) and isinstance(value, list) else None
         inner = (*field, key if index is None else ("index", str(index)))
         if isinstance(item, str):
-            yield Leaf(inner, value, key)
+            yield inner, value, key
         else:
-            yield from leaves(item, inner)
+            yield from event_texts(item, inner)
 
 
 def event_value(line: str) -> Any:
@@ -307,20 +291,20 @@ def without_pieces(
     """
     lines = list(lines)
     values = [event_value(line) for line in lines]
-    fields: dict[Field, list[tuple[int, Leaf]]] = defaultdict(list)
+    fields: dict[Field, list[tuple[int, Any, Any]]] = defaultdict(list)
     for number, value in enumerate(values):
-        for leaf in leaves(value):
-            fields[leaf.field].append((number, leaf))
+        for field, holder, key in event_texts(value):
+            fields[field].append((number, holder, key))
     changed: set[int] = set()
     for field, pieces in fields.items():
         earlier = before.get(field, "")
-        joined = earlier + "".join(leaf.text for _, leaf in pieces)
+        joined = earlier + "".join(holder[key] for _, holder, key in pieces)
         if (earlier or len(pieces) > 1) and redaction.finds(joined):
             masked, place = redaction.text(joined, _stars_for_each), len(earlier)
-            for number, leaf in pieces:
-                start, place = place, place + len(leaf.text)
-                if leaf.text != masked[start:place]:
-                    leaf.holder[leaf.key] = masked[start:place]
+            for number, holder, key in pieces:
+                start, place = place, place + len(holder[key])
+                if holder[key] != masked[start:place]:
+                    holder[key] = masked[start:place]
                     changed.add(number)
     for number in changed:
         lines[number] = event_line(values[number], lines[number])

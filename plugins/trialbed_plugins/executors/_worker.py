@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import psutil
 
@@ -141,7 +141,7 @@ class Pipes(asyncio.SubprocessProtocol):
         if 0 not in self._closed:
             # A pipe that broke is gone one turn of the loop before this is called, and cannot be aborted then.
             with contextlib.suppress(AttributeError):
-                pipe(self._transport, 0).abort()
+                self._transport.get_pipe_transport(0).abort()
 
     def forget(self) -> None:
         """Drop the standard error kept so far, and the time."""
@@ -159,7 +159,7 @@ class Pipes(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport, for the return code."""
-        self._transport = cast(asyncio.SubprocessTransport, transport)
+        self._transport: Any = transport
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """Read replies from 1, keep the tail of 2."""
@@ -223,11 +223,6 @@ class Pipes(asyncio.SubprocessProtocol):
             self._line = bytearray()
             self._searched = 0
             self._arrived.put_nowait(fault)
-
-
-def pipe(transport: asyncio.SubprocessTransport, fd: int) -> Any:
-    """The transport of one of the process's standard streams."""
-    return transport.get_pipe_transport(fd)
 
 
 def crash(code: int | None) -> WorkerFault:
@@ -393,6 +388,7 @@ class Worker:
     """
 
     info: FrameworkInfo
+    _transport: Any
 
     def __init__(self, framework: str, memory_limit: int, command: AgentCommand | None = None) -> None:
         self.framework = framework
@@ -465,7 +461,7 @@ class Worker:
     @property
     def pid(self) -> int:
         """The id of the process that was started: the worker's supervisor where there is one."""
-        return self._transport.get_pid()
+        return int(self._transport.get_pid())
 
     @property
     def fresh(self) -> bool:
@@ -520,10 +516,13 @@ class Worker:
 
         Processes that the adapter started when it was loaded stay; those that are just ending are given a moment.
         """
-        left = self._trial_processes()
-        if left:
-            await asyncio.sleep(STRAY_GRACE)
-            left = self._trial_processes()
+        left: list[psutil.Process] = []
+        for grace in (STRAY_GRACE, 0.0):
+            self._family = processes.family(self.pid)
+            left = processes.living(pid for pid in self._family[1:] if pid not in self._helpers)
+            if not left:
+                break
+            await asyncio.sleep(grace)
         processes.end(left)
         return len(left)
 
@@ -538,7 +537,7 @@ class Worker:
 
     async def dismiss(self) -> None:
         """Close the worker's input and wait for a moment: an idle worker ends by itself, any by its supervisor."""
-        pipe(self._transport, 0).close()
+        self._transport.get_pipe_transport(0).close()
         await self._exit()
 
     async def _exit(self) -> None:
@@ -608,10 +607,6 @@ class Worker:
         await self._ask_where()
         raise WorkerFault("timeout", late)
 
-    def _trial_processes(self) -> list[psutil.Process]:
-        self._family = processes.family(self.pid)
-        return processes.living(pid for pid in self._family[1:] if pid not in self._helpers)
-
     def _resident_bytes(self, family: Sequence[int]) -> int:
         # The first is the supervisor, where there is one.
         return processes.resident_bytes(family[1:] if SUPERVISED else family)
@@ -628,4 +623,4 @@ class Worker:
                 await asyncio.sleep(LAST_TRACE)
 
     def _send(self, message: Record) -> None:
-        pipe(self._transport, 0).write(message_line(message))
+        self._transport.get_pipe_transport(0).write(message_line(message))

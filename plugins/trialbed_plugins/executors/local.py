@@ -202,26 +202,7 @@ class LocalExecutor(Executor):
             await self._connected.wait()
         while self._idle and len(self._workers) >= self._most_idle + self.concurrency:
             await self._discard(self._idle.pop(0))
-        for left in reversed(range(STARTS)):
-            worker = Worker(framework, self._memory_limit, self.commands.get(framework))
-            self._workers.add(worker)
-            folder = self._folder / worker.mark
-            try:
-                await self._start(worker, folder)
-            except BaseException as error:
-                removed = not await asyncio.to_thread(folder.is_dir)
-                await self._discard(worker)
-                if left and removed and isinstance(error, (StartFailed, WorkerFault)):
-                    continue
-                if isinstance(error, WorkerFault):
-                    raise self._start_fault(error, framework, worker.tail()) from error
-                raise
-            break
-        self._loaded.add(framework)
-        return worker
-
-    async def _start(self, worker: Worker, folder: Path) -> None:
-        environment, command = self.environments.get(worker.framework), self.commands.get(worker.framework)
+        environment, command = self.environments.get(framework), self.commands.get(framework)
         preparing: Preparing | None = None
         if self.hidden is not None:
             from trialbed_plugins.executors.sandbox import launch
@@ -233,11 +214,27 @@ class LocalExecutor(Executor):
                 environment_lock=environment.lock if environment else None,
                 files=command.files if command else (),
             )
-        try:
-            os.makedirs(folder)  # an agent may have removed the one above
-        except FileNotFoundError as error:
-            raise WorkerFault("server", f"its folder cannot be made: {error}") from error
-        await worker.start(environment.python if environment else None, folder, preparing)
+        for left in reversed(range(STARTS)):
+            worker = Worker(framework, self._memory_limit, command)
+            self._workers.add(worker)
+            folder = self._folder / worker.mark
+            try:
+                try:
+                    os.makedirs(folder)  # an agent may have removed the one above
+                except FileNotFoundError as error:
+                    raise WorkerFault("server", f"its folder cannot be made: {error}") from error
+                await worker.start(environment.python if environment else None, folder, preparing)
+            except BaseException as error:
+                removed = not await asyncio.to_thread(folder.is_dir)
+                await self._discard(worker)
+                if left and removed and isinstance(error, (StartFailed, WorkerFault)):
+                    continue
+                if isinstance(error, WorkerFault):
+                    raise self._start_fault(error, framework, worker.tail()) from error
+                raise
+            break
+        self._loaded.add(framework)
+        return worker
 
     def _start_fault(self, fault: WorkerFault, framework: str, tail: str) -> WorkerFault:
         """Decide whose fault a failed start of a worker is: an adapter that has loaded before is not slow by itself."""

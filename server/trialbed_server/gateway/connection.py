@@ -17,7 +17,7 @@ from trialbed.wire.addresses import key_headers
 from trialbed.wire.answer_limits import answer_limits
 from trialbed.wire.dialects import PATHS, Dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
-from trialbed.wire.redaction import Field, Redaction, event_value, leaves, redaction_of, stars, without_pieces
+from trialbed.wire.redaction import Field, Redaction, event_texts, event_value, redaction_of, stars, without_pieces
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server.gateway.exchange import Header
 
@@ -100,8 +100,8 @@ class _Stream:
         self._waiting.append(line if masked == text else _bytes(masked))
         value = event_value(masked)
         if value is not None:
-            for leaf in leaves(value):
-                self._texts[leaf.field] = self._texts.get(leaf.field, self._passed.get(leaf.field, "")) + leaf.text
+            for field, holder, key in event_texts(value):
+                self._texts[field] = self._texts.get(field, self._passed.get(field, "")) + holder[key]
         if any(self._redaction.may_go_on(text, NOTICED) for text in self._texts.values()):
             return b""
         return self.flush()
