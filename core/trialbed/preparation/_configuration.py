@@ -101,17 +101,18 @@ def _told_as(options: RunOptions, model: ModelInfo) -> str | None:
 
 def adapter_versions(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:
     """``framework -> adapter distribution and version, or the lock of its environment``; imports none of them."""
-    return {framework: _adapter_version(framework, environments.get(framework)) for framework in frameworks}
-
-
-def _adapter_version(framework: str, environment: Environment | None) -> str:
-    if environment is not None:
-        return f"lock {environment.lock_digest}"
-    info = adapter_info(framework_name(framework))
-    if not runs_here(framework):
-        wanted = framework_package(framework)
-        raise DriverNotFound(
-            f"frameworks: {wanted} is not the release that is installed here, and has no environment yet: "
-            f"build one with `bench env add {wanted}`, and `bench run` uses it"
-        )
-    return f"{info.distribution} {info.version}"
+    found: dict[str, str] = {}
+    for framework in frameworks:
+        environment = environments.get(framework)
+        if environment is not None:
+            found[framework] = f"lock {environment.lock_digest}"
+            continue
+        info = adapter_info(framework_name(framework))
+        if not runs_here(framework):
+            wanted = framework_package(framework)
+            raise DriverNotFound(
+                f"frameworks: {wanted} is not the release that is installed here, and has no environment yet: "
+                f"build one with `bench env add {wanted}`, and `bench run` uses it"
+            )
+        found[framework] = f"{info.distribution} {info.version}"
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from inspect import Parameter, signature
 from pathlib import Path
@@ -73,22 +73,19 @@ class RunObjects:
 
     def code_digest(self) -> str | None:
         """Return the SHA-256 of the source of all of them, which a continued run shares; None without any."""
-        digest = hashlib.sha256()
-        texts = list(self._texts())
-        for text in texts:
-            digest.update(f"{len(text)}:{text}".encode("utf-8", "replace"))
-        return digest.hexdigest() if texts else None
-
-    def _texts(self) -> Iterator[str]:
         plugins = {name: getattr(plugin, "code", plugin) for name, plugin in self.plugins.items()}
+        texts = [
+            f"{kind} {name}: {source_of(thing)}"
+            for kind, objects in (("agent", self.agents), ("plugin", plugins), ("check", self.checks))
+            for name, thing in sorted(objects.items())
+        ]
         bodies = sorted(self.bodies.items(), key=lambda item: item[0].title)
-        for kind, objects in (("agent", self.agents), ("plugin", plugins), ("check", self.checks)):
-            yield from (f"{kind} {name}: {source_of(thing)}" for name, thing in sorted(objects.items()))
-        yield from (f"tool {ref.title}: {body.source()}" for ref, body in bodies)
-        for kind in ("judge", "selector", "simulator"):
-            thing = getattr(self, kind)
+        texts += [f"tool {ref.title}: {body.source()}" for ref, body in bodies]
+        for kind, thing in (("judge", self.judge), ("selector", self.selector), ("simulator", self.simulator)):
             if thing is not None:
-                yield f"{kind}: {thing if isinstance(thing, str) else source_of(getattr(thing, 'code', thing))}"
+                texts.append(f"{kind}: {thing if isinstance(thing, str) else source_of(getattr(thing, 'code', thing))}")
+        whole = b"".join(f"{len(text)}:{text}".encode("utf-8", "replace") for text in texts)
+        return hashlib.sha256(whole).hexdigest() if texts else None
 
 
 NO_OBJECTS = RunObjects()

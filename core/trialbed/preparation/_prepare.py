@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -185,8 +185,13 @@ def recorded_queries(
     recorded = {name: info.answers_seed for name, info in models.items() if info.answers_seed is not None}
     if not recorded:
         return queries, ""
-    answers, ids = [*recorded.values()], ids_of(queries)
-    known = pick_queries(queries, [place for place, own in enumerate(ids) if _is_known(own, options, answers)])
+    places = []
+    for place, query_id in enumerate(ids_of(queries)):
+        keys = (TrialKey(framework="", query_id=query_id, repeat=repeat) for repeat in range(options.repeat))
+        seeds = [trial_seed(options.seed, key) for key in keys]
+        if all(any(map(answers, seeds)) for answers in recorded.values()):
+            places.append(place)
+    known = pick_queries(queries, places)
     if not known or len(known) == len(queries):
         return queries, ""
     names, total = " and ".join(recorded), len(queries)
@@ -197,12 +202,6 @@ def recorded_queries(
     some = f"{len(known)} of {number_of(total, 'query', 'queries')}"
     note = f"{names}: answers are recorded for {some}, and these are run: {_ids(known)}"
     return known, f"{note}; --limit {total} runs all"
-
-
-def _is_known(query_id: int | str, options: RunOptions, recorded: Sequence[Callable[[int], bool]]) -> bool:
-    keys = [TrialKey(framework="", query_id=query_id, repeat=repeat) for repeat in range(options.repeat)]
-    seeds = [trial_seed(options.seed, key) for key in keys]
-    return all(any(map(answers, seeds)) for answers in recorded)
 
 
 def _ids(queries: Sequence[Query]) -> str:
@@ -219,19 +218,16 @@ def check_prices(options: RunOptions, *, own_judge: bool = False) -> None:
     Raises:
         UsageError: one is not, or is not of the form.
     """
-    known = dict.fromkeys([options.model, *options.models, *_helper_models(options, own_judge=own_judge)])
+    known = dict.fromkeys([options.model, *options.models])
+    for judge in (options.judge, *options.judges):
+        own = helpers_of(replace(options, judge=judge))
+        known |= dict.fromkeys(helper.model for helper in own if not (own_judge and helper.role == "judge"))
     for name in given_prices(options.price, options.model):
         if name not in known:
             close = did_you_mean(closest(name, known))
             raise UsageError(
                 f"--price: no model of this run is called {name!r}{close} Prices can be given of {', '.join(known)}"
             )
-
-
-def _helper_models(options: RunOptions, *, own_judge: bool) -> Iterator[str]:
-    for judge in (options.judge, *options.judges):
-        own = helpers_of(replace(options, judge=judge))
-        yield from (helper.model for helper in own if not (own_judge and helper.role == "judge"))
 
 
 def prices_of(options: RunOptions, config: RunConfig, found: Run | None) -> tuple[Prices | None, dict[str, Prices]]:
@@ -247,16 +243,13 @@ def prices_of(options: RunOptions, config: RunConfig, found: Run | None) -> tupl
     first = known.pop(config.model, None)
     if found is None:
         return first, known
-    _check_begun(found, given_prices(options.price, options.model))
-    return found.prices, known | found.model_prices
-
-
-def _check_begun(found: Run, given: dict[str, Prices]) -> None:
     had: dict[str, Prices | None] = dict.fromkeys(found.config.models)
     had |= {use.model: use.prices for use in found.helpers} | found.model_prices | {found.config.model: found.prices}
+    given = given_prices(options.price, options.model)
     changed = [model for model, prices in given.items() if model in had and had[model] != prices]
     if changed:
         raise UsageError(
             f"--price: run {found.run_id} began with other prices of {' and '.join(changed)}, and its costs stay as "
             "they are; --fresh starts again"
         )
+    return found.prices, known | found.model_prices

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from trialbed.preparation._options import RunOptions
 from trialbed.records import RunConfig, TrialKey
@@ -72,18 +72,16 @@ class TrialEnds:
         Those are due that were never measured. With ``retry_failed`` also those that failed, unless one was answered
         by today's code of its adapter: a further answer would change nothing.
         """
-        return [
-            (key, max((attempt.attempt for attempt in own), default=-1) + 1)
-            for key in trial_keys(self._config)
-            if self._is_due(own := self._attempts.get(key, ()), options)
-        ]
-
-    def _is_due(self, own: Sequence[AttemptSummary], options: RunOptions) -> bool:
-        if all(attempt.status == "not measured" for attempt in own):
-            return True
-        if not options.retry_failed or counted_attempts(own)[0].status != "failed":
-            return False
-        return not any(attempt.status == "answered" and self._is_of_current_code(attempt) for attempt in own)
+        due: list[tuple[TrialKey, int]] = []
+        for key in trial_keys(self._config):
+            own = self._attempts.get(key, [])
+            is_due = all(attempt.status == "not measured" for attempt in own)
+            if not is_due and options.retry_failed and counted_attempts(own)[0].status == "failed":
+                answered = [attempt for attempt in own if attempt.status == "answered"]
+                is_due = not any(map(self._is_of_current_code, answered))
+            if is_due:
+                due.append((key, max((attempt.attempt for attempt in own), default=-1) + 1))
+        return due
 
     def _is_of_current_code(self, attempt: AttemptSummary) -> bool:
         return attempt.adapter_digest == self._config.adapter_digests.get(attempt.key.framework, "")

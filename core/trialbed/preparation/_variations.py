@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import product
 
@@ -62,44 +62,33 @@ def variations_of(
     Args:
         told_as: gives the name under which frameworks know a model, where it is not the usual one.
     """
-    found, names = {}, _names(options.models[1:])
-    for own in _combinations(options):
-        info = model_info(own)
-        for framework in frameworks:
-            found[f"{framework}{SETTINGS}{_label(own, options, names)}"] = Variation(
-                framework=framework,
-                model=own.model,
-                model_identity=info.identity,
-                told_as=told_as(own, info),
-                temperature=own.temperature,
-                max_tools=None if own.max_tools == options.max_tools else own.max_tools,
-            )
-    return found
-
-
-def _combinations(options: RunOptions) -> Iterator[RunOptions]:
-    """Yield the options with each combination but the first, which is the run's own."""
     models, temperatures = options.models or (options.model,), options.temperatures or (options.temperature,)
     limits = options.tool_limits or (options.max_tools,)
-    for model, temperature, most in list(product(models, temperatures, limits))[1:]:
-        yield replace(options, model=model, temperature=temperature, max_tools=most)
-
-
-def _names(models: Sequence[str]) -> dict[str, str]:
-    """Return the names of models in columns: with the host of their endpoint alone, unless another has that name."""
-    names = {model: model for model in models if split_address(model)[1] is None}
-    for model in models:
+    # Models in columns: with the host of their endpoint alone, unless another has that name.
+    names = {model: model for model in models[1:] if split_address(model)[1] is None}
+    for model in models[1:]:
         short = short_address(model)
         names.setdefault(model, model if short in names.values() else short)
-    return names
-
-
-def _label(own: RunOptions, run: RunOptions, names: Mapping[str, str]) -> str:
-    """Return the settings that are not the run's, in words."""
-    parts = [names[own.model]] if own.model != run.model else []
-    parts += [f"temperature={decimal_text(own.temperature)}"] if own.temperature not in (run.temperature, None) else []
-    parts += [f"max_tools={own.max_tools}"] if own.max_tools != run.max_tools else []
-    return ",".join(parts)
+    found: dict[str, Variation] = {}
+    # The first combination is the run's own.
+    for model, temperature, most in list(product(models, temperatures, limits))[1:]:
+        own = replace(options, model=model, temperature=temperature, max_tools=most)
+        info = model_info(own)
+        settings = [names[model]] if model != options.model else []
+        if temperature not in (options.temperature, None):
+            settings.append(f"temperature={decimal_text(temperature)}")
+        if most != options.max_tools:
+            settings.append(f"max_tools={most}")
+        for framework in frameworks:
+            found[f"{framework}{SETTINGS}{','.join(settings)}"] = Variation(
+                framework=framework,
+                model=model,
+                model_identity=info.identity,
+                told_as=told_as(own, info),
+                temperature=temperature,
+                max_tools=None if most == options.max_tools else most,
+            )
+    return found
 
 
 def spread(values: Mapping[str, str], variations: Mapping[str, Variation]) -> dict[str, str]:

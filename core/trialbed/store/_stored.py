@@ -162,7 +162,7 @@ class StoredRun:
     def headline(self) -> dict[str, tuple[int, int, float | None]] | None:
         """Return the answered and failed trials of each framework and its mean of ``sopr_score``, fast.
 
-        None if only the table tells them, because trials have several attempts or another model answered.
+        None if only the table has them, because trials have several attempts or another model answered.
         """
         with self._read() as connection:
             return read_headline(connection, self.record)

@@ -384,7 +384,7 @@ def _read_words(connection: Connection, of_run: Any, rows: NDArray[Any], shown: 
 def read_headline(connection: Connection, run: Run) -> dict[str, tuple[int, int, float | None]] | None:
     """Return the answered and failed trials of each framework and its mean of ``sopr_score``, by SQL alone.
 
-    None if trials have several attempts, or another model may have answered: only the whole table tells then.
+    None if trials have several attempts, or another model may have answered: only the whole table has them then.
     """
     of_run = trials.c.run_id == run.run_id
     uncertain = (trials.c.attempt > 0) | trials.c.facts.contains('"other_model_answered"')
