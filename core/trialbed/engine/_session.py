@@ -25,7 +25,6 @@ from trialbed.engine._outage import Outage
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
 from trialbed.engine._slots import Slots
-from trialbed.engine._spent import check_budget, remaining_budget, shares_text
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.engine._watches import EndpointWatch, FlightWatch, ModelFlight, describe_flights
@@ -120,7 +119,10 @@ class RunSession:
         config, variable = self.record.config, self.prepared.options.api_key_env
         self._earlier = {info.name: info for info in self.record.frameworks if info.name in ends.current}
         self._outage = Outage(measured=bool(ends.measured), key_variable=variable, models=config.models)
-        check_budget(self.prepared.options, self.record, own_judge=self.prepared.objects.judge is not None)
+        if self.prepared.options.budget is not None:
+            from trialbed.engine._spent import check_budget
+
+            check_budget(self.prepared.options, self.record, own_judge=self.prepared.objects.judge is not None)
         answered = {config.of(framework).model for framework in ends.measured}
         async with self._models(answered) as models, self._runner(executor, models, todo[0][0]) as (runner, nodes):
             self._listeners.notify("run_started", run=self.record)
@@ -146,6 +148,8 @@ class RunSession:
         if self._outage.gone:
             self.progress.note(f"{self._outage.gone}; the same command goes on with what is left")
         if self._outage.spent:
+            from trialbed.engine._spent import shares_text
+
             shares = await asyncio.to_thread(shares_text, self.prepared.options.budget or "", self.store, self.record)
             self.progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
 
@@ -276,7 +280,11 @@ class RunSession:
     ) -> AsyncIterator[tuple[ControlClient, Judge, ScoringProcesses]]:
         """Open the server, the judge, which may ask its model there, and the processes that score."""
         prepared, options, objects = self.prepared, self.prepared.options, self.prepared.objects
-        budget = await asyncio.to_thread(remaining_budget, options, self.record, self.store, models, helpers)
+        budget = None
+        if options.budget is not None:
+            from trialbed.engine._spent import remaining_budget
+
+            budget = await asyncio.to_thread(remaining_budget, options, self.record, self.store, models, helpers)
         async with (
             server(
                 options,

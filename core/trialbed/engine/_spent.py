@@ -45,9 +45,7 @@ def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
     Raises:
         UsageError: one is not; names the models.
     """
-    if options.budget is None:
-        return
-    budget = run_budget(options.budget, run)
+    budget = run_budget(options.budget or "", run)
     unpriced = [model for model, prices in budget.others.items() if prices is None]
     for judge in (options.judge, *options.judges[1:]):
         asking = HelperModels(replace(options, judge=judge), run)
@@ -63,15 +61,13 @@ def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
 
 def remaining_budget(
     options: RunOptions, run: Run, store: Store, models: Mapping[str, OpenedModel], helpers: HelperModels
-) -> Budget | None:
+) -> Budget:
     """Return the budget of a run, with the part of it that earlier sessions, and helpers of this one, have used.
 
     Args:
         models: those of the run by name; the server knows them by the names that they are asked by.
     """
-    if options.budget is None:
-        return None
-    budget = run_budget(options.budget, run)
+    budget = run_budget(options.budget or "", run)
     spent = used_part(budget, store, run, (*run.helpers, *helpers.uses()))
     asked = {model: spent_as(models[model].model, models[model].base_url) for model in run.config.models}
     others = {asked[model]: price for model, price in budget.others.items()}

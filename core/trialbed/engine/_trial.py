@@ -37,7 +37,6 @@ from trialbed.records import (
     Query,
     Run,
     Score,
-    Timing,
     ToolSpec,
     TrialKey,
     TrialRegistration,
@@ -144,8 +143,8 @@ class TrialRunner:
                 adapter_digest=self.run.config.adapter_digests.get(key.framework, ""),
             )
             try:
-                result = result.model_copy(update={"scores": await self._scores(key, outcome, wire, timing)})
-                integrity, gold_calls = await self._examine(result, outside)
+                result = result.model_copy(update={"scores": await self._scores(result, tools)})
+                integrity, gold_calls = await self._examine(result, tools, outside)
             except ScoringStopped as stopped:
                 if outcome.failure is None:
                     message = f"the answer and the results of its calls could not be scored: that {stopped}"
@@ -252,7 +251,7 @@ class TrialRunner:
             key=key,
             query=self.queries[key.query_id].text,
             system_prompt=SYSTEM_PROMPT,
-            tools=self._tools(key),
+            tools=self.tools(self.run.config.own_limit(key.framework), key.query_id),
             limits=config.limits,
             fresh=fresh,
         )
@@ -260,13 +259,13 @@ class TrialRunner:
     def _registration(self, spec: TrialSpec) -> TrialRegistration:
         label, query, whole = spec.key.framework, self.queries[spec.key.query_id], self.run.config
         config = whole.of(label)
-        model = self.models[config.model]
+        model, labels = self.models[config.model], (label, whole.plain_label(label))
         return TrialRegistration(
             trial=spec.trial,
             seed=spec.endpoint.seed,
             # Faults are drawn from this: it is equal for every framework.
             fault_key=json.dumps([spec.key.query_id, spec.key.repeat]),
-            finish_tool=self._finish_tool(label),
+            finish_tool=next((info.finish_tool for info in self.run.frameworks if info.name in labels), ""),
             model=model.model,
             model_name=config.told_model,
             allowed_models=whole.allowed_models,
@@ -285,26 +284,21 @@ class TrialRunner:
             cached_as=self.cached_as.get(config.model, ""),
         )
 
-    def _tools(self, key: TrialKey) -> tuple[ToolSpec, ...]:
-        return self.tools(self.run.config.own_limit(key.framework), key.query_id)
-
-    def _finish_tool(self, framework: str) -> str:
-        labels = (framework, self.run.config.plain_label(framework))
-        return next((info.finish_tool for info in self.run.frameworks if info.name in labels), "")
-
     @cached_property
     def _redaction(self) -> Redaction:
         """Masks the secrets of the environment, which is not read again for every trial."""
         return redaction_of(secret_values())
 
-    async def _examine(self, result: TrialResult, outside: Sequence[ModelCall | ApiCall]) -> Examined:
+    async def _examine(
+        self, result: TrialResult, tools: Sequence[ToolSpec], outside: Sequence[ModelCall | ApiCall]
+    ) -> Examined:
         """Read the trial's requests: long ones in a thread, and very long ones in a process, as they hold this one up.
 
         Raises:
             ScoringStopped: they are more than can be read within the limits.
         """
         answer, live = result.outcome.answer or Answer(final_answer=""), self._is_live(result.key)
-        query, tools, wire = self.queries[result.key.query_id], self._tools(result.key), result.wire
+        query, wire = self.queries[result.key.query_id], result.wire
         if is_small(answer, wire) and is_short(query, tools):
             # To wait for a thread takes nearly as long, and both then take turns.
             return examine(result, query, tools, outside, in_process=live)
@@ -312,16 +306,16 @@ class TrialRunner:
             return await asyncio.to_thread(examine, result, query, tools, outside, in_process=live)
         return await self.processes.call(examine, result, query, tools, outside, in_process=live)
 
-    async def _scores(self, key: TrialKey, outcome: Outcome, wire: WireLog, timing: Timing) -> tuple[Score, ...]:
+    async def _scores(self, result: TrialResult, tools: tuple[ToolSpec, ...]) -> tuple[Score, ...]:
+        key, outcome, wire = result.key, result.outcome, result.wire
         if outcome.answer is None or outcome.failure is not None:
             return ()
-        tools = self._tools(key)
         context = ScoreContext(
             query=self.queries[key.query_id],
             tools=tools,
             answer=outcome.answer,
             wire=wire,
-            timing=timing,
+            timing=result.timing,
             judge=self.judge,
             judge_name=judge_label(self.run.config),
             # An agent in process may be led by a model that the gateway does not see.

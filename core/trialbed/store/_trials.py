@@ -81,9 +81,39 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
     bodies: Bodies = {}
     rows, own_rows = [], []
     for result in results:
-        score_rows, call_rows = _score_rows(result), _call_rows(result.wire, bodies)
-        sums = {"scores_checksum": checksum(score_rows), "calls_checksum": checksum(call_rows)}
-        rows.append(with_checksum({"run_id": run_id, **_columns(result), **sums}))
+        outcome, wire = result.outcome, result.wire
+        score_rows, call_rows = _score_rows(result), _call_rows(wire, bodies)
+        left_out = {"wire": {"model_calls", "api_calls"}, **dict.fromkeys(("scores", *IN_FACTS), True)}
+        row = {
+            "run_id": run_id,
+            "framework": result.key.framework,
+            "query_id": encode_id(result.key.query_id),
+            "repeat": result.key.repeat,
+            "attempt": result.attempt,
+            "status": result.status,
+            "failure": outcome.failure.kind if outcome.failure else None,
+            "adapter_digest": result.adapter_digest,
+            "first": int(outcome.first),
+            "wall_time": result.timing.wall,
+            "evaluation_time": result.evaluation_time,
+            "ended": outcome.started_at.timestamp() + outcome.wall_time,
+            "tools": tools_digest(result.selected_tools),
+            "absent": ",".join(result.absent),
+            **_numbers(result),
+            "facts": encode(
+                {
+                    **{name: getattr(result, name) for name in IN_FACTS},
+                    "finish_reasons": finish_reasons(wire),
+                    "refused": refusals(wire),
+                    "lost": [call.reason for call in wire.lost],
+                    "message": outcome.failure.message if outcome.failure else None,
+                }
+            ),
+            "record": encode(result.model_dump(exclude=left_out)),
+            "scores_checksum": checksum(score_rows),
+            "calls_checksum": checksum(call_rows),
+        }
+        rows.append(with_checksum(row))
         own_rows.append((score_rows, call_rows))
     if not rows:
         return
@@ -257,37 +287,6 @@ def _calls_of(trial_ids: Any) -> Select[Any]:
 
 IN_FACTS = ("integrity", "gold_calls")
 """Fields of a result that are in the facts of its row, and not in its record."""
-
-
-def _columns(result: TrialResult) -> dict[str, Any]:
-    outcome, wire = result.outcome, result.wire
-    left_out: dict[str, Any] = {"scores": True, "wire": {"model_calls", "api_calls"}, **dict.fromkeys(IN_FACTS, True)}
-    return {
-        "framework": result.key.framework,
-        "query_id": encode_id(result.key.query_id),
-        "repeat": result.key.repeat,
-        "attempt": result.attempt,
-        "status": result.status,
-        "failure": outcome.failure.kind if outcome.failure else None,
-        "adapter_digest": result.adapter_digest,
-        "first": int(outcome.first),
-        "wall_time": result.timing.wall,
-        "evaluation_time": result.evaluation_time,
-        "ended": outcome.started_at.timestamp() + outcome.wall_time,
-        "tools": tools_digest(result.selected_tools),
-        "absent": ",".join(result.absent),
-        **_numbers(result),
-        "facts": encode(
-            {
-                **{name: getattr(result, name) for name in IN_FACTS},
-                "finish_reasons": finish_reasons(wire),
-                "refused": refusals(wire),
-                "lost": [call.reason for call in wire.lost],
-                "message": outcome.failure.message if outcome.failure else None,
-            }
-        ),
-        "record": encode(result.model_dump(exclude=left_out)),
-    }
 
 
 def tools_digest(names: Iterable[str]) -> str:
