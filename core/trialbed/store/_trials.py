@@ -83,7 +83,7 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
     for result in results:
         outcome, wire = result.outcome, result.wire
         score_rows, call_rows = _score_rows(result), _call_rows(wire, bodies)
-        left_out = {"wire": {"model_calls", "api_calls"}, **dict.fromkeys(("scores", *IN_FACTS), True)}
+        left_out: dict[str, Any] = {"wire": {"model_calls", "api_calls"}, **dict.fromkeys(("scores", *IN_FACTS), True)}
         row = {
             "run_id": run_id,
             "framework": result.key.framework,
