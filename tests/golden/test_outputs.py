@@ -21,7 +21,7 @@ from support.verification import summarised
 
 from trialbed.catalogs import known_queries
 from trialbed.cli import main
-from trialbed.report import document_text, legacy_document, read_report
+from trialbed.report import json_bytes, legacy_document, read_report
 from trialbed.store import open_store
 from trialbed.views import print_tables
 from trialbed_pages import create_app
@@ -87,7 +87,7 @@ def test_the_document_of_a_framework(ids: dict[str, str], folder: Path) -> None:
         run = reader.run(ids["kinds"])
         document = legacy_document(read_report(run, known_queries(run.config, folder / "data")), "omega")
     failed, *_, answered = document["results"]
-    check("document", document_text({**document, "results": [failed, answered]}))
+    check("document", json_bytes({**document, "results": [failed, answered]}).decode())
 
 
 def test_the_predictions_of_a_framework(ids: dict[str, str], folder: Path) -> None:

@@ -206,7 +206,7 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
             "evaluation_time": counts.answered,
             "gold_answer_time": times.gold_trials,
         },
-        "intervals": _intervals(scores),
+        "intervals": {name: found.interval for name, found in scores.items() if found.interval},
         "interval_level": LEVEL,
         "untold_scores": {found.score: found.count for found in summary.untold},
         "untold_reasons": [_fields(found, "score", "kind", *FIRST_TRIAL) for found in summary.untold],
@@ -256,10 +256,7 @@ def _found_beside(summary: Summary) -> dict[str, Any]:
     attribution = {"gold_calls": lost.gold_calls, "counts": dict(lost.counts), "shares": lost.shares}
     found: dict[str, Any] = {"attribution": attribution}
     if integrity.trials:
-        findings = {
-            kind: {"count": tally.count, "trials": tally.trials, "examples": list(tally.examples)}
-            for kind, tally in integrity.found.items()
-        }
+        findings = {kind: clean(asdict(tally), ()) for kind, tally in integrity.found.items()}
         found["integrity"] = {"trials": integrity.trials, "void": integrity.void or None, "findings": findings}
     found["comparisons"] = []
     for one in summary.comparisons:
@@ -283,12 +280,8 @@ def _figures(found: Figures) -> dict[str, Any]:
         "trials": found.trials,
         "averages": {name: mean.value for name, mean in found.scores.items()},
         "denominators": {name: mean.denominator for name, mean in found.scores.items()},
-        "intervals": _intervals(found.scores),
+        "intervals": {name: mean.interval for name, mean in found.scores.items() if mean.interval},
     }
-
-
-def _intervals(scores: Mapping[str, ScoreMean]) -> dict[str, Any]:
-    return {name: found.interval for name, found in scores.items() if found.interval}
 
 
 def _estimate(found: ScoreMean) -> dict[str, Any]:
@@ -304,7 +297,7 @@ def _effects(effects: FactorEffects) -> dict[str, Any]:
         factors[factor.name] = {"levels": list(factor.levels), "differences": differences}
     contrasts = [
         {"more": one.more, "less": one.less, "shown": one.is_shown, "difference": one.difference}
-        | {"low": one.interval.low, "high": one.interval.high}
+        | _fields(one.interval, "low", "high")
         for one in effects.contrasts
     ]
     return {"score": effects.score, "factors": factors, "contrasts": contrasts}

@@ -58,18 +58,13 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
                 place.rmdir()
 
 
-def document_text(documents: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
-    """Result documents as indented JSON; they hold numbers that are finite."""
+def json_bytes(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
+    """Return documents as indented JSON in UTF-8; a lone surrogate, which that lacks, as JSON's escape for it."""
     try:
         # The writer of the standard library takes six times as long as soon as it indents.
-        return to_json(documents, indent=2).decode()
+        return to_json(value, indent=2)
     except ValueError:  # a lone surrogate, or values nested more deeply than this writer follows
-        return json.dumps(documents, ensure_ascii=False, allow_nan=False, indent=2)
-
-
-def json_bytes(value: Mapping[str, Any]) -> bytes:
-    """Return a value as indented JSON in UTF-8; a lone surrogate, which that lacks, as JSON's escape for it."""
-    return document_text(value).encode(errors="backslashreplace")
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2).encode(errors="backslashreplace")
 
 
 def document_parts(document: Mapping[str, Any], entries: Iterable[bytes] = ()) -> Iterator[bytes]:

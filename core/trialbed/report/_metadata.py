@@ -44,9 +44,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "profile": framework_profile(framework) if framework in run.config.adapter_versions else None,
         "command": run.config.command(framework),
         "framework_version": info.version if info else None,
-        "adapter": info.adapter if info else None,
-        "adapter_version": info.adapter_version if info else None,
-        "python": info.python if info else None,
+        **{name: getattr(info, name, None) for name in ("adapter", "adapter_version", "python")},
         "packages": list(info.packages) if info else [],
         "lock_digest": (info.lock_digest or None) if info else None,
         "sandbox_mechanisms": list(info.sandbox) if info else [],
@@ -55,9 +53,8 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "judge": dict(run.judge) or None,
         "prices": None if prices is None else prices.model_dump(),
         "helpers": [
-            {"role": one.role, "model": one.model, "requests": one.requests, "cached": one.cached}
-            | {"unreported": one.unreported, "prompt_tokens": one.usage.prompt_tokens}
-            | {"completion_tokens": one.usage.completion_tokens}
+            {name: getattr(one, name) for name in ("role", "model", "requests", "cached", "unreported")}
+            | {name: getattr(one.usage, name) for name in ("prompt_tokens", "completion_tokens")}
             | ({} if one.cost is None else {"cost": one.cost})
             for one in run.helpers
         ],

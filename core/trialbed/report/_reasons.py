@@ -1,4 +1,4 @@
-"""What went wrong in a run: the worst queries, and why trials failed, were not measured or have no score."""
+"""The failures of a run: the worst queries, and why trials failed, were not measured or have no score."""
 
 from __future__ import annotations
 

@@ -295,12 +295,21 @@ def _lost_calls(result: TrialResult) -> Iterator[TrialProblem]:
 
 
 def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
-    """The expected calls that were lost, each with where and why, and the Apis that were called unexpectedly."""
+    """Yield the expected calls that were lost, each with where and why, and the Apis that were called unexpectedly."""
     score = result.score("api_call_score")
     detail = score.detail if score is not None else {}
-    if query is not None:
-        yield from _lost_gold(result, tools, query)
-    else:
+    refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
+    for found in attribute(query, tools, result, unrequested_calls(result, tools)) if query is not None else ():
+        pair = found.gold.api.pair
+        # A call that the Api refused stands among the calls, with the arguments that are expected.
+        if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
+            continue
+        details = () if found.gold.arguments is None else (("expected", as_text(found.gold.arguments)),)
+        why = f"{found.lost}: {problem_words(found.reason)}"
+        if found.lost == "trial failed" and found.reason.startswith("before "):
+            why = f"the trial failed {found.reason.partition(' (')[0]}"  # the failure itself stands first of all
+        yield TrialProblem("expected", f"{_api(pair)}: {why}", details)
+    if query is None:
         names = {call.tool_name for one in result.wire.model_calls for call in one.tool_calls}
         asked = {tool.api.pair for tool in tools if tool.name in names}
         for pair in detail.get("missing") or ():
@@ -313,24 +322,6 @@ def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
 def _api(pair: Iterable[object]) -> str:
     """Return the name of an Api: the tool that it is of, where it has one, and its own."""
     return "/".join(str(name) for name in pair if name)
-
-
-def _lost_gold(result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> Iterator[TrialProblem]:
-    refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
-    for found in attribute(query, tools, result, unrequested_calls(result, tools)):
-        pair = found.gold.api.pair
-        # A call that the Api refused stands among the calls, with the arguments that are expected.
-        if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
-            continue
-        details = () if found.gold.arguments is None else (("expected", as_text(found.gold.arguments)),)
-        # The failure itself stands first of all.
-        is_failure = found.lost == "trial failed" and found.reason.startswith("before ")
-        why = (
-            f"the trial failed {found.reason.partition(' (')[0]}"
-            if is_failure
-            else f"{found.lost}: {problem_words(found.reason)}"
-        )
-        yield TrialProblem("expected", f"{_api(pair)}: {why}", details)
 
 
 def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
@@ -433,21 +424,13 @@ def expectation_lines(score: Score) -> Iterator[str]:
 
 
 def _value_text(value: Any) -> str:
-    if not isinstance(value, list):
+    """Return a value as text; a list of names, or of the names of an Api's tool and its own, as they are shown."""
+    listed = value if isinstance(value, list) else [None]
+    pairs: list[Any] = [[one] if isinstance(one, str) else one for one in listed]
+    if not all(isinstance(pair, list) and all(isinstance(part, str) for part in pair) for pair in pairs):
         return as_text(value)
-    names = [_name(one) for one in value]
-    if None in names:
-        return as_text(value)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(str, names[:SHOWN])) + more
-
-
-def _name(value: Any) -> str | None:
-    """Return a name, or the names of an Api's tool and its own, as they are shown; None for anything else."""
-    if isinstance(value, str):
-        return value
-    is_pair = isinstance(value, list) and all(isinstance(part, str) for part in value)
-    return "/".join(filter(None, value)) if is_pair else None
+    more = f" and {len(pairs) - SHOWN} more" if len(pairs) > SHOWN else ""
+    return ", ".join(map(_api, pairs[:SHOWN])) + more
 
 
 def expected_lines(query: Query) -> Iterator[tuple[str, str]]:

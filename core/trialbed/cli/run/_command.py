@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from trialbed.preparation import RunOptions
     from trialbed.records import Run
     from trialbed.report import Report
+    from trialbed.report.comparison import Side
 
 EPILOG = """\b
 Examples:
@@ -130,14 +131,17 @@ def command(
     builds on first use (see bench env).
     """
     from trialbed.cli.thresholds import below, check_scores, parse_thresholds, print_thresholds
-    from trialbed.report.comparison import complete_sides
 
     _check_model_given()
     thresholds = parse_thresholds(fail_under)
     check_scores(thresholds, given["repeat"] or 1)
     form = chosen_format(form, as_json=as_json)
     reporter = None if form == "json" else run_reporter(form, explained=legend, brief=form == "table" and not legend)
-    sides = complete_sides(baseline, given["store"]) if baseline is not None else []
+    sides: list[Side] = []
+    if baseline is not None:
+        from trialbed.report.comparison import complete_sides
+
+        sides = complete_sides(baseline, given["store"])
     options = _options(given)
     if sides:
         check_baseline(sides, options)

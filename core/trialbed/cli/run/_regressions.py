@@ -40,9 +40,11 @@ def regressed(baseline: Sequence[Side], report: Report, margin: float) -> bool:
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
+    if not baseline:
+        return False
     from trialbed.report.comparison import regressions
 
-    lines = regressions(baseline, [summary.side for summary in report.frameworks], margin) if baseline else []
+    lines = regressions(baseline, [summary.side for summary in report.frameworks], margin)
     for line in lines:
         click.echo(line, err=True)
     return bool(lines)

@@ -121,22 +121,11 @@ class ScoreFinding:
 
     def as_json(self) -> dict[str, Any]:
         """Return the finding as JSON, without the names of its sides."""
-        return {
-            "n": self.n,
-            "baseline": self.baseline_mean,
-            "candidate": self.candidate_mean,
-            "difference": self.difference,
-            "low": self.interval.low,
-            "high": self.interval.high,
-            "level": self.interval.level,
-            "p": self.p,
-            "p_adjusted": self.p_adjusted,
-            "margin": self.margin,
-            "verdict": self.verdict,
-            "queries_needed": self.queries_needed,
-            "better": list(self.better),
-            "worse": list(self.worse),
-        }
+        means = {"n": self.n, "baseline": self.baseline_mean, "candidate": self.candidate_mean}
+        ends = {name: getattr(self.interval, name) for name in ("low", "high", "level")}
+        verdict = {name: getattr(self, name) for name in ("p", "p_adjusted", "margin", "verdict", "queries_needed")}
+        changed = {"better": list(self.better), "worse": list(self.worse)}
+        return {**means, "difference": self.difference, **ends, **verdict, **changed}
 
 
 @dataclass(frozen=True)
@@ -201,7 +190,7 @@ class CommonQueries:
 
     @property
     def unlike_offers(self) -> int:
-        """How many queries were offered other tools by the candidate, as far as both sides say which."""
+        """The number of queries that were offered other tools by the candidate, as far as both sides say which."""
         import numpy as np
 
         found = []
@@ -214,7 +203,7 @@ class CommonQueries:
 
     @property
     def unsure(self) -> tuple[int, int]:
-        """How many trials of the baseline and of the candidate were judged unsure, and count half."""
+        """The number of trials of the baseline and of the candidate were judged unsure, and count half."""
         import numpy as np
 
         first, second = (

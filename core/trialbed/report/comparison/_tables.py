@@ -78,25 +78,22 @@ def _said_once(tables: Sequence[Table]) -> list[Table]:
 
 
 def comparison_records(comparisons: Sequence[RunComparison]) -> list[dict[str, Any]]:
-    """One record per candidate and score."""
-    return [
-        {
-            "baseline": comparison.baseline.name,
-            "candidate": comparison.candidate.name,
-            "score": name,
-            "n": found.n,
-            "baseline_mean": found.baseline,
-            "candidate_mean": found.candidate,
-            "difference": found.difference.value,
-            "low": found.difference.interval.low if found.difference.interval else None,
-            "high": found.difference.interval.high if found.difference.interval else None,
-            "p_adjusted": finding.p_adjusted if finding else None,
-            "verdict": finding.verdict if finding else None,
-        }
-        for comparison in comparisons
-        for name, found in comparison.scores.items()
-        for finding in (comparison.findings.get(name),)
-    ]
+    """Return one record per candidate and score."""
+    records = []
+    for comparison in comparisons:
+        for name, found in comparison.scores.items():
+            interval, finding = found.difference.interval, comparison.findings.get(name)
+            names = {"baseline": comparison.baseline.name, "candidate": comparison.candidate.name, "score": name}
+            record: dict[str, Any] = names | {
+                "n": found.n,
+                "baseline_mean": found.baseline,
+                "candidate_mean": found.candidate,
+            }
+            record |= {"difference": found.difference.value}
+            record |= {end: getattr(interval, end, None) for end in ("low", "high")}
+            record |= {part: getattr(finding, part, None) for part in ("p_adjusted", "verdict")}
+            records.append(record)
+    return records
 
 
 def _table(

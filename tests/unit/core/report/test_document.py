@@ -34,7 +34,7 @@ from trialbed.report import (
     Report,
     document_parts,
     document_schema,
-    document_text,
+    json_bytes,
     legacy_document,
     legacy_documents,
     open_documents,
@@ -317,7 +317,7 @@ def test_documents_are_written_as_they_are_read_at_once() -> None:
     report = report_of(RUN, QUERIES, both())
     documents = legacy_documents(report)
     assert documents == [legacy_document(report, name) for name in ("reference", "other")]
-    assert written(report) == json.loads(document_text(documents)) == documents
+    assert written(report) == json.loads(json_bytes(documents)) == documents
 
 
 def before(results: list[TrialResult], known: DocumentEntries) -> list[TrialResult]:

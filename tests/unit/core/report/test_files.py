@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from trialbed.errors import DataError
 from trialbed.files import give_second_name
-from trialbed.report import check_folder, document_parts, kept_path, safe_name, write_document
-from trialbed.report._files import json_bytes
+from trialbed.report import check_folder, document_parts, json_bytes, kept_path, safe_name, write_document
 
 
 def document(

@@ -15,7 +15,7 @@ from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Score
-from trialbed.report import document_text, legacy_documents, read_report
+from trialbed.report import json_bytes, legacy_documents, read_report
 from trialbed.report.comparison import is_run_name, read_sides
 from trialbed.report.comparison._differences import ComparisonOptions, compare_pairs
 from trialbed.scoring import ALWAYS
@@ -143,7 +143,7 @@ def test_a_side_is_the_same_from_the_store_a_report_and_a_document(tmp_path: Pat
     store, path = str(tmp_path / "runs.db"), tmp_path / "both.json"
     with stored_run(run_of(config, OLD), trials, location=store) as stored:
         report = read_report(stored)
-        path.write_text(document_text(legacy_documents(report)))
+        path.write_bytes(json_bytes(legacy_documents(report)))
     for read in ([one.side for one in report.frameworks], read_sides(OLD, store), read_sides(str(path), None)):
         reference, other = read
         assert (reference.failures, other.failures) == ({"crash": 1}, {"endpoint": 1})
