@@ -1,4 +1,4 @@
-"""Comparisons of the sides of several runs: paired differences, recovery from faults, and what is worse."""
+"""Comparisons of the sides of several runs: paired differences, recovery from faults, and regressions."""
 
 from __future__ import annotations
 
