@@ -41,10 +41,6 @@ class Offer(NamedTuple):
     distribution: str
     version: str
 
-    def load(self) -> Any:
-        """Import the target."""
-        return load_target(self.target)
-
 
 def load_target(target: str) -> Any:
     """Import the target of an entry point: ``module``, or ``module:name``."""

@@ -8,7 +8,7 @@ import json
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pluggy
@@ -57,6 +57,7 @@ class Listeners:
 
             self._objects = {name: OwnLoop() for name in objects}
         self._manager = manager
+        self._foreign = {offer.name for offer in offers(PLUGIN_GROUP) if offer.distribution != PROJECT_DISTRIBUTION}
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
 
     def notify(self, hook: str, **arguments: Any) -> None:
@@ -120,10 +121,6 @@ class Listeners:
         """End the event loops of the plugins that are objects."""
         for loop in self._objects.values():
             loop.end()
-
-    @cached_property
-    def _foreign(self) -> Collection[str]:
-        return {offer.name for offer in offers(PLUGIN_GROUP) if offer.distribution != PROJECT_DISTRIBUTION}
 
     def hears(self, hook: str) -> bool:
         """Return whether any plugin has the hook."""

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, Offer, offers
+from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, Offer, load_target, offers
 
 if TYPE_CHECKING:
     import pluggy
@@ -79,7 +79,7 @@ def register(manager: pluggy.PluginManager, offer: Offer) -> None:
 
     taken = manager.has_plugin(offer.name)
     try:
-        manager.register(offer.load(), name=offer.name)
+        manager.register(load_target(offer.target), name=offer.name)
         manager.check_pending()
     except KeyboardInterrupt:
         raise

@@ -10,7 +10,7 @@ from trialbed import ScoreDescription
 from trialbed.contracts import Executor, Judge, Simulator, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken, DriverNotFound, UsageError
-from trialbed.installed import offers
+from trialbed.installed import load_target, offers
 from trialbed.plugin_files import PLUGINS, FileMisfit, file_kind, names_file, use_file
 from trialbed.plugins import empty_manager, register
 from trialbed.records import ModelEndpoint
@@ -83,7 +83,7 @@ def check_plugin(text: str, word: str | None = None) -> CheckedPlugin:
         offer = next(offer for offer in offers(f"trialbed.{kind}") if offer.name == name)
         if kind == PLUGINS:
             register(empty_manager(), offer)
-        thing: Any = offer.load() if kind == PLUGINS else load_driver(kind, name)
+        thing: Any = load_target(offer.target) if kind == PLUGINS else load_driver(kind, name)
     except (DriverBroken, FileMisfit) as error:
         return CheckedPlugin(text, problem=str(error))
     asked, ask, wanted = CHECKS[kind]

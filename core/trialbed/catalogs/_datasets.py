@@ -36,7 +36,7 @@ def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: st
     name, _, test_set = spec.partition(":")
     if Path(spec).is_dir() and name not in _names():
         raise UsageError(f"{spec} is a folder; name a file of tasks in it, such as {_task_file(Path(spec))}")
-    if looks_like_file(name):
+    if name not in _names() and ("/" in name or Path(name).suffix):
         raise UsageError(f"there is no file {spec}{_close_files(spec)}")
     try:
         dataset = _driver(name, mcp, answers).open(test_set or None, data_dir)
@@ -66,11 +66,6 @@ def is_file(spec: str) -> bool:
     if spec.partition(":")[0] in _names():
         return False
     return spec.endswith(".json") or Path(spec).is_file()
-
-
-def looks_like_file(name: str) -> bool:
-    """Return whether a name that no dataset has is meant as a file: it has a folder or an ending."""
-    return name not in _names() and ("/" in name or bool(Path(name).suffix))
 
 
 def _names() -> set[str]:

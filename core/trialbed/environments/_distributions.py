@@ -229,7 +229,13 @@ def adapter_digest(framework: str, environment: Environment | None = None) -> st
                 files += ((f"{module}/{path.relative_to(place).as_posix()}", path) for path in _walk(place))
             elif place.is_file():
                 files.append((f"{module}{place.suffix}", place))
-    lines = [f"{name} {_file_digest(path)}" for name, path in sorted(files)]
+    lines: list[str] = []
+    for name, path in sorted(files):
+        try:
+            with path.open("rb") as file:
+                lines.append(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}")
+        except OSError as error:
+            lines.append(f"{name} unreadable: {error.strerror}")
     lines += _versions(adapter) if environment is None else [f"lock {environment.lock_digest}"]
     return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
 
@@ -302,14 +308,6 @@ def _walk(folder: Path) -> Iterator[Path]:
     for parent, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and not name.endswith(SKIPPED)]
         yield from (Path(parent, name) for name in files if not name.startswith(".") and not name.endswith(".pyc"))
-
-
-def _file_digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        return f"unreadable: {error.strerror}"
 
 
 def _versions(adapter: Distribution) -> list[str]:

@@ -72,7 +72,14 @@ def resident_bytes(pids: Iterable[int]) -> int:
 
 def catching(pid: int, number: int) -> int | None:
     """The first of a process and its descendants that catches a signal."""
-    return next((process for process in family(pid) if _catches(process, number)), None)
+    if sys.platform != "linux":
+        return pid
+    for process in family(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{process}/status", encoding="utf-8") as status:
+            mask = next(line.partition(":")[2] for line in status if line.startswith("SigCgt:"))
+            if int(mask, 16) >> (number - 1) & 1:
+                return process
+    return None
 
 
 def read_file(file: str) -> bytes:
@@ -89,15 +96,6 @@ def read_file(file: str) -> bytes:
         return content
     finally:
         os.close(descriptor)
-
-
-def _catches(pid: int, number: int) -> bool:
-    if sys.platform != "linux":
-        return True
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="utf-8") as status:
-        mask = next(line.partition(":")[2] for line in status if line.startswith("SigCgt:"))
-        return bool(int(mask, 16) >> (number - 1) & 1)
-    return False
 
 
 def end_family(pid: int) -> None:

@@ -22,6 +22,7 @@ from trialbed.wire.dialects._fields import (
     asked_beyond,
     list_of,
     mapping_of,
+    objects_of,
     result_content,
     text_of,
     whole_number,
@@ -244,7 +245,12 @@ def read_message(message: Any) -> ModelMessage:
 
 def message_calls(message: Mapping[str, Any]) -> tuple[Call, ...]:
     """Return the calls of a message, in order; arguments that are not text are written as JSON."""
-    return tuple([_call(call) for call in list_of(message.get("tool_calls")) if isinstance(call, dict)])
+    found = []
+    for call in objects_of(message.get("tool_calls")):
+        function = mapping_of(call.get("function"))
+        arguments = arguments_text(function.get("arguments"))
+        found.append(Call(text_of(function.get("name")), arguments, text_of(call.get("id")), call))
+    return tuple(found)
 
 
 def message_reasoning(message: Mapping[str, Any]) -> str:
@@ -267,12 +273,6 @@ def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:
 
 def _strict_reply(wanted: Any) -> bool:
     return mapping_of(mapping_of(wanted).get("json_schema")).get("strict") is True
-
-
-def _call(call: Document) -> Call:
-    function = mapping_of(call.get("function"))
-    arguments = arguments_text(function.get("arguments"))
-    return Call(text_of(function.get("name")), arguments, text_of(call.get("id")), call)
 
 
 def write_settings(request: ModelRequest) -> Document:
