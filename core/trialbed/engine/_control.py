@@ -108,10 +108,13 @@ class ControlClient:
         is_open, setup = False, self._setups.get(kind)
         if setup is not None:  # then it is opened like an earlier one of its kind
             own = {name: getattr(registration, name) for name in ("trial", "seed", "fault_key")}
-            # Unknown if the server was started again, is another worker, or has forgotten the setup.
-            with suppress(_Unknown):
+            try:
                 await self._post_trial(TrialOpening(setup=setup, **own))
                 is_open = True
+            except _Refused as refused:
+                # Unknown if the server was started again, is another worker, or has forgotten the setup.
+                if refused.status != 404:
+                    raise
         if not is_open:
             lease = registration.lease if self._lease is None else self._lease
             whole = registration.model_copy(update={"lease": lease, "keep": kind is not None})
@@ -140,13 +143,13 @@ class ControlClient:
         content = asked.model_dump_json().encode()
         try:
             return await self._request("POST", "/control/trials", content)
-        except _Conflict as conflict:
-            if self._lease is None or not 0 < conflict.expires_in <= self._lease + 1:
+        except _Refused as refused:
+            if refused.status != 409 or self._lease is None or not 0 < refused.expires_in <= self._lease + 1:
                 raise
             LOG.warning(
-                "%s: another ambient trial is open; it is waited for, at most %d s", self.url, conflict.expires_in
+                "%s: another ambient trial is open; it is waited for, at most %d s", self.url, refused.expires_in
             )
-            await asyncio.sleep(conflict.expires_in)
+            await asyncio.sleep(refused.expires_in)
             return await self._request("POST", "/control/trials", content)
 
     async def endpoint(self) -> EndpointStatus:
@@ -223,9 +226,7 @@ class ControlClient:
             raise UsageError(_reason(body))
         if reply.status > 400:
             problem = f"the server at {self.url} refused {method} {path} with {reply.status}: {_reason(body)}"
-            if reply.status == 409:
-                raise _Conflict(problem, int(wait) if wait.isdecimal() else 0)
-            raise _Unknown(problem) if reply.status == 404 else NothingMeasured(problem)
+            raise _Refused(problem, reply.status, int(wait) if wait.isdecimal() else 0)
         return body
 
     async def _renew(self, interval: float) -> None:
@@ -237,15 +238,15 @@ class ControlClient:
                     await self._request("PUT", f"/control/trials/{trial}")
 
 
-class _Unknown(NothingMeasured):
-    """The server does not know the trial or the setup."""
+class _Refused(NothingMeasured):
+    """The server refuses a request with ``status``; if another trial is in the way, it is 409.
 
+    That trial is not in the way ``expires_in`` seconds later, if its opener is gone; 0 for never.
+    """
 
-class _Conflict(NothingMeasured):
-    """Another trial is in the way; ``expires_in`` seconds later it is not, if its opener is gone. 0 for never."""
-
-    def __init__(self, message: str, expires_in: int) -> None:
+    def __init__(self, message: str, status: int, expires_in: int) -> None:
         super().__init__(message)
+        self.status = status
         self.expires_in = expires_in
 
 

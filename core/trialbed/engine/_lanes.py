@@ -29,7 +29,7 @@ class Lanes:
         slots: how many agents work at once.
         ambient: whether trials are open one at a time.
         nodes: looks for lost nodes, and for those that lose many trials.
-        ended: is told of each trial that is committed.
+        ended: called for each trial that is committed.
         committed: called with several of them, in a thread.
     """
 

@@ -62,6 +62,7 @@ class LostTrials:
         return (result.key, result.attempt) in self._again
 
 
+@dataclass
 class LostInARow:
     """Counts the trials that a node has lost since it ran one to its end.
 
@@ -69,15 +70,16 @@ class LostInARow:
     as it may be the cause itself.
     """
 
-    def __init__(self) -> None:
-        self._losses: defaultdict[str, deque[set[TrialKey]]] = defaultdict(partial(deque, maxlen=MOST_LOSSES))
-        self._last: dict[str, datetime] = {}
+    _losses: defaultdict[str, deque[set[TrialKey]]] = field(
+        default_factory=partial(defaultdict, partial(deque, maxlen=MOST_LOSSES)), init=False
+    )
+    _last: dict[str, datetime] = field(default_factory=dict, init=False)
 
     def count(self, result: TrialResult) -> int:
         """Count a trial, and return how many its node has lost in a row."""
         outcome = result.outcome
         if not LostTrials.was_lost(result):
-            self.forget(outcome.node)
+            self._losses.pop(outcome.node, None)
         elif outcome.node not in self._last or outcome.started_at >= self._last[outcome.node]:
             self._losses[outcome.node].append({result.key})
             self._last[outcome.node] = outcome.started_at + timedelta(seconds=outcome.wall_time)

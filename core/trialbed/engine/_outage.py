@@ -72,7 +72,7 @@ class Outage:
             self._row += 1
             self._last = failure
             refused = any(call.status in KEY_REFUSED for call in result.wire.model_calls)
-            # What is over the budget is refused by Trialbed.
+            # Trialbed itself refuses requests over the budget.
             self._key_refused = refused and kind != "budget"
         else:
             self._row = 0

@@ -48,7 +48,7 @@ START_TIMEOUT = 60.0
 
 STOP_TIMEOUT = 10.0
 KEPT = 8192
-"""Characters of what a server wrote before it ended."""
+"""The last characters of a server's output that are kept."""
 
 UPSTREAM_TIMEOUT = 300.0
 """Seconds of silence that a request may take at least."""

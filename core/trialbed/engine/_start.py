@@ -25,7 +25,7 @@ async def run(
     progress: RunProgress | None = None,
     committed: Committed | None = None,
 ) -> Run:
-    """Run or resume what was prepared, until every result is in the store.
+    """Run or resume a prepared run, until every result is in the store.
 
     Args:
         executor: runs the trials of all frameworks that are not objects; the driver that the options name if not given.

@@ -109,7 +109,7 @@ async def select_tools(
 
 
 def select_for(query: Query, prepared: Prepared, helpers: HelperModels) -> tuple[ToolSpec, ...]:
-    """Return the tools that the selector of what was prepared chooses for a query."""
+    """Return the tools that the selector of a prepared run chooses for a query."""
     apis = prepared.apis()
     selector = prepared_selector(prepared.options, helpers, apis, own=prepared.objects.selector)
     tools: tuple[ToolSpec, ...] = _stage(apis).tools(query, selector, max_tools=prepared.config.max_tools)

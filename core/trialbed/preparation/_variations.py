@@ -92,5 +92,5 @@ def variations_of(
 
 
 def spread(values: Mapping[str, str], variations: Mapping[str, Variation]) -> dict[str, str]:
-    """Return what is known of each framework, for its columns too."""
+    """Return values of frameworks, for their columns too."""
     return {**values, **{label: values[own.framework] for label, own in variations.items() if own.framework in values}}

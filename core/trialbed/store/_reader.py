@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from datetime import datetime
 from itertools import islice
-from typing import Self
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run, RunKind, RunStatus
@@ -49,7 +49,7 @@ def open_run(run_id: str = "latest", store: str | None = None) -> StoredRun:
     return open_store(store).run(run_id)
 
 
-class StoreReader:
+class StoreReader(AbstractContextManager["StoreReader"]):
     """The runs of a store, as ``open_store`` returns it.
 
     Every method raises ``DataError`` for a database that is damaged, locked or out of reach.
@@ -63,9 +63,6 @@ class StoreReader:
         """The store's file, or its URL without the password."""
         self._database.check_open()
         return self._database.where
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

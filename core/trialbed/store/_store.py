@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from itertools import islice
 from typing import Self, Unpack
 
@@ -46,7 +46,7 @@ from trialbed.store._trials import AttemptSummary, add_scores, each_result, inse
 from trialbed.wire.redaction import redact, redaction_of
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Runs and trials in a database.
 
     Every method is one transaction: it is complete when it returns, and has changed nothing if it raises or the process
@@ -68,9 +68,6 @@ class Store:
             DataError: the database is damaged, another program's, or of another schema version.
         """
         return cls(open_database(url_or_path))
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -333,7 +333,7 @@ def _read_scores(connection: Connection, run_id: str, rows: NDArray[Any], rename
     kinds = {shown[name]: ScoreKind(bool(one), bool(other)) for name, one, other in stored if shown[name]}
     places = {name: place for place, name in enumerate(kinds)}
     numbers = {name: places.get(other, len(kinds)) for name, other in shown.items()}
-    # The last row and the last column take what is left out.
+    # The last row and the last column take all values that are left out.
     values = np.full((len(kinds) + 1, len(rows) + 1), np.nan)
     given = np.zeros(values.shape, dtype=bool)
     by_id = np.argsort(rows)
