@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -61,9 +62,8 @@ def dataset_of(config: RunConfig, file: Path | None, data_dir: Path, include: Se
                 f"the tools of {config.test_set} are functions, or parts of the run are objects of a program: name the "
                 "file of its tasks with --dataset FILE"
             )
-        own = (
-            {f"{DATASETS}/{Path(config.dataset).name}": Path(config.dataset)} if Path(config.dataset).is_file() else {}
-        )
+        path = Path(config.dataset)
+        own = {f"{DATASETS}/{path.name}": path} if path.is_file() else {}
         return PublishedDataset(next(iter(own), config.dataset), run_queries(config, data_dir), own)
     dataset = open_dataset(str(file), data_dir)
     if dataset.digest() != config.dataset_digest:
@@ -118,24 +118,18 @@ def public_config(config: RunConfig, dataset: str) -> RunConfig:
     variations = {
         label: own.model_copy(update={"model": public_name(own.model)}) for label, own in config.variations.items()
     }
-    commands = tuple(f"{command.partition('=')[0]}=…" for command in config.commands)
-    address = None if config.base_url is None else _host_and_path(config.base_url)
+    parts = urlsplit(config.base_url or "")
     own = {
         "dataset": dataset,
         "dataset_file": "",
         "allowed_models": tuple(map(public_name, config.allowed_models)),
         "catalog": tuple(map(public_name, config.catalog)),
         "variations": variations,
-        "commands": commands,
-        "base_url": address,
+        "commands": tuple(f"{command.partition('=')[0]}=…" for command in config.commands),
+        # Without its user, password and parameters.
+        "base_url": config.base_url and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}",
     }
     return config.model_copy(update={**names, **own})
-
-
-def _host_and_path(address: str) -> str:
-    """Return an address without its user, password and parameters."""
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def environment_file(info: FrameworkInfo) -> str:
@@ -150,16 +144,12 @@ def _arguments(run: Run) -> Iterator[str]:
     # Those at their defaults, too: another version may have other defaults.
     for name, option in replayed_settings().items():
         value = getattr(config, name)
-        for one in value if isinstance(value, tuple) else (value,):
-            if one is not None:
-                yield from (option, public_name(str(one)))
-    rows: list[list[int | str]] = []
-    for query in config.query_ids:
-        if rows and isinstance(query, int) and query > 0 and rows[-1][-1] == query - 1:
-            rows[-1].append(query)
-        else:
-            rows.append([query])
-    for row in rows:  # a command has no room for many thousands
+        for one in () if value is None else value if isinstance(value, tuple) else (value,):
+            yield from (option, public_name(str(one)))
+    # Numbers in a row are given as a range: a command has no room for many thousands.
+    places = enumerate(config.query_ids)
+    for _, items in groupby(places, lambda at: at[1] - at[0] if isinstance(at[1], int) and at[1] >= 0 else str(at)):
+        row = [query for _, query in items]
         yield from (QUERY, f"{row[0]}-{row[-1]}" if len(row) > 1 else str(row[0]))
     yield from (MARGIN, str(run.margin))
     if run.against:
