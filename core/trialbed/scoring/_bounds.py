@@ -58,18 +58,12 @@ def is_small(answer: Answer, wire: WireLog) -> bool:
 @once_for(128)
 def is_short(query: Query, tools: Sequence[ToolSpec]) -> bool:
     """Return whether a task and the documentation of its Apis and tools are so small that reading them is, too."""
-    left = SMALL_TASK - len(query.text)
+    texts: list[Any] = [[tool.description, tool.parameters] for tool in tools]
     for api in query.apis:
-        if left < 0:
-            break
         parameters = (*api.required_parameters, *api.optional_parameters)
         values = [[one.description, one.default, *one.enum] for one in parameters]
-        left -= _size([api.description, api.tool_description, values, api.template_response, api.json_schema], left)
-    for tool in tools:
-        if left < 0:
-            break
-        left -= _size([tool.description, tool.parameters], left)
-    return left >= 0
+        texts.append([api.description, api.tool_description, values, api.template_response, api.json_schema])
+    return _size([query.text, *texts], SMALL_TASK) <= SMALL_TASK
 
 
 @once_for(8)
@@ -78,12 +72,9 @@ def _size_of(answer: Answer, wire: WireLog) -> int:
 
     Both bounds are counted against one sum: most trials are asked for either.
     """
-    left = LARGE_LOG - sum(len(call.request) + len(call.response) for call in wire.model_calls)
-    for calls in (wire.api_calls, answer.calls):
-        for call in calls:
-            if left >= 0:
-                left -= _size(call.arguments, left) + _size(call.response, left)
-    return LARGE_LOG - left
+    bodies = sum(len(call.request) + len(call.response) for call in wire.model_calls)
+    results = [[call.arguments, call.response] for calls in (wire.api_calls, answer.calls) for call in calls]
+    return bodies + _size(results, LARGE_LOG - bodies)
 
 
 def _size(value: Any, most: int) -> int:

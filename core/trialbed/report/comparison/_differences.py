@@ -175,7 +175,13 @@ def compare_pairs(pairs: Sequence[tuple[Side, Side]], options: ComparisonOptions
         # If one side has no times but those of first trials, these are in the times of both.
         apart = all(side.first_apart for side in pair)
         baseline, candidate = (replace(side, first_apart=apart) for side in shared_trials(*pair))
-        notes = [*_check_sides(baseline, candidate, options), *_notes_on_times(pair)]
+        notes = _check_sides(baseline, candidate, options)
+        count, only = sum(side.first_trials for side in pair), [side.name for side in pair if not side.first_apart]
+        if count and only:
+            why = f"as a framework of the run of {' and '.join(only)} has no others"
+            notes.append(f"times include the first trial of each worker, {why}")
+        elif count:
+            notes.append(f"times leave out the first trial of each worker ({number_of(count, 'trial')})")
         if not options.force and judges_differ(baseline, candidate):
             baseline, candidate = baseline.without(JUDGED), candidate.without(JUDGED)
         comparable.append((baseline, candidate, notes))
@@ -266,20 +272,6 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
             "than they should be"
         )
     return notes
-
-
-def _notes_on_times(sides: Sequence[Side]) -> Iterator[str]:
-    """Yield whether times leave out first trials, and if not, why."""
-    only = [side.name for side in sides if not side.first_apart]
-    count = sum(side.first_trials for side in sides)
-    if count and only:
-        yield (
-            f"times include the first trial of each worker, as a framework of the run of {' and '.join(only)} has no "
-            "others"
-        )
-    elif count:
-        trials = number_of(count, "trial")
-        yield f"times leave out the first trial of each worker ({trials})"
 
 
 def judges_differ(baseline: Side, candidate: Side) -> bool:

@@ -39,8 +39,12 @@ def comparison_tables(
         _table(one, {**(described or {}), **one.baseline.described, **one.candidate.described}, named)
         for one in comparisons
     ]
-    if named:
-        tables = _said_once(tables)
+    said = set[str]()
+    for place, one in enumerate(tables if named else ()):
+        # A page says each note once.
+        notes, legend = ([note for note in part if note not in said] for part in (one.notes, one.legend))
+        said.update(one.notes, one.legend)
+        tables[place] = replace(one, notes=notes, legend=legend)
     recoveries = [
         _recovery_table(one.recovery, one.baseline.name, one.candidate.name) for one in comparisons if one.recovery
     ]
@@ -67,32 +71,17 @@ def _recovery_table(found: Recovery, baseline: str, candidate: str) -> Table:
     return Table.of(f"recovery of {candidate} from faults, against {baseline}", ("", candidate), rows, notes)
 
 
-def _said_once(tables: Sequence[Table]) -> list[Table]:
-    """Return tables of one page, without the notes that an earlier one has."""
-    said, found = set[str](), []
-    for one in tables:
-        kept = [[note for note in notes if note not in said] for notes in (one.notes, one.legend)]
-        said.update(one.notes, one.legend)
-        found.append(replace(one, notes=kept[0], legend=kept[1]))
-    return found
-
-
 def comparison_records(comparisons: Sequence[RunComparison]) -> list[dict[str, Any]]:
     """Return one record per candidate and score."""
     records = []
     for comparison in comparisons:
+        names = {"baseline": comparison.baseline.name, "candidate": comparison.candidate.name}
         for name, found in comparison.scores.items():
             interval, finding = found.difference.interval, comparison.findings.get(name)
-            names = {"baseline": comparison.baseline.name, "candidate": comparison.candidate.name, "score": name}
-            record: dict[str, Any] = names | {
-                "n": found.n,
-                "baseline_mean": found.baseline,
-                "candidate_mean": found.candidate,
-            }
-            record |= {"difference": found.difference.value}
-            record |= {end: getattr(interval, end, None) for end in ("low", "high")}
-            record |= {part: getattr(finding, part, None) for part in ("p_adjusted", "verdict")}
-            records.append(record)
+            means = {"n": found.n, "baseline_mean": found.baseline, "candidate_mean": found.candidate}
+            ends = {end: getattr(interval, end, None) for end in ("low", "high")}
+            verdict = {part: getattr(finding, part, None) for part in ("p_adjusted", "verdict")}
+            records.append({**names, "score": name, **means, "difference": found.difference.value, **ends, **verdict})
     return records
 
 
@@ -190,21 +179,17 @@ def changes_text(finding: ScoreFinding) -> str:
 
 def _cells(found: ScoreDifference, digits: int) -> tuple[str, str, str, str]:
     shown = partial(number, digits=digits) if found.bounded else compact
-    return shown(found.baseline), shown(found.candidate), _difference_text(found, shown), str(found.n)
+    value, interval, text = found.difference.value, found.difference.interval, UNKNOWN
+    if value is not None:
+        ends = (interval.low, interval.high) if interval else (None, None)
+        of, low, high = (f"+{shown(one)}" if one is not None and one > 0 else shown(one) for one in (value, *ends))
+        text = f"{of} [{low}, {high}]"
+    return shown(found.baseline), shown(found.candidate), text, str(found.n)
 
 
 def difference_text(finding: ScoreFinding) -> str:
-    """The difference of a finding with its interval, of two digits."""
+    """Return the difference of a finding with its interval, of two digits."""
     return f"{finding.difference:+.2f} [{finding.interval.low:+.2f}, {finding.interval.high:+.2f}]"
-
-
-def _difference_text(found: ScoreDifference, shown: Callable[[float | None], str]) -> str:
-    value, interval = found.difference.value, found.difference.interval
-    if value is None:
-        return UNKNOWN
-    ends = (interval.low, interval.high) if interval else (None, None)
-    text, low, high = (f"+{shown(one)}" if one is not None and one > 0 else shown(one) for one in (value, *ends))
-    return f"{text} [{low}, {high}]"
 
 
 def _legend(found: RunComparison) -> Iterator[str]:
