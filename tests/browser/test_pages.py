@@ -127,13 +127,6 @@ def test_the_raw_request_comes_when_it_is_asked_for(page: Page, address: str) ->
     expect(raw.locator("pre")).to_contain_text('"messages"')
 
 
-def test_the_page_of_a_run_has_its_result_and_its_differences_at_the_first_visit(page: Page, address: str) -> None:
-    page.route("**/differences", lambda route: route.abort())
-    page.goto(f"{address}/runs/{NEW}")
-    expect(page.locator("#differences")).to_contain_text("Compared with reference")
-    expect(page.locator("#conclusions")).to_contain_text("langgraph:native solves 0 % of 2 queries")
-
-
 def test_the_plots_of_a_run_are_whole_on_a_phone(page: Page, address: str) -> None:
     page.set_viewport_size({"width": 420, "height": 800})
     page.goto(f"{address}/runs/{NEW}")

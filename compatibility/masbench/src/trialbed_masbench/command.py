@@ -143,11 +143,11 @@ def _run(options: RunOptions) -> Report:
 
 
 def _print(report: Report, table: Table, *, as_json: bool) -> None:
-    from trialbed.report import document_text, legacy_documents
+    from trialbed.cli.documents import print_documents
     from trialbed.views import print_tables
 
     if as_json:
-        click.echo(document_text(list(legacy_documents(report))))
+        print_documents(report)
     else:
         print_tables([table], sys.stdout)
         click.echo(f"every trial, as the server saw it: bench show {report.run.run_id}")
