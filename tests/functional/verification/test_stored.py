@@ -120,4 +120,4 @@ async def test_what_is_about_frameworks_refuses_it(printed: str, bench: Run) -> 
 
 async def test_it_can_be_removed(printed: str, bench: Run) -> None:
     await bench("runs", "remove", "latest")
-    assert (await bench("runs", "--json")).document == []
+    assert (await bench("runs", "--json")).documents == []
