@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Connection, Row, Select, delete, func, select, union
+from sqlalchemy import CompoundSelect, Connection, Select, delete, select, union
 
 from trialbed.errors import DataError
 from trialbed.store._rows import insert
@@ -35,13 +34,13 @@ def add_body(bodies: Bodies, text: str) -> str:
 def insert_bodies(connection: Connection, bodies: Bodies) -> None:
     """Write those that the store does not have yet; to ask which these are would take longer."""
     rows = [
-        {"digest": digest, "size": len(body), "body": zlib.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
+        {"digest": digest, "body": zlib.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
         for digest, body in sorted(bodies.items())  # one order for all writers, so that none deadlock
     ]
     insert(connection, blobs, rows, only_new=True)
 
 
-def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:
+def read_bodies(connection: Connection, digests: Select[Any] | CompoundSelect[Any]) -> dict[str, str]:
     """The bodies with these digests.
 
     Raises:
@@ -53,40 +52,13 @@ def read_bodies(connection: Connection, digests: Select[Any]) -> dict[str, str]:
 
 def delete_orphans(connection: Connection) -> None:
     """Drop the bodies that nothing refers to any more."""
-    connection.execute(delete(blobs).where(blobs.c.digest.not_in(_used_digests())))
-
-
-def unused_bodies(connection: Connection) -> int:
-    """Count the bodies that nothing refers to."""
-    return int(connection.scalar(select(func.count()).where(blobs.c.digest.not_in(_used_digests()))) or 0)
-
-
-def check_body(row: Row[Any]) -> None:
-    """Check that a body has its digest and its size.
-
-    Raises:
-        DataError: it does not.
-    """
-    text = _text(row.digest, row.body)
-    if len(text.encode("utf-8", "surrogatepass")) != row.size:
-        raise DataError(f"the store's body {row.digest} has another size; restore a copy of the store")
-
-
-def _used_digests() -> CompoundSelect[Any]:
-    """The digests that something refers to."""
-    return union(
+    used = union(
         select(calls.c.request).where(calls.c.request.is_not(None)),
         select(calls.c.response).where(calls.c.response.is_not(None)),
         select(selections.c.tools),
         select(gold_answers.c.answer),
     )
-
-
-def body_of(bodies: Mapping[str, str], digest: str | None) -> str:
-    """The body of a row that must have one."""
-    if digest is None or digest not in bodies:
-        raise DataError(f"the store lacks the body {digest}; restore a copy of the store")
-    return bodies[digest]
+    connection.execute(delete(blobs).where(blobs.c.digest.not_in(used)))
 
 
 def _text(digest: str, compressed: bytes) -> str:

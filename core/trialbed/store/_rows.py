@@ -1,20 +1,18 @@
-"""Turns records into rows and back: their JSON, their checksums, and the statements that insert them."""
+"""Turns records into rows and back: their JSON, and the statements that insert them."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
 from typing import Any, TypeVar
 
-import orjson
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
-from sqlalchemy import Connection, Dialect, Row, Table
+from sqlalchemy import Connection, Dialect, Table
 from sqlalchemy.dialects import sqlite
 
 from trialbed.errors import DataError
@@ -83,50 +81,6 @@ def _plain(value: Any) -> Any:
 
 
 _ENCODER = json.JSONEncoder(default=_plain, separators=(",", ":"))
-
-
-SIZE = 8
-"""Bytes of a checksum: enough against accidents, its only purpose."""
-
-NOT_COVERED = frozenset(("id", "trial_id", "checksum", "body"))
-"""Columns that the database numbers, the checksum itself, and bodies, which have digests of their own."""
-
-
-def checksum(rows: Iterable[Mapping[Any, Any]]) -> str:
-    """The checksum of rows, in this order.
-
-    Columns without a value do not count, so that a column can be added without changing the checksums of the rows
-    that do not have it.
-    """
-    covered = [
-        {str(name): value for name, value in row.items() if value is not None and name not in NOT_COVERED}
-        for row in rows
-    ]
-    # A value whose type changed, such as text that SQLite takes for bytes, has another checksum too.
-    text = orjson.dumps(covered, default=repr, option=orjson.OPT_SORT_KEYS)
-    return hashlib.blake2b(text, digest_size=SIZE).hexdigest()
-
-
-def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with its checksum."""
-    return {**row, "checksum": checksum([row])}
-
-
-def check(found: Sequence[Row[Any]], expected: str, what: Callable[[], str]) -> None:
-    """Check that rows of one table, with all of its columns, are as they were written.
-
-    Args:
-        what: names them in the error: the table, the run and the trial.
-
-    Raises:
-        DataError: they are not.
-    """
-    names = found[0]._fields if found else ()
-    if checksum(dict(zip(names, row, strict=True)) for row in found) != expected:
-        raise DataError(
-            f"the store is damaged: {what()} changed after it was written; `bench doctor --store` lists all that is "
-            "damaged. Restore a copy of the store, or name another one"
-        )
 
 
 Rows = list[dict[str, Any]]

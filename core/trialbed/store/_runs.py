@@ -28,16 +28,14 @@ from trialbed.records import (
     ToolSpec,
     framework_name,
 )
-from trialbed.store._blobs import Bodies, add_body, body_of, insert_bodies, read_bodies
+from trialbed.store._blobs import Bodies, add_body, insert_bodies, read_bodies
 from trialbed.store._rows import (
     IN_ONE,
-    check,
     decode,
     decode_record,
     encode,
     encode_id,
     insert,
-    with_checksum,
 )
 from trialbed.store._schema import gold_answers, runs, selections
 
@@ -122,14 +120,13 @@ def fits(config: RunConfig, framework: str | None, model: str | None, dataset: s
 
 def run_row(run: Run) -> dict[str, Any]:
     """Return the row of a run."""
-    row = {
+    return {
         "run_id": run.run_id,
         "config_digest": run.config_digest,
         "status": run.status,
         "created": run.created_at.timestamp(),
         "record": encode(run.model_dump()),
     }
-    return with_checksum(row)
 
 
 def _require(row: Row[Any] | None, connection: Connection, run_id: str) -> Run:
@@ -139,12 +136,7 @@ def _require(row: Row[Any] | None, connection: Connection, run_id: str) -> Run:
 
 
 def run_of(row: Row[Any]) -> Run:
-    """The run of a row.
-
-    Raises:
-        DataError: the row is not as it was written.
-    """
-    check([row], row.checksum, lambda: f"the record of run {row.run_id!r}")
+    """The run of a row."""
     return decode_record(Run, row.record)
 
 
@@ -182,7 +174,7 @@ def insert_selections(
         for query_id, tools in offers.items()
     ]
     insert_bodies(connection, bodies)
-    insert(connection, selections, list(map(with_checksum, rows)), only_new=True)
+    insert(connection, selections, rows, only_new=True)
 
 
 def read_selections(
@@ -200,42 +192,17 @@ def read_selections(
         bodies = read_bodies(connection, select(selections.c.tools).where(*of_queries))
         read: dict[str, tuple[ToolSpec, ...]] = {}
         for row in rows:
-            check_selection(row)
             if row.tools not in read:
-                read[row.tools] = tuple(map(ToolSpec.model_validate, decode(body_of(bodies, row.tools))))
+                read[row.tools] = tuple(map(ToolSpec.model_validate, decode(bodies[row.tools])))
             found[own[row.query_id]] = read[row.tools]
     return found
 
 
-def check_selection(row: Row[Any]) -> None:
-    """Check that the row of a selection is as it was written.
-
-    Raises:
-        DataError: it is not.
-    """
-    check([row], row.checksum, lambda: f"the selection for query {row.query_id} in run {row.run_id!r}")
-
-
 def read_gold_answers(connection: Connection, run_id: str) -> dict[int | str, GoldAnswer]:
     """Read the answers to the expected calls of a run, by the query's id."""
-    rows = connection.execute(
-        select(gold_answers).where(gold_answers.c.run_id == run_id).order_by(gold_answers.c.query_id)
-    ).all()
-    for row in rows:
-        check_gold_answer(row)
     bodies = read_bodies(connection, select(gold_answers.c.answer).where(gold_answers.c.run_id == run_id))
-    answers = (decode_record(GoldAnswer, body_of(bodies, row.answer)) for row in rows)
+    answers = (decode_record(GoldAnswer, text) for text in bodies.values())
     return {answer.query_id: answer for answer in answers}
-
-
-def check_gold_answer(row: Row[tuple[str, ...]]) -> None:
-    """Check that a row is as it was written.
-
-    Raises:
-        DataError: it is not.
-    """
-    name = "the answer to the expected calls of query"
-    check([row], row.checksum, lambda: f"{name} {row.query_id} in run {row.run_id!r}")
 
 
 def new_run(config: RunConfig, config_digest: str) -> Run:

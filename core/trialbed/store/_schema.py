@@ -1,8 +1,7 @@
 """The tables.
 
 Columns are for queries; ``record`` is read back: the JSON of a frozen record, without the parts that
-have rows of their own. ``checksum`` covers the other columns of its row, and a trial has one more for its scores and
-one for its calls. Only types that SQLite and PostgreSQL share are used.
+have rows of their own. Only types that SQLite and PostgreSQL share are used.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
-A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 8 were
+A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 9 were
 written before the first release, and are refused.
 """
 
@@ -44,7 +43,6 @@ runs = Table(
     Column("status", String, nullable=False),
     Column("created", Double, nullable=False),  # seconds since the epoch, so that time zones do not matter
     Column("record", Text, nullable=False),
-    Column("checksum", String(16), nullable=False),
     Index("runs_by_config", "config_digest", "created"),
 )
 
@@ -52,7 +50,6 @@ blobs = Table(
     "blobs",
     metadata,
     Column("digest", String(64), primary_key=True),  # SHA-256 of the body, hexadecimal
-    Column("size", Integer, nullable=False),  # bytes of the body, uncompressed
     Column("body", LargeBinary, nullable=False),  # zlib
 )
 
@@ -108,9 +105,6 @@ trials = Table(
     # JSON: findings on integrity, what became of the expected calls, finish reasons, refusals, lost calls, the failure
     Column("facts", Text, nullable=False),
     Column("record", Text, nullable=False),
-    Column("scores_checksum", String(16), nullable=False),
-    Column("calls_checksum", String(16), nullable=False),
-    Column("checksum", String(16), nullable=False),
     UniqueConstraint("run_id", "framework", "query_id", "repeat", "attempt"),
 )
 
@@ -149,7 +143,6 @@ selections = Table(
     Column("query_id", String, primary_key=True),
     Column("selector", String, nullable=False),
     Column("tools", ForeignKey("blobs.digest"), nullable=False, index=True),
-    Column("checksum", String(16), nullable=False),
 )
 
 gold_answers = Table(
@@ -158,5 +151,4 @@ gold_answers = Table(
     Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
     Column("query_id", String, primary_key=True),
     Column("answer", ForeignKey("blobs.digest"), nullable=False, index=True),
-    Column("checksum", String(16), nullable=False),
 )

@@ -26,7 +26,7 @@ from trialbed.settings import secret_values
 from trialbed.store._blobs import Bodies, add_body, delete_orphans, insert_bodies
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
-from trialbed.store._rows import IN_ONE, decode_id, encode, encode_id, insert, with_checksum
+from trialbed.store._rows import IN_ONE, decode_id, encode, encode_id, insert
 from trialbed.store._runs import (
     RunChanges,
     each_run,
@@ -213,10 +213,7 @@ class Store(AbstractContextManager["Store"]):
             return connection.scalar(select(trials.c.id).where(trials.c.run_id == run_id).limit(1)) is not None
 
     def each_attempt_summary(self, run_id: str) -> Iterator[AttemptSummary]:
-        """Yield the end of each committed attempt in their order, read in parts: cheaper than ``each_attempt``.
-
-        They are not checked against the checksum of the row, as reading the trial itself does.
-        """
+        """Yield the end of each committed attempt in their order, read in parts: cheaper than ``each_attempt``."""
         names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest")
         chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id).order_by(trials.c.id)
         with self._database.read() as connection:
@@ -271,7 +268,7 @@ class Store(AbstractContextManager["Store"]):
         try:
             with self._database.write() as connection:
                 insert_bodies(connection, bodies)
-                insert(connection, gold_answers, [with_checksum(row)], only_new=True)
+                insert(connection, gold_answers, [row], only_new=True)
         except IntegrityError as error:
             message = f"the store has no run {run_id!r}; create it before the answers to its expected calls"
             raise DataError(message) from error

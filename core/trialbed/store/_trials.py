@@ -13,18 +13,15 @@ from sqlalchemy import Connection, Row, Select, and_, delete, func, select, unio
 
 from trialbed.errors import DataError
 from trialbed.records import ApiCall, ModelCall, Score, TrialResult, TrialStatus, WireLog
-from trialbed.store._blobs import Bodies, add_body, body_of, insert_bodies, read_bodies
+from trialbed.store._blobs import Bodies, add_body, insert_bodies, read_bodies
 from trialbed.store._rows import (
     Rows,
-    check,
-    checksum,
     column_text,
     decode,
     decode_record,
     encode,
     encode_id,
     insert,
-    with_checksum,
 )
 from trialbed.store._schema import calls, scores, trials
 from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals, text_calls, truncated
@@ -67,8 +64,6 @@ def _counted_attempt(own: Sequence[A]) -> A:
     return next(attempt for attempt in measured if attempt.adapter_digest == latest)
 
 
-ByTrial = dict[int, list[Any]]
-
 CLAIMS = "claimed_vs_observed"
 """The score whose details are counted over all trials."""
 
@@ -78,50 +73,49 @@ MODEL, API = "model", "api"
 
 def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialResult]) -> None:
     """Add attempts that have ended, in this order."""
-    bodies: Bodies = {}
-    rows, own_rows = [], []
-    for result in results:
-        outcome, wire = result.outcome, result.wire
-        score_rows, call_rows = _score_rows(result), _call_rows(wire, bodies)
-        left_out: dict[str, Any] = {"wire": {"model_calls", "api_calls"}, **dict.fromkeys(("scores", *IN_FACTS), True)}
-        row = {
-            "run_id": run_id,
-            "framework": result.key.framework,
-            "query_id": encode_id(result.key.query_id),
-            "repeat": result.key.repeat,
-            "attempt": result.attempt,
-            "status": result.status,
-            "failure": outcome.failure.kind if outcome.failure else None,
-            "adapter_digest": result.adapter_digest,
-            "first": int(outcome.first),
-            "wall_time": result.timing.wall,
-            "evaluation_time": result.evaluation_time,
-            "ended": outcome.started_at.timestamp() + outcome.wall_time,
-            "tools": tools_digest(result.selected_tools),
-            "absent": ",".join(result.absent),
-            **_numbers(result),
-            "facts": encode(
-                {
-                    **{name: getattr(result, name) for name in IN_FACTS},
-                    "finish_reasons": finish_reasons(wire),
-                    "refused": refusals(wire),
-                    "lost": [call.reason for call in wire.lost],
-                    "message": outcome.failure.message if outcome.failure else None,
-                }
-            ),
-            "record": encode(result.model_dump(exclude=left_out)),
-            "scores_checksum": checksum(score_rows),
-            "calls_checksum": checksum(call_rows),
-        }
-        rows.append(with_checksum(row))
-        own_rows.append((score_rows, call_rows))
-    if not rows:
+    if not results:
         return
-    trial_ids = connection.scalars(INSERT_TRIALS, rows).all()
+    trial_ids = connection.scalars(INSERT_TRIALS, [_trial_row(run_id, result) for result in results]).all()
+    bodies: Bodies = {}
+    score_rows, call_rows = [], []
+    for trial_id, result in zip(trial_ids, results, strict=True):
+        score_rows += _score_rows(trial_id, result.scores)
+        call_rows += _call_rows(trial_id, result.wire, bodies)
     insert_bodies(connection, bodies)
-    for place, table in enumerate((scores, calls)):
-        owned = zip(trial_ids, own_rows, strict=True)
-        insert(connection, table, [{**row, "trial_id": trial_id} for trial_id, own in owned for row in own[place]])
+    insert(connection, scores, score_rows)
+    insert(connection, calls, call_rows)
+
+
+def _trial_row(run_id: str, result: TrialResult) -> dict[str, Any]:
+    outcome, wire = result.outcome, result.wire
+    left_out: dict[str, Any] = {"wire": {"model_calls", "api_calls"}, **dict.fromkeys(("scores", *IN_FACTS), True)}
+    return {
+        "run_id": run_id,
+        "framework": result.key.framework,
+        "query_id": encode_id(result.key.query_id),
+        "repeat": result.key.repeat,
+        "attempt": result.attempt,
+        "status": result.status,
+        "failure": outcome.failure.kind if outcome.failure else None,
+        "adapter_digest": result.adapter_digest,
+        "first": int(outcome.first),
+        "wall_time": result.timing.wall,
+        "evaluation_time": result.evaluation_time,
+        "ended": outcome.started_at.timestamp() + outcome.wall_time,
+        "tools": tools_digest(result.selected_tools),
+        "absent": ",".join(result.absent),
+        **_numbers(result),
+        "facts": encode(
+            {
+                **{name: getattr(result, name) for name in IN_FACTS},
+                "finish_reasons": finish_reasons(wire),
+                "refused": refusals(wire),
+                "lost": [call.reason for call in wire.lost],
+                "message": outcome.failure.message if outcome.failure else None,
+            }
+        ),
+        "record": encode(result.model_dump(exclude=left_out)),
+    }
 
 
 IN_PART = 100
@@ -135,7 +129,7 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     """Add scores to an attempt that is there; those of the same name are replaced.
 
     Raises:
-        DataError: the attempt is not there, or damaged.
+        DataError: the attempt is not there.
     """
     key = {
         "framework": result.key.framework,
@@ -143,22 +137,16 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
         "repeat": result.key.repeat,
         "attempt": result.attempt,
     }
-    row = connection.execute(_select_trials(run_id, key).with_for_update()).one_or_none()
-    if row is None:
+    row_id = connection.scalar(_select_trials(run_id, key).with_for_update())
+    if row_id is None:
         raise DataError(f"run {run_id!r} has no such attempt any more; scores are added to attempts that are there")
-    own = connection.execute(_scores_of([row.id])).all()
-    _check(row, "record", [row])
-    _check(row, "scores", own)
     names = {score.name for score in added}
-    kept = [found for score in own if (found := decode_record(Score, score.record)).name not in names]
+    kept = [score for score in _read_scores(connection, [row_id])[row_id] if score.name not in names]
     scored = result.model_copy(update={"scores": (*kept, *added)})
-    rows = _score_rows(scored)
-    connection.execute(delete(scores).where(scores.c.trial_id == row.id))
-    insert(connection, scores, [{**one, "trial_id": row.id} for one in rows])
-    numbers = _numbers(scored) if CLAIMS in names else {}
-    changed = with_checksum({**row._mapping, **numbers, "scores_checksum": checksum(rows)})
-    columns = {name: changed[name] for name in (*numbers, "scores_checksum", "checksum")}
-    connection.execute(update(trials).where(trials.c.id == row.id).values(columns))
+    connection.execute(delete(scores).where(scores.c.trial_id == row_id))
+    insert(connection, scores, _score_rows(row_id, scored.scores))
+    if CLAIMS in names:
+        connection.execute(update(trials).where(trials.c.id == row_id).values(_numbers(scored)))
 
 
 def count_ends(connection: Connection, run_id: str) -> Counter[TrialStatus]:
@@ -189,26 +177,21 @@ def each_result(connection: Connection, run_id: str) -> Iterator[TrialResult]:
 def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[TrialResult]:
     """Yield the attempts of some rows in the order of these, read in parts; rows that are gone are left out."""
     for first in range(0, len(row_ids), IN_PART):
-        own = row_ids[first : first + IN_PART]
-        chosen = select(trials).where(trials.c.id.in_(list(own)))
-        rows, found = _read(connection, chosen)
-        logged = _read_calls(connection, rows, chosen)
-        by_id = {row.id: row for row in rows}
-        for row in filter(None, map(by_id.get, own)):
+        own = list(row_ids[first : first + IN_PART])
+        rows = {row.id: row for row in connection.execute(select(trials).where(trials.c.id.in_(own)))}
+        found, logged = _read_scores(connection, own), _read_calls(connection, own)
+        for row in filter(None, map(rows.get, own)):
             yield _result(row, found[row.id], logged[row.id])
 
 
 def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple[dict[str, Any], str, str]]:
     """The JSON of attempts with one request each, its body and its answer's, in this order; no records are made."""
-    chosen = select(trials).where(trials.c.id.in_(row_ids))
-    own = _group_by_trial(connection.execute(_calls_of(_ids(chosen))).all())
-    bodies = _bodies_of(connection, chosen)
-    found = {}
-    for row in connection.execute(chosen):
-        _check(row, "record", [row])
-        _check(row, "calls", own[row.id])
-        (call,) = own[row.id]
-        found[row.id] = decode(row.record), body_of(bodies, call.request), body_of(bodies, call.response)
+    columns = (trials.c.id, trials.c.record, calls.c.request, calls.c.response)
+    chosen = select(*columns).join(calls, calls.c.trial_id == trials.c.id).where(trials.c.id.in_(row_ids))
+    bodies = _bodies_of(connection, row_ids)
+    found = {
+        row.id: (decode(row.record), bodies[row.request], bodies[row.response]) for row in connection.execute(chosen)
+    }
     return [found[row_id] for row_id in row_ids]
 
 
@@ -218,71 +201,19 @@ def read_trials(connection: Connection, run_id: str, **columns: Any) -> list[tup
     Args:
         **columns: only the trials whose columns have these values.
     """
-    rows, found = _read(connection, _select_trials(run_id, columns))
-    return [(row.id, _result(row, found[row.id], {})) for row in rows]
+    chosen = _select_trials(run_id, columns)
+    found = _read_scores(connection, chosen.with_only_columns(trials.c.id).order_by(None))
+    return [(row.id, _result(row, found[row.id], {})) for row in connection.execute(chosen)]
 
 
 def read_wire(connection: Connection, trial_id: int, wire: WireLog) -> WireLog:
     """The wire log of one attempt, completed by its calls and their bodies."""
-    chosen = select(trials).where(trials.c.id == trial_id)
-    return wire.model_copy(update=_read_calls(connection, connection.execute(chosen).all(), chosen)[trial_id])
-
-
-def check_trial(connection: Connection, row: Row[Any]) -> None:
-    """Check that the row of an attempt, its scores and its calls are as they were written.
-
-    Raises:
-        DataError: they are not.
-    """
-    _check(row, "record", [row])
-    _check(row, "scores", connection.execute(_scores_of([row.id])).all())
-    _check(row, "calls", connection.execute(_calls_of([row.id])).all())
+    return wire.model_copy(update=_read_calls(connection, [trial_id])[trial_id])
 
 
 def _select_trials(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
-    chosen = select(trials).where(trials.c.run_id == run_id).order_by(trials.c.id)
-    for name, value in columns.items():
-        chosen = chosen.where(trials.c[name] == value)
-    return chosen
-
-
-def _read(connection: Connection, chosen: Select[Any]) -> tuple[Sequence[Row[Any]], ByTrial]:
-    """The rows of trials and their scores, each checked to be as it was written."""
-    rows = connection.execute(chosen).all()
-    found = _group_by_trial(connection.execute(_scores_of(_ids(chosen))).all())
-    decoded: ByTrial = defaultdict(list)
-    for row in rows:
-        own = found[row.id]
-        _check(row, "record", [row])
-        _check(row, "scores", own)
-        decoded[row.id] = [decode_record(Score, score.record) for score in own]
-    return rows, decoded
-
-
-def _ids(chosen: Select[Any]) -> Select[Any]:
-    return chosen.with_only_columns(trials.c.id).order_by(None)
-
-
-def _group_by_trial(rows: Iterable[Row[Any]]) -> ByTrial:
-    of_trial: ByTrial = defaultdict(list)
-    for row in rows:
-        of_trial[row.trial_id].append(row)
-    return of_trial
-
-
-def _check(row: Row[Any], part: str, own: Sequence[Row[Any]]) -> None:
-    expected = {"record": row.checksum, "scores": row.scores_checksum, "calls": row.calls_checksum}[part]
-    trial = f"{row.framework} on query {row.query_id}, repeat {row.repeat}, attempt {row.attempt}"
-    check(own, expected, lambda: f"the {part} of the trial of {trial}, in run {row.run_id!r}")
-
-
-def _scores_of(trial_ids: Any) -> Select[Any]:
-    return select(scores).where(scores.c.trial_id.in_(trial_ids)).order_by(scores.c.trial_id, scores.c.position)
-
-
-def _calls_of(trial_ids: Any) -> Select[Any]:
-    order = (calls.c.trial_id, calls.c.kind.desc(), calls.c.position)
-    return select(calls).where(calls.c.trial_id.in_(trial_ids)).order_by(*order)
+    own = (trials.c[name] == value for name, value in columns.items())
+    return select(trials).where(trials.c.run_id == run_id, *own).order_by(trials.c.id)
 
 
 IN_FACTS = ("integrity", "gold_calls")
@@ -335,70 +266,68 @@ def _numbers(result: TrialResult) -> dict[str, float | None]:
     return {name: None if value is None else float(value) for name, value in found.items()}
 
 
-def _score_rows(result: TrialResult) -> Rows:
+def _score_rows(trial_id: int, own: Sequence[Score]) -> Rows:
     return [
         {
+            "trial_id": trial_id,
             "position": place,
             "name": column_text(score.name),
-            "value": _column_number(score.value),
+            # SQLite has no NaN; the record keeps it.
+            "value": None if score.value is None or math.isnan(score.value) else score.value,
             "label": column_text(score.label),
             "bounded": int(score.bounded),
             "quality": int(score.bounded and score.quality),
             "record": encode(vars(score)),  # a copy of its fields would take longer than to write them
         }
-        for place, score in enumerate(result.scores)
+        for place, score in enumerate(own)
     ]
 
 
-def _column_number(value: float | None) -> float | None:
-    """A number as any database's column returns it: SQLite has no NaN and no negative zero. The record keeps them."""
-    return None if value is None or math.isnan(value) else value + 0.0
+def _read_scores(connection: Connection, trial_ids: Any) -> dict[int, list[Score]]:
+    found: dict[int, list[Score]] = defaultdict(list)
+    chosen = select(scores).where(scores.c.trial_id.in_(trial_ids)).order_by(scores.c.trial_id, scores.c.position)
+    for row in connection.execute(chosen):
+        found[row.trial_id].append(decode_record(Score, row.record))
+    return found
 
 
-def _call_rows(wire: WireLog, bodies: Bodies) -> Rows:
-    rows: Rows = []
-    logged: tuple[tuple[str, Sequence[ModelCall | ApiCall]], ...] = ((MODEL, wire.model_calls), (API, wire.api_calls))
-    for kind, own in logged:
-        for place, call in enumerate(own):
-            response = call.response if isinstance(call, ModelCall) else encode(call.response)
-            row = {
-                "kind": kind,
-                "position": place,
-                "started": _column_number(call.started),
-                "duration": _column_number(call.duration),
-                "status": call.status,
-                "request": add_body(bodies, call.request) if isinstance(call, ModelCall) else None,
-                "response": add_body(bodies, response),
-                "record": encode(call.model_dump(exclude={"request", "response"})),
-            }
-            rows.append(row)
-    return rows
+def _call_rows(trial_id: int, wire: WireLog, bodies: Bodies) -> Rows:
+    return [
+        {
+            "trial_id": trial_id,
+            "kind": kind,
+            "position": place,
+            "started": call.started,
+            "duration": call.duration,
+            "status": call.status,
+            "request": add_body(bodies, call.request) if isinstance(call, ModelCall) else None,
+            "response": add_body(bodies, call.response if isinstance(call, ModelCall) else encode(call.response)),
+            "record": encode(call.model_dump(exclude={"request", "response"})),
+        }
+        for kind, own in ((MODEL, wire.model_calls), (API, wire.api_calls))
+        for place, call in enumerate(own)
+    ]
 
 
-def _read_calls(connection: Connection, rows: Sequence[Row[Any]], chosen: Select[Any]) -> dict[int, dict[str, Any]]:
-    """The calls of trials and their bodies, as fields of wire logs, each checked to be as it was written."""
-    bodies = _bodies_of(connection, chosen)
-    found = _group_by_trial(connection.execute(_calls_of(_ids(chosen))).all())
-    logged: dict[int, dict[str, Any]] = {}
-    for trial in rows:
-        own = found[trial.id]
-        _check(trial, "calls", own)
-        model_calls, api_calls = [], []
-        for call in own:
-            response = body_of(bodies, call.response)
-            if call.kind == MODEL:
-                request = body_of(bodies, call.request)
-                model_calls.append(decode_record(ModelCall, call.record, request=request, response=response))
-            else:
-                api_calls.append(decode_record(ApiCall, call.record, response=decode(response)))
-        logged[trial.id] = {"model_calls": tuple(model_calls), "api_calls": tuple(api_calls)}
-    return logged
+def _read_calls(connection: Connection, trial_ids: Sequence[int]) -> dict[int, dict[str, tuple[Any, ...]]]:
+    """The calls of trials and their bodies, as fields of wire logs."""
+    bodies = _bodies_of(connection, trial_ids)
+    chosen = select(calls).where(calls.c.trial_id.in_(trial_ids)).order_by(calls.c.position)
+    made: dict[tuple[int, str], list[ModelCall | ApiCall]] = defaultdict(list)
+    for row in connection.execute(chosen):
+        read: ModelCall | ApiCall
+        if row.kind == MODEL:
+            told = {"request": bodies[row.request], "response": bodies[row.response]}
+            read = decode_record(ModelCall, row.record, **told)
+        else:
+            read = decode_record(ApiCall, row.record, response=decode(bodies[row.response]))
+        made[row.trial_id, row.kind].append(read)
+    return {one: {f"{kind}_calls": tuple(made[one, kind]) for kind in (MODEL, API)} for one in trial_ids}
 
 
-def _bodies_of(connection: Connection, chosen: Select[Any]) -> dict[str, str]:
-    of_trials = calls.c.trial_id.in_(_ids(chosen))
-    digests = union(select(calls.c.request).where(of_trials), select(calls.c.response).where(of_trials))
-    return read_bodies(connection, select(digests.subquery()))
+def _bodies_of(connection: Connection, trial_ids: Sequence[int]) -> dict[str, str]:
+    own = calls.c.trial_id.in_(trial_ids)
+    return read_bodies(connection, union(select(calls.c.request).where(own), select(calls.c.response).where(own)))
 
 
 def _result(row: Row[Any], found: list[Score], logged: Mapping[str, Any]) -> TrialResult:

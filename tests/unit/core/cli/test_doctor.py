@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +13,6 @@ import pytest
 
 from trialbed.cli import main
 from trialbed.errors import SandboxUnavailable
-from trialbed.store import Store
 
 FakeDistribution = Callable[..., Path]
 
@@ -223,33 +220,6 @@ def test_commands_that_cannot_be_used_are_listed_with_the_reason(
     assert code == 1
     assert {found[subject]["state"] for subject in ("commands clumsy", "commands run")} == {"bad"}
     assert {"adapter", "env", "run", "verify"} <= set(found["commands"]["finding"].split(", "))
-
-
-def test_a_store_without_damage_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / ".trialbed" / "trialbed.db"
-    Store.open(str(path)).close()
-    assert main(["doctor", "--store"]) == 0
-    assert "ok   store: .trialbed/trialbed.db: 0 runs, 0 attempts" in capsys.readouterr().out
-    assert main(["doctor", "--json", "--store", str(path)]) == 0
-    assert json.loads(capsys.readouterr().out)["problems"] == []
-
-
-def test_damage_of_a_store_is_listed_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "trialbed.db"
-    Store.open(str(path)).close()
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("INSERT INTO runs VALUES ('r1', 'd', 'finished', 0, '{}', '0')")
-    assert main(["doctor", "--store", str(path)]) == 1
-    out = capsys.readouterr().out
-    assert "bad  the store is damaged: the record of run 'r1' changed after it was written" in out
-    assert "restore a copy of the store" in out
-    assert main(["doctor", "--store", str(path), "--json"]) == 1
-    assert len(json.loads(capsys.readouterr().out)["problems"]) == 1
-
-
-def test_a_store_that_is_not_there_is_a_wrong_argument(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "--store", "none.db"]) == 2
-    assert "there is no store at none.db" in capsys.readouterr().err
 
 
 def test_a_sandbox_that_cannot_be_created_is_reported_with_what_to_do(

@@ -17,11 +17,10 @@ from support.examples import examples
 from trialbed.errors import DataError
 from trialbed.records import Failure, Run, Score, TrialKey, TrialResult
 from trialbed.store import Store, counted_attempts
-from trialbed.store._rows import checksum, decode, encode
+from trialbed.store._rows import decode, encode
 
 MakeRun = Callable[..., Run]
 MakeTrial = Callable[..., TrialResult]
-TRIAL = "the trial of reference on query 1, repeat 0, attempt 0, in run 'r1' changed"
 Execute = Callable[..., Any]
 
 
@@ -145,12 +144,7 @@ def test_json_is_kept_to_the_last_bit(value: object) -> None:
     [
         ("blobs SET body", b"\0", "damaged"),
         ("blobs SET body", zlib.compress(b""), "changed"),
-        ("trials SET record", '{"new": 1}', f"the record of {TRIAL}"),
-        ("trials SET status", "failed", f"the record of {TRIAL}"),
-        ("trials SET calls_checksum", "0", f"the record of {TRIAL}"),
-        ("scores SET value", 1.0, f"the scores of {TRIAL}"),
-        ("scores SET position = position + 2, label", "", f"the scores of {TRIAL}"),
-        ("calls SET started", 9.0, f"the calls of {TRIAL}"),
+        ("trials SET record", '{"new": 1}', "this version of Trialbed cannot read"),
     ],
 )
 def test_changed_contents_are_an_error_not_a_result(
@@ -205,7 +199,6 @@ def test_a_field_with_a_default_that_a_record_lacks_has_the_default(
             for name in lacking:
                 connection.execute(f"UPDATE {table} SET record = json_remove(record, '{name}')")
             row = dict(connection.execute(f"SELECT * FROM {table}").fetchone())
-            connection.execute(f"UPDATE {table} SET checksum = ?", (checksum([row]),))
             assert lacking[0][2:] not in row["record"]
     with Store.open(str(path)) as store:
         assert store.run("r1").note == ""

@@ -1,4 +1,4 @@
-"""The checks of ``bench doctor``."""
+"""``bench doctor``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
+
 from trialbed.catalogs import dataset_driver
 from trialbed.cli._group import COMMANDS
+from trialbed.cli.options import json_option, print_json
 from trialbed.cli.plugins import inventory
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
@@ -28,6 +31,12 @@ from trialbed.environments import (
 from trialbed.errors import DriverError, SandboxUnavailable, TrialbedError
 from trialbed.settings import data_dir, env_dir, read_settings_file, state_dir
 
+EPILOG = """\b
+Examples:
+  bench doctor
+  bench doctor --json
+"""
+
 COLOURS = {"ok  ": "green", "none": "yellow", "bad ": "red"}
 ENOUGH_SPACE = 2e9
 """Bytes that the environment of a large framework takes, with space for another."""
@@ -41,11 +50,6 @@ class DoctorCheck:
     subject: str
     finding: str
     remedy: str = ""
-
-    @property
-    def colour(self) -> str:
-        """The mark's colour on a terminal."""
-        return COLOURS[self.mark]
 
     def as_json(self) -> dict[str, str]:
         """Return it for ``--json``."""
@@ -152,3 +156,22 @@ def _sandbox() -> Iterator[DoctorCheck]:
             yield DoctorCheck("ok  ", "sandbox", ", ".join(executor.check_sandbox()))
         except SandboxUnavailable as error:
             yield DoctorCheck("none", "sandbox", error.missing, error.remedy)
+
+
+@click.command("doctor", epilog=EPILOG)
+@json_option
+def command(as_json: bool) -> int:
+    """Check the installation, and show how to get missing parts.
+
+    Exits with 1 if something installed is broken. Things that are merely missing (an adapter, a key) are listed with
+    the command that installs or sets them.
+    """
+    found = list(checks())
+    if as_json:
+        print_json([check.as_json() for check in found])
+    else:
+        for check in found:
+            click.echo(f"{click.style(check.mark, fg=COLOURS[check.mark])} {check.subject}: {check.finding}")
+            if check.remedy:
+                click.echo(f"     {check.remedy}")
+    return int(any(check.mark == "bad " for check in found))
