@@ -90,7 +90,7 @@ def _context(arguments: list[str]) -> dict[str, Any]:
     from trialbed.settings import read_env_file, read_settings_file
 
     read_env_file(Path.cwd())
-    _warn_of_variables(command)
+    _warn_of_variables()
     settings = read_settings_file(Path.cwd())
     if settings is None:
         return {}
@@ -99,16 +99,14 @@ def _context(arguments: list[str]) -> dict[str, Any]:
     return {"default_map": default_map(settings)}
 
 
-def _warn_of_variables(command: str) -> None:
-    """Say which variables are ignored; without any of Trialbed's, nothing is imported for it."""
+def _warn_of_variables() -> None:
+    """Say which variables are misspelt; without any of Trialbed's, nothing is imported for it."""
     given = [name for name in os.environ if name.startswith("TRIALBED_")]
-    if not given:
-        return
-    from trialbed.cli._settings import unknown_variables
+    if given:
+        from trialbed.cli._settings import misspelt_variables
 
-    for variable, meant in unknown_variables(given, command, cli).items():
-        hint = f"; did you mean {meant}?" if meant else f"; bench {command} --help has those of its options."
-        click.echo(f"Warning: nothing in Trialbed reads {variable}, so it is ignored{hint}", err=True)
+        for variable, meant in misspelt_variables(given).items():
+            click.echo(f"Warning: nothing in Trialbed reads {variable}; did you mean {meant}?", err=True)
 
 
 def _name_variable(error: click.ClickException) -> None:

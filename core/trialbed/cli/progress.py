@@ -10,9 +10,8 @@ from typing import Protocol, TypeVar
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
-from rich.text import Text
 
 from trialbed.errors import NothingMeasured
 
@@ -68,23 +67,22 @@ class PlainProgress:
             part: its name; empty for work that has one part only.
         """
 
-    def move(self, part: str, done: int, total: int, *, failed: str = "", left: str | None = None) -> None:
+    def move(self, part: str, done: int, total: int, *, failed: str = "", left: str = "") -> None:
         """Print a line if a tenth is full.
 
         Args:
             failed: the failures so far, in words.
-            left: the time that is left, in words; None where a display may estimate it.
+            left: the time that is left, in words, where the display does not estimate it.
         """
         if _is_line_due(done, total):
             prefix = f"{part}: " if part else ""
-            self.write(f"{prefix}[{done}/{total}]{failed}{left or ''}")
+            self.write(f"{prefix}[{done}/{total}]{failed}{left}")
 
-    def watch(self, part: str, now: str, left: str) -> None:
+    def watch(self, part: str, now: str) -> None:
         """Show what goes on in a part, where the display shows the present.
 
         Args:
             now: in words; empty for nothing worth it.
-            left: the time that is left, in words.
         """
 
     def write(self, line: str) -> None:
@@ -93,14 +91,6 @@ class PlainProgress:
 
     def end(self) -> None:
         """Do nothing: lines need no clean-up."""
-
-
-class _LeftColumn(TimeRemainingColumn):
-    """The time that is left: in the words that are given, else rich's own estimate."""
-
-    def render(self, task: Task) -> Text:
-        left = task.fields["left"]
-        return super().render(task) if left is None else Text(left.removeprefix(", "), style="progress.remaining")
 
 
 class LiveProgress(PlainProgress):
@@ -113,7 +103,7 @@ class LiveProgress(PlainProgress):
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            _LeftColumn(),
+            TimeRemainingColumn(),
             TextColumn("[red]{task.fields[failed]}"),
             TextColumn("{task.fields[now]}", markup=False),
         )
@@ -122,18 +112,16 @@ class LiveProgress(PlainProgress):
 
     def begin(self, part: str, total: int, done: int) -> None:
         """Start a bar."""
-        self._tasks[part] = self.bar.add_task(
-            escape(part) or "trials", total=total, completed=done, failed="", left=None, now=""
-        )
+        self._tasks[part] = self.bar.add_task(escape(part) or "trials", total=total, completed=done, failed="", now="")
         self.bar.start()
 
-    def move(self, part: str, done: int, total: int, *, failed: str = "", left: str | None = None) -> None:
+    def move(self, part: str, done: int, total: int, *, failed: str = "", left: str = "") -> None:  # noqa: ARG002 - rich estimates it
         """Move the part's bar."""
-        self.bar.update(self._tasks[part], completed=done, total=total, failed=failed, left=left)
+        self.bar.update(self._tasks[part], completed=done, total=total, failed=failed)
 
-    def watch(self, part: str, now: str, left: str) -> None:
+    def watch(self, part: str, now: str) -> None:
         """Show it behind the part's bar."""
-        self.bar.update(self._tasks[part], now=now, left=left)
+        self.bar.update(self._tasks[part], now=now)
 
     def write(self, line: str) -> None:
         """Print a line above the bars."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+
+from rich.console import Console
 
 from trialbed.cli.progress import PlainProgress, followed, new_display
 from trialbed.engine import RunProgress
@@ -23,12 +23,6 @@ ENOUGH = 3
 WORTH_SAYING = 5.0
 """Seconds that a run must still take for the time left to be shown."""
 
-SURE = 0.25
-"""The part of the time left by which it may be wrong and is still one number, not a range."""
-
-SPREAD = 2.0
-"""Standard errors to both sides."""
-
 MAX_CAUSE = 160
 """Characters of a cause; the table has more of it, and the document has all."""
 
@@ -37,43 +31,6 @@ MAX_NOTE = 400
 
 SILENCE = 30.0
 """Seconds after which requests that take long are said where there is no terminal; then after twice as many."""
-
-
-class TimeLeft:
-    """The times between the ends of trials.
-
-    Args:
-        now: seconds on any clock, when the first trials begin.
-    """
-
-    def __init__(self, now: float) -> None:
-        self._last = now
-        self._count = 0
-        self._mean = self._squares = 0.0
-
-    def advance(self, now: float) -> None:
-        """A trial has ended."""
-        gap, self._last = now - self._last, now
-        self._count += 1
-        before = gap - self._mean
-        self._mean += before / self._count
-        self._squares += before * (gap - self._mean)
-
-    def estimate(self, trials: int, now: float) -> str:
-        """The time that so many trials will take, in words; empty where that is not known, or is soon over."""
-        if self._count < ENOUGH:
-            return ""
-        waited = now - self._last
-        # The trial in hand takes at least as long as it has already taken.
-        expected = max(trials * self._mean - waited, (trials - 1) * self._mean)
-        variance = self._squares / (self._count - 1)
-        error = SPREAD * math.sqrt(trials * variance + trials**2 * variance / self._count)
-        if expected + error < WORTH_SAYING:
-            return ""
-        if error <= SURE * expected:
-            return f", about {duration(expected)} left"
-        most = duration(expected + error)
-        return f", {duration(expected - error)} to {most} left" if expected > error else f", up to {most} left"
 
 
 def duration(seconds: float) -> str:
@@ -85,7 +42,7 @@ def duration(seconds: float) -> str:
 
 def progress() -> AbstractContextManager[TrialProgress]:
     """Return the progress of a run on this terminal; if the run ends early, it says how to continue."""
-    return followed(new_progress())
+    return followed(TrialProgress(new_display()))
 
 
 class TrialProgress(RunProgress):
@@ -93,24 +50,30 @@ class TrialProgress(RunProgress):
 
     Args:
         clock: seconds.
+        after: seconds from the beginning of the run from which on it is shown.
     """
 
-    def __init__(self, display: PlainProgress, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, display: PlainProgress, clock: Callable[[], float] = time.monotonic, *, after: float = 0.0
+    ) -> None:
         self.total = self.done = self.kept = 0
         self.failures: Counter[str] = Counter()
         self._display = display
         self._clock = clock
-        self._silence = self._due = 0.0
+        self._after = after
+        self._head: str | None = None
+        self._ended = 0
+        self._began = self._silence = self._due = 0.0
         self._seen: set[tuple[str, str]] = set()
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
         """Say which run it is and what of it is kept."""
         self.total, self.done, self.kept = total, done, done
-        self._pace = TimeLeft(self._clock())
+        self._began = self._clock()
         self._break_silence()
         again = f", {done} of them kept from before" if done else ""
-        self._display.write(f"run {run.run_id}: {total} trial{'s' * (total != 1)}{again}")
-        self._display.begin("", total, done)
+        self._head = f"run {run.run_id}: {total} trial{'s' * (total != 1)}{again}"
+        self._is_shown()
 
     def note(self, text: str) -> None:
         """Print it, with what an endpoint said in it cut and without secrets."""
@@ -118,23 +81,26 @@ class TrialProgress(RunProgress):
 
     def advance(self, result: TrialResult) -> None:
         """Count a trial, and give the cause of the first failure of its kind."""
+        is_shown = self._is_shown()
         self.done += 1
-        self._pace.advance(self._clock())
+        self._ended += 1
         self._break_silence()
         self.kept += result.status != "not measured"
         if result.outcome.failure:
             self.failures[result.outcome.failure.kind] += 1
+        if is_shown:
             self._write_first(result)
-        self._display.watch("", "", self.left())
-        self._display.move("", self.done, self.total, failed=self.errors(), left=self.left())
+            self._display.watch("", "")
+            self._display.move("", self.done, self.total, failed=self.errors(), left=self.left())
 
     def again(self, count: int) -> None:
         """Say that trials are attempted again, and count them no longer."""
         self.done -= count
         for kind in NOT_MEASURED:
             del self.failures[kind]
-        trials = "1 trial was" if count == 1 else f"{count} trials were"
-        self._display.write(f"{trials} not measured and will be attempted again")
+        if self._is_shown():
+            trials = "1 trial was" if count == 1 else f"{count} trials were"
+            self._display.write(f"{trials} not measured and will be attempted again")
 
     def errors(self) -> str:
         """The failures so far, by kind."""
@@ -143,15 +109,19 @@ class TrialProgress(RunProgress):
         return " errors: " + ", ".join(f"{count} {kind}" for kind, count in sorted(self.failures.items()))
 
     def left(self) -> str:
-        """The time that is left, as far as the pace says."""
-        return self._pace.estimate(self.total - self.done, self._clock())
+        """The time that is left at the pace so far; empty where that is not known, or is soon over."""
+        if self._ended < ENOUGH:
+            return ""
+        seconds = (self._clock() - self._began) / self._ended * (self.total - self.done)
+        return f", about {duration(seconds)} left" if seconds >= WORTH_SAYING else ""
 
     def wait(self, flights: str) -> None:
         """Show the requests that take long: at once on a terminal, elsewhere as a line now and then."""
-        left = self.left()
-        self._display.watch("", flights, left)
+        if not self._is_shown():
+            return
+        self._display.watch("", flights)
         if flights and not self._display.is_live and self._clock() >= self._due:
-            self._display.write(f"[{self.done}/{self.total}] {_shorten(flights, MAX_NOTE)}{left}")
+            self._display.write(f"[{self.done}/{self.total}] {_shorten(flights, MAX_NOTE)}{self.left()}")
             self._silence *= 2
             self._due = self._clock() + self._silence
 
@@ -164,6 +134,13 @@ class TrialProgress(RunProgress):
         if self.total and self.kept:
             kept = f"{self.kept} of {number_of(self.total, 'trial')} {'is' if self.kept == 1 else 'are'} kept"
             self._display.write(f"{kept}; the same command continues from there, --fresh starts over.")
+
+    def _is_shown(self) -> bool:
+        if self._head is not None and self._clock() - self._began >= self._after:
+            self._display.write(self._head)
+            self._display.begin("", self.total, self.done)
+            self._head = None
+        return self._head is None
 
     def _break_silence(self) -> None:
         self._silence, self._due = SILENCE, self._clock() + SILENCE
@@ -192,73 +169,6 @@ def function_progress(wanted: bool | None) -> RunProgress:
     Args:
         wanted: None to show it where a run takes long, and a person may be looking: at a terminal, or in a notebook.
     """
-    if wanted is None:
-        return LateProgress(new_progress) if sys.stderr.isatty() or in_notebook() else RunProgress()
-    return new_progress() if wanted else RunProgress()
-
-
-def new_progress() -> TrialProgress:
-    """Return progress in the display that suits stderr."""
-    return TrialProgress(new_display())
-
-
-def in_notebook() -> bool:
-    """Return whether this is the kernel of a notebook."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    return type(shell).__name__ == "ZMQInteractiveShell"
-
-
-class LateProgress(RunProgress):
-    """Progress that is shown from ``WAIT`` seconds after the run began.
-
-    Args:
-        make: makes the progress that is shown.
-    """
-
-    def __init__(self, make: Callable[[], TrialProgress]) -> None:
-        self._make = make
-        self._shown: TrialProgress | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._kept: list[Callable[[TrialProgress], None]] = []
-
-    def begin(self, run: Run, *, total: int, done: int) -> None:
-        """Begin to wait."""
-        self._call(lambda shown: shown.begin(run, total=total, done=done))
-        self._timer = asyncio.get_running_loop().call_later(WAIT, self._show)
-
-    def advance(self, result: TrialResult) -> None:
-        """Count a trial."""
-        self._call(lambda shown: shown.advance(result))
-
-    def again(self, count: int) -> None:
-        """Count trials that are attempted again no longer."""
-        self._call(lambda shown: shown.again(count))
-
-    def note(self, text: str) -> None:
-        """Show a note at once."""
-        (self._shown or TrialProgress(PlainProgress())).note(text)
-
-    def wait(self, flights: str) -> None:
-        """Show what takes long, if steps are shown."""
-        if self._shown is not None:
-            self._shown.wait(flights)
-
-    def end(self) -> None:
-        """Show nothing more."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._shown is not None:
-            self._shown.end()
-
-    def _call(self, method: Callable[[TrialProgress], None]) -> None:
-        """Show a step, or keep it until steps are shown."""
-        if self._shown is None:
-            self._kept.append(method)
-        else:
-            method(self._shown)
-
-    def _show(self) -> None:
-        self._shown = self._make()
-        for method in self._kept:
-            method(self._shown)
+    if wanted or (wanted is None and (sys.stderr.isatty() or Console().is_jupyter)):
+        return TrialProgress(new_display(), after=0.0 if wanted else WAIT)
+    return RunProgress()
