@@ -43,20 +43,16 @@ def chosen_environments(
         DriverNotFound: a name looks like a misspelt one.
         EnvironmentFailed: an environment is missing and was not or could not be built.
     """
-    from trialbed.environments import FrameworkSpec, runs_here
+    from trialbed.environments import runs_here
 
-    specs = {text: FrameworkSpec.parse(text) for text in frameworks if not runs_here(text)}
-    if not specs:
+    if all(map(runs_here, frameworks)):
         return {}
-    from trialbed.environments import BuildRequest
+    from trialbed.environments import find_environments
 
-    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
     store = environment_store(env_dir)
-    found = {request.framework.text: store.find(request) for request in requests}
-    installed = {framework: environment for framework, environment in found.items() if environment is not None}
+    specs, installed, missing = find_environments(frameworks, store)
     for framework, environment in installed.items():
         click.echo(f"{framework}: own environment {environment.name} ({environment.summary})", err=True)
-    missing = [request for request in requests if request.framework.text not in installed]
     if missing:
         if check is not None:
             check()

@@ -1,6 +1,7 @@
 from ._build import BuildSteps as BuildSteps
 from ._build import Uv as Uv
 from ._build import adapter_needs as adapter_needs
+from ._build import find_environments as find_environments
 from ._build import find_uv as find_uv
 from ._build import locked_environment as locked_environment
 from ._build import needed_environments as needed_environments

@@ -12,7 +12,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -74,9 +74,7 @@ SPACE_AND_NETWORK = (
 MAX_LENGTH = 1500
 """Characters of a reason that are shown."""
 
-_MARK = re.compile(r"^[\s\u00d7╰├│─▶]*(?P<word>error:|cause:|Caused by:|hint:)?\s*")
-_NEW = re.compile(r"^\s*([\u00d7╰├]|error:|cause:|Caused by:|hint:)")
-_PROGRESS = re.compile(r"^\s*(warning:|Resolved |Prepared |Installed |Building |Built |Using |Downloading )")
+_DECORATION = re.compile(r"[\s\u00d7╰├│─▶]+")
 _NETWORK = re.compile(
     r"error sending request|dns error|tcp connect error|client error \(Connect\)|Could not connect"
     r"|operation timed out|Request failed after|Network is unreachable|Connection refused",
@@ -189,20 +187,8 @@ def is_machine_failure(stderr: str) -> bool:
 
 
 def failure_reason(stderr: str) -> str:
-    """The output of uv as one paragraph, without decoration, progress and secrets."""
-    sentences: list[str] = []
-    for line in without_credentials(redact(stderr), f"{REDACTED}@").splitlines():
-        text = line[len(mark[0]) if (mark := _MARK.match(line)) else 0 :].strip()
-        if not text or _PROGRESS.match(line):
-            continue
-        if _NEW.match(line) or not sentences:
-            sentences.append(f"(hint: {text})" if mark and mark["word"] == "hint:" else text)
-        else:
-            sentences[-1] += f" {text}"
-    reason = ""
-    for sentence in sentences:
-        reason += sentence if not reason else f" {sentence}" if sentence.startswith("(") else f": {sentence}"
-    reason = re.sub(r":+ ?:", ":", reason)
+    """The output of uv as one paragraph, without decoration and secrets."""
+    reason = _DECORATION.sub(" ", without_credentials(redact(stderr), f"{REDACTED}@")).strip().removeprefix("error: ")
     if len(reason) > MAX_LENGTH:
         reason = f"{reason[: MAX_LENGTH // 2]} […] {reason[-MAX_LENGTH // 2 :]}"
     return reason or "uv gave no reason"
@@ -379,7 +365,7 @@ def _write_metadata(folder: Path, framework: FrameworkSpec, lock: str, uv_versio
         python=python_id(),
         packages=tuple(sorted(f"{name}=={item.version}" for name, item in packages.items())),
         lock_digest=lock_digest(lock),
-        size=sum(_sizes(folder)),
+        size=sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()),
         created_at=datetime.now(UTC),
         uv=uv_version.split()[1],
     )
@@ -420,14 +406,6 @@ def _check_versions(packages: Packages, framework: FrameworkSpec) -> None:
         if found is None or Version(found.version) != Version(str(release)):
             has = f"has {name} {found.version}" if found else f"does not have {name}"
             raise EnvironmentFailed(f"{framework.text}: the lock {has}, but {name} {release} is needed here")
-
-
-def _sizes(folder: Path) -> Iterator[int]:
-    for inner in os.scandir(folder):
-        if inner.is_dir(follow_symlinks=False):
-            yield from _sizes(Path(inner.path))
-        else:
-            yield inner.stat(follow_symlinks=False).st_size
 
 
 AT_A_TIME = 4
@@ -574,11 +552,7 @@ async def needed_environments(labels: Sequence[str], store: EnvironmentStore, *,
     Raises:
         EnvironmentFailed: one has none yet and is not to be built, or cannot be built; says what to do.
     """
-    specs = {label: FrameworkSpec.parse(label) for label in labels if not runs_here(label)}
-    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
-    found = {request.framework.text: store.find(request) for request in requests}
-    installed = {framework: environment for framework, environment in found.items() if environment is not None}
-    missing = [request for request in requests if request.framework.text not in installed]
+    specs, installed, missing = find_environments(labels, store)
     for request in missing:
         spec = request.framework
         check_name(spec)
@@ -592,3 +566,18 @@ async def needed_environments(labels: Sequence[str], store: EnvironmentStore, *,
         make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
         installed |= await provide(store, missing, BuildSteps())
     return {label: installed[spec.text].environment for label, spec in specs.items()}
+
+
+def find_environments(
+    labels: Sequence[str], store: EnvironmentStore
+) -> tuple[dict[str, FrameworkSpec], dict[str, InstalledEnvironment], list[BuildRequest]]:
+    """Look for the environments of the frameworks that cannot run in this interpreter; profiles share one.
+
+    Returns:
+        Label -> framework, the framework's text -> its environment, and the requests for those that are missing.
+    """
+    specs = {label: FrameworkSpec.parse(label) for label in labels if not runs_here(label)}
+    requests = [BuildRequest(spec) for spec in {spec.text: spec for spec in specs.values()}.values()]
+    found = {request.framework.text: store.find(request) for request in requests}
+    installed = {framework: environment for framework, environment in found.items() if environment is not None}
+    return specs, installed, [request for request in requests if request.framework.text not in installed]

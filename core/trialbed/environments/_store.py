@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
@@ -22,7 +21,7 @@ from filelock import AsyncFileLock, FileLock, Timeout
 from packaging.utils import canonicalize_name
 from pydantic import ValidationError
 
-from trialbed.environments._distributions import OWN, local_states, python_id, without_credentials
+from trialbed.environments._distributions import local_states, python_id, without_credentials
 from trialbed.environments._frameworks import FrameworkSpec, adapter_requirement, own_requirement
 from trialbed.errors import DataError, UsageError
 from trialbed.files import replace_file
@@ -267,13 +266,7 @@ class EnvironmentStore:
         installed = InstalledEnvironment.read(self.folder / cached.environment) if cached else None
         if installed is None or self.find(request) is not None:
             return ""
-        own, adapter, *_ = self.with_last_choices(request).requirements
-        about, known = installed.metadata, installed.lock.splitlines()
-        names = {own: f"Trialbed {version(OWN)}", adapter: f"{about.adapter} {about.adapter_version}"}
-        changed = [name for line, name in names.items() if any(state not in known for state in local_states([line]))]
-        # The lock has the state of every local file and folder that it was made of.
-        cause = f"another build of {' and '.join(changed)}" if changed else "other requirements"
-        return f"its environment {installed.name} was made with {cause}"
+        return f"its environment {installed.name} was made with another Trialbed, adapter or requirement"
 
     def serving(self) -> Iterator[tuple[str, InstalledEnvironment]]:
         """Each framework as it was asked for here, such as ``crewai==1.2``, with the environment that it gets now."""
