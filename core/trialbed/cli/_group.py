@@ -19,7 +19,7 @@ from trialbed.installed import load_target, offers
 if TYPE_CHECKING:
     from trialbed.drivers import DriverInfo
 
-COMMANDS = frozenset(("compare", "doctor", "env", "help", "models", "plugins", "run", "runs", "show"))
+COMMANDS = frozenset(("compare", "doctor", "env", "models", "plugins", "run", "runs", "show"))
 """Core's own commands: modules of this package."""
 
 SECTIONS = {
@@ -57,7 +57,6 @@ SECTIONS = {
     },
     "The installation": {
         "doctor": "Check the installation, and show how to get missing parts.",
-        "help": "Explain a topic, such as the fields of records, or a command.",
         "models": "List the models that bench run --model takes.",
         "plugin": "Start plugins, and check them against their contracts.",
         "plugins": "List installed drivers, commands and plugins, and why broken ones fail.",

@@ -52,7 +52,6 @@ PRINTS_A_RESULT = (
     "env lock",
     "env remove",
     "fidelity",
-    "help",
     "judge calibrate",
     "judge cases",
     "models",
