@@ -46,8 +46,8 @@ async def run_and_report(
     prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
     store, queries, shown = prepared.options.store, queries_by_id(prepared.queries), progress or RunProgress()
     # Entries of documents are written as trials are committed, so that the end of the run need not read them again.
-    with DocumentEntries(lambda: queries, options.output) if documents else nullcontext() as entries:
-        keep = partial(_add_measured, entries) if entries else None
+    with DocumentEntries(lambda: queries) if documents else nullcontext() as entries:
+        keep = entries.add if entries else None
         ended = await run(prepared, executor=executor, ambient=ambient, progress=progress, committed=keep)
         if await _judge_again(prepared, ended, shown) and entries is not None:
             entries.clear()
@@ -116,12 +116,6 @@ def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, execut
         chosen_baseline(frameworks, against)
     check_folder(options.output)
     return prepared
-
-
-def _add_measured(entries: DocumentEntries, results: Sequence[TrialResult]) -> None:
-    """Add entries; a run in which nothing can be measured leaves no folder of results behind."""
-    if measured := [result for result in results if result.status != "not measured"]:
-        entries.add(measured)
 
 
 def _results(store: str, run_id: str, rows: Sequence[int]) -> Iterator[TrialResult]:

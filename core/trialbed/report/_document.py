@@ -10,14 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.resources import files
-from pathlib import Path
 from typing import IO, Any, Self
 
 from trialbed.errors import DataError
-from trialbed.files import make_private_folder
 from trialbed.records import GoldAnswer, TrialKey, TrialResult
 from trialbed.report._entries import entry, failed_scores
-from trialbed.report._files import json_bytes, unwritable
+from trialbed.report._files import json_bytes
 from trialbed.report._metadata import metadata
 from trialbed.report._records import Figures, QueryId, ScoreMean, Summary, WireTally
 from trialbed.report._report import Queries, Report
@@ -64,15 +62,13 @@ class DocumentEntries:
 
     Args:
         queries: gives the tasks by id.
-        folder: where the scratch file is; None for the system's folder of temporary files.
 
     Raises:
-        DataError: the file cannot be written.
+        DataError: the file, which is in the system's folder of temporary files, cannot be written.
     """
 
-    def __init__(self, queries: Callable[[], Queries], folder: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, queries: Callable[[], Queries]) -> None:
         self._queries = queries
-        self._folder = folder
         self._file: IO[bytes] | None = None
         self._places: dict[tuple[str, QueryId, int, int], tuple[int, int]] = {}
 
@@ -98,14 +94,13 @@ class DocumentEntries:
             key = result.key
             text = json_bytes(clean(entry(queries[key.query_id], result, answers.get(key.query_id)), secrets))
             try:
-                if self._file is None:  # a run without any entry leaves no folder behind
-                    if self._folder is not None:
-                        make_private_folder(Path(self._folder))
-                    self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - `__exit__` closes it
+                if self._file is None:
+                    self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `__exit__` closes it
                 begin = self._file.seek(0, os.SEEK_END)
                 self._file.write(text)
             except OSError as error:
-                raise unwritable(self._folder or tempfile.gettempdir(), error) from error
+                full = f"{tempfile.gettempdir()} cannot be written: {error.strerror}; name another folder in TMPDIR"
+                raise DataError(full) from error
             self._places[key.framework, key.query_id, key.repeat, result.attempt] = begin, len(text)
 
     def has(self, key: TrialKey, attempt: int) -> bool:

@@ -118,9 +118,10 @@ def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
     Raises:
         DriverError: it cannot be used.
     """
-    try:
+    entry = None
+    with contextlib.suppress(DriverNotFound):
         entry = driver_info("frameworks", framework)
-    except DriverNotFound:
+    if entry is None:
         # Its message also says how to install the adapter. Imported here, since it would slow every worker down.
         from trialbed.environments import adapter_info
 

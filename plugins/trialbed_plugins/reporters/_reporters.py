@@ -31,11 +31,12 @@ class TableReporter(Reporter):
     def report(self, report: Report, stream: TextIO) -> None:
         """Write the tables of one run."""
         if self.brief:
-            loss = main_loss(report)
-            end = [views.Table("", notes=[f"Most losses: {loss}"])] if loss else []
-            views.print_tables(
-                [views.Table("", notes=[headline(report)]), screen_table(report), *end], stream, ruled=False
-            )
+            models = report.run.config.models  # of several, each is a row above its setups
+            result = headline(report) + (f" Model: {models[0]}." if len(models) == 1 else "")
+            tables = [views.Table("", notes=[result]), screen_table(report)]
+            if loss := main_loss(report):
+                tables.append(views.Table("", notes=[f"Most losses: {loss}"]))
+            views.print_tables(tables, stream, ruled=False)
             return
         tables = _tables(report)
         if not self.explained:

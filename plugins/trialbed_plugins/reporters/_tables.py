@@ -29,11 +29,7 @@ Cell = Callable[[ShownSetup], str]
 def screen_table(report: Report) -> Table:
     """The table of a screen, a row for each setup: success, right calls, tokens, time, cost and the verdict."""
     setups = comparable(report)
-    config = report.run.config
-    with_model = f"{config.test_set}, {config.model}"
-    fits = len(config.models) == 1 and len(with_model) <= max((len(setup.name) for setup in setups), default=0)
-    corner = with_model if fits else config.test_set
-    table = replace(_setup_table(setups, corner), notes=list(brief_notes(setups)))
+    table = replace(_setup_table(setups, report.run.config.test_set), notes=list(brief_notes(setups)))
     narrow: Table | None = None
     for count in range(len(LEFT_OUT), 0, -1):
         narrow = replace(table.without(*LEFT_OUT[:count]), narrow=narrow)

@@ -77,9 +77,11 @@ def test_a_model_that_reads_criteria_is_calibrated_on_them(tmp_path: Path) -> No
     bench = bench_in(tmp_path, bare_environment(tmp_path, OPENAI_API_KEY="k"))
     with serve(grade) as server:
         judge = ("--judge-model", "grader", "--base-url", server.url)
-        before = bench("run", "-d", "desk.yaml", "-m", "scripted:gold", *judge).out
+        bench("run", "-d", "desk.yaml", "-m", "scripted:gold", *judge)
+        before = bench("show", "latest", "--full").out
         measured = bench("judge", "calibrate", "cases.jsonl", *judge)
-        after = bench("run", "-d", "desk.yaml", "-m", "scripted:gold", "--fresh", *judge).out
+        bench("run", "-d", "desk.yaml", "-m", "scripted:gold", "--fresh", *judge)
+        after = bench("show", "latest", "--full").out
     before, after = (" ".join(text.split()) for text in (before, after))
     assert "grader reads the criteria of tasks, and is uncalibrated for them: `bench judge calibrate FILE`" in before
     assert measured.out.startswith("rule:grader agrees with 98 % [87 %, 100 %] of 40 labelled cases (cases.jsonl)")

@@ -76,6 +76,7 @@ def test_a_row_has_success_calls_tokens_time_cost_and_verdict(show: Show) -> Non
     worse = with_calls(document("other", average_cost=0.0012), 45, not_called=6, wrong_arguments=9, api_failed=5)
     worse["summary"]["comparisons"] = [{"kind": "reference", "against": "reference", "scores": {"sopr_score": WORSE}}]
     text = show([with_calls(document(average_cost=0.0001), 60), worse], brief=True)
+    assert text.partition("\n\n")[0].endswith("Model: scripted:gold.")
     assert " ".join(row(text, "mini")) == "mini solved calls right tokens time cost verdict"
     assert " ".join(row(text, "other")) == "other 80 % [58, 92] 77 % 1 1.00 s $0.0012 worse"
     assert "\n\nMost losses: other, 45 of its 65 expected calls were used, and 9 of the other 20\nhad wrong" in text
