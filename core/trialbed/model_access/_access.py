@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from tenacity.wait import wait_base
-
 from trialbed.errors import ModelFailed, ModelUnavailable
 from trialbed.model_access._budget import ModelBudget
 from trialbed.model_access._cache import CompletionCache
@@ -43,7 +41,6 @@ class ModelAccess:
         cache: where replies are kept; None keeps none.
         origin: names the endpoint in the cache, where its URL is not the same in each run.
         timeout: seconds of silence after which a reply is given up.
-        wait: tenacity's strategy for the time between attempts; None: exponential, up to 8 seconds.
     """
 
     def __init__(
@@ -54,14 +51,12 @@ class ModelAccess:
         cache: CompletionCache | None = None,
         origin: str = "",
         timeout: float = TIMEOUT,
-        wait: wait_base | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.budget = budget or ModelBudget()
         self._cache = cache
         self._origin = origin or endpoint.base_url
         self._timeout = timeout
-        self._wait = wait
         self._client: ChatClient | None = None
         self._format = 0
         self._refused: set[str] = set()
@@ -167,7 +162,6 @@ class ModelAccess:
             cache=self._cache,
             origin=self._origin,
             timeout=self._timeout,
-            wait=self._wait,
         )
         made._refused = self._refused
         made._format = self._format
@@ -237,7 +231,6 @@ class ModelAccess:
                 endpoint.base_url,
                 endpoint.api_key or None,
                 timeout=self._timeout,
-                wait=self._wait,
                 spoken=endpoint.dialect,
             )
         return self._client

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import count
+from math import inf
 from types import TracebackType
-from typing import Any, NamedTuple, Self
-
-from tenacity import AsyncRetrying, RetryCallState, retry_if_result, stop_after_attempt
-from tenacity.wait import wait_base, wait_exponential, wait_random
+from typing import Any, Self
 
 from trialbed.wire._httpx import httpx, tls_for
 from trialbed.wire._readings import Reading, failed
-from trialbed.wire._retries import TRANSIENT, retry_after
+from trialbed.wire._retries import TRANSIENT, RetryWaits, retry_after
 from trialbed.wire.addresses import key_headers
 from trialbed.wire.dialects import CHAT, Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
@@ -23,8 +23,8 @@ ATTEMPTS = 4
 TIMEOUT = 120.0
 """Seconds of silence after which an answer is given up."""
 
-LONGEST_WAIT = 60.0
-"""Seconds that an endpoint may ask to wait; one that asks for more is not asked again."""
+WAITS = RetryWaits(ATTEMPTS - 1, patience=inf, first=1.0, longest=8.0, least=0.5, most_asked=60.0)
+"""The waits between the attempts; an endpoint that asks for more than a minute is not asked again."""
 
 SHOWN = 300
 """Characters of an endpoint's own words in a problem."""
@@ -49,8 +49,6 @@ class ChatClient:
         api_key: sent as bearer token, or in the dialect's own header; None sends none.
         timeout: seconds of silence after which an answer is given up.
         attempts: requests for one answer.
-        wait: tenacity's strategy for the time between attempts, where the endpoint does not say; None: exponential, up
-            to 8 seconds.
         transport: of httpx, where it is not the usual one.
         spoken: the name of the dialect of requests and answers.
     """
@@ -62,15 +60,13 @@ class ChatClient:
         *,
         timeout: float = TIMEOUT,
         attempts: int = ATTEMPTS,
-        wait: wait_base | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         spoken: str = CHAT,
     ) -> None:
         self._dialect = dialect(spoken)
         self._url = f"{base_url.rstrip('/')}/{self._dialect.PATH}"
         self._headers = {**self._dialect.HEADERS, **key_headers(base_url, api_key, self._dialect.HEADERS)}
-        self._attempts = attempts
-        self._wait = _AsTold(wait or wait_exponential(multiplier=0.5, max=7) + wait_random(0, 1))
+        self._waits = replace(WAITS, retries=attempts - 1)
         self._client = httpx.AsyncClient(timeout=timeout, verify=tls_for(base_url), transport=transport)
 
     async def __aenter__(self) -> Self:
@@ -94,43 +90,24 @@ class ChatClient:
         Returns:
             The reading; its outcome says whether it is an answer. Nothing that the endpoint does raises an exception.
         """
-        retrying = AsyncRetrying(
-            retry=retry_if_result(_is_worth_repeating),
-            stop=stop_after_attempt(self._attempts),
-            wait=self._wait,
-            retry_error_callback=_last_answer,
-        )
-        answer: _Answer = await retrying(self._ask, request)
-        return _without_secrets(answer.reading)
+        for number in count(1):
+            reading, asked = await self._ask(request)
+            seconds = self._waits.wait(number, 0.0, asked) if _is_worth_repeating(reading) else None
+            if seconds is None:
+                break
+            await asyncio.sleep(seconds)
+        return _without_secrets(reading)
 
-    async def _ask(self, request: Mapping[str, Any]) -> _Answer:
+    async def _ask(self, request: Mapping[str, Any]) -> tuple[Reading, float | None]:
+        """Return a reading, and the seconds that the endpoint asks to wait before the next attempt."""
         try:
             async with self._client.stream("POST", self._url, json=dict(request), headers=self._headers) as response:
-                told = None if response.is_success else retry_after(response.headers)
-                return _Answer(await _read(self._dialect, response, request), told)
+                asked = None if response.is_success else retry_after(response.headers)
+                return await _read(self._dialect, response, request), asked
         except httpx.TimeoutException as error:
-            return _Answer(failed("timeout", f"the endpoint did not answer in time: {_words(error)}", "timeout"))
+            return failed("timeout", f"the endpoint did not answer in time: {_words(error)}", "timeout"), None
         except httpx.HTTPError as error:
-            words = f"the endpoint could not be reached: {_words(error)}"
-            return _Answer(failed("transport", words, "transport_error"))
-
-
-class _Answer(NamedTuple):
-    """A reading, and the seconds that the endpoint asks to wait before the next attempt."""
-
-    reading: Reading
-    told: float | None = None
-
-
-class _AsTold(wait_base):
-    """Waits as long as the endpoint asked for, else as another strategy says."""
-
-    def __init__(self, otherwise: wait_base) -> None:
-        self._otherwise = otherwise
-
-    def __call__(self, retry_state: RetryCallState) -> float:
-        # A Retry-After of 0 says nothing.
-        return _last_answer(retry_state).told or self._otherwise(retry_state)
+            return failed("transport", f"the endpoint could not be reached: {_words(error)}", "transport_error"), None
 
 
 async def _read(spoken: Dialect, response: httpx.Response, request: Mapping[str, Any]) -> Reading:
@@ -167,14 +144,5 @@ def _without_secrets(reading: Reading) -> Reading:
     return replace(reading, problem=replace(reading.problem, message=redact(reading.problem.message)))
 
 
-def _is_worth_repeating(answer: _Answer) -> bool:
-    reading, told = answer
-    if reading.problem is None or FINAL in reading.notes or (told or 0.0) > LONGEST_WAIT:
-        return False
-    return reading.problem.kind in RETRIED
-
-
-def _last_answer(state: RetryCallState) -> _Answer:
-    assert state.outcome is not None  # noqa: S101 - there was an attempt
-    answer: _Answer = state.outcome.result()
-    return answer
+def _is_worth_repeating(reading: Reading) -> bool:
+    return reading.problem is not None and reading.problem.kind in RETRIED and FINAL not in reading.notes

@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from tenacity.wait import wait_base
-
 from trialbed.contracts import STATUS_VALUES, Judge, Verdict, Vote
 from trialbed.errors import JudgeError, ModelFailed, UsageError
 from trialbed.model_access import Unreadable, read_object
@@ -268,9 +266,6 @@ class AskingJudge(Judge):
 
     needs_model: ClassVar[bool] = True
 
-    wait: ClassVar[wait_base | None] = None
-    """Between attempts to reach a busy model; None: exponential, up to 8 seconds."""
-
     def __init__(self, endpoint: ModelEndpoint | None = None, *, votes: int = 1) -> None:
         from trialbed.model_access import ModelAccess  # the rule judge mostly asks no model
 
@@ -280,7 +275,7 @@ class AskingJudge(Judge):
         if votes < 1:
             raise UsageError(f"a judge needs at least one vote, not {votes}; see --judge-votes")
         self._seed = endpoint.seed
-        self._own = ModelAccess(endpoint, wait=self.wait)
+        self._own = ModelAccess(endpoint)
 
     @property
     def access(self) -> ModelAccess:

@@ -11,7 +11,6 @@ import httpx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
-from tenacity import wait_none
 
 from trialbed.wire import ChatClient, Reading
 from trialbed.wire.dialects.chat_completions import ChatStreamReader, read_body, read_stream
@@ -95,7 +94,7 @@ async def by_client(pieces: list[bytes], content_type: str) -> Reading:
     reply = httpx.MockTransport(
         lambda _: httpx.Response(200, headers={"content-type": content_type}, stream=Pieces(pieces))
     )
-    async with ChatClient("http://model/v1", wait=wait_none(), transport=reply) as client:
+    async with ChatClient("http://model/v1", attempts=1, transport=reply) as client:
         return await client.complete(REQUEST)
 
 

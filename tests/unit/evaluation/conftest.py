@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.judge_endpoint import JudgeEndpoint, judge_endpoint
 from support.stored_commands import bench, no_width, stored
-from tenacity import wait_none
+
+from trialbed.wire import _client
 
 __all__ = ["bench", "no_width", "stored"]
 
@@ -16,7 +18,7 @@ __all__ = ["bench", "no_width", "stored"]
 @pytest.fixture
 async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[JudgeEndpoint]:
     """A model whose judges do not wait between two attempts."""
-    monkeypatch.setattr("trialbed_evaluation.judges.llm.AskingJudge.wait", wait_none())
+    monkeypatch.setattr(_client, "WAITS", replace(_client.WAITS, first=0.0))
     async with judge_endpoint() as served:
         yield served
 

@@ -2,19 +2,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from tenacity import wait_none
 
 from trialbed.errors import ModelFailed
 from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget, read_object
 from trialbed.records import ModelEndpoint
+from trialbed.wire import _client
 
 ASK = [{"role": "user", "content": "say it"}]
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_client, "WAITS", replace(_client.WAITS, first=0.0))
 
 
 class Endpoint:
@@ -34,7 +40,7 @@ class Endpoint:
 
     def access(self, **settings: Any) -> ModelAccess:
         endpoint = ModelEndpoint(base_url=self.url, api_key="k", model="helper", seed=3)
-        return ModelAccess(endpoint, wait=wait_none(), **settings)
+        return ModelAccess(endpoint, **settings)
 
 
 def said(text: str | None, **message: Any) -> web.Response:

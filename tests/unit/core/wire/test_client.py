@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
-from tenacity import wait_none
 
-from trialbed.wire import Call, ChatClient, ModelAnswer, Reading, event_bytes
+from trialbed.wire import Call, ChatClient, ModelAnswer, Reading, _client, event_bytes
 from trialbed.wire.dialects.chat_completions import first_message, read_request, write_answer, write_document
 
 HELLO = ModelAnswer(model="m", id="i", content="hello")
@@ -32,6 +33,11 @@ class Pieces(httpx.AsyncByteStream):
             yield piece
 
 
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_client, "WAITS", replace(_client.WAITS, first=0.0))
+
+
 async def ask(*replies: Reply, request: dict[str, Any] = REQUEST, key: str | None = "k") -> tuple[Reading, int]:
     """What the client reads from an endpoint that replies so in turn, and how often it asked."""
     asked: list[httpx.Request] = []
@@ -41,7 +47,7 @@ async def ask(*replies: Reply, request: dict[str, Any] = REQUEST, key: str | Non
         return replies[min(len(asked), len(replies)) - 1](seen)
 
     transport = httpx.MockTransport(reply)
-    async with ChatClient("http://model/v1/", key, wait=wait_none(), transport=transport) as client:
+    async with ChatClient("http://model/v1/", key, transport=transport) as client:
         reading = await client.complete(request)
     return reading, len(asked)
 
@@ -163,19 +169,10 @@ def busy(wait: str) -> Reply:
 
 
 async def test_an_endpoint_that_says_how_long_to_wait_is_asked_again_after_that_time() -> None:
-    def own(_state: object) -> float:
-        raise AssertionError("the endpoint's word counts")
-
-    asked: list[httpx.Request] = []
-
-    def reply(seen: httpx.Request) -> httpx.Response:
-        asked.append(seen)
-        return busy("0.001")(seen) if len(asked) == 1 else whole(seen)
-
-    transport = httpx.MockTransport(reply)
-    async with ChatClient("http://model/v1", wait=own, transport=transport) as client:  # type: ignore[arg-type]
-        reading = await client.complete(REQUEST)
-    assert (reading.outcome, len(asked)) == ("stop", 2)
+    began = time.monotonic()
+    reading, count = await ask(busy("0.05"), whole)
+    assert (reading.outcome, count) == ("stop", 2)
+    assert time.monotonic() - began >= 0.05
 
 
 @pytest.mark.parametrize(("wait", "asked"), [("0", 2), ("soon", 2), ("61", 1), ("Wed, 21 Oct 2099 07:28:00 GMT", 1)])
