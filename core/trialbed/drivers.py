@@ -1,4 +1,4 @@
-"""Drivers, of which one is chosen by name: listing and loading them (stevedore).
+"""Drivers, of which one is chosen by name: listing and loading them.
 
 Listing reads metadata and imports nothing. Loading a broken driver is an error that names the
 distribution, its version and the cause.
@@ -9,12 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from typing import Any
 
 from trialbed.conformity import driver_problems
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
-from trialbed.installed import offers
+from trialbed.installed import load_target, offers
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tracebacks import own_line
 
@@ -90,23 +89,8 @@ def load_driver(kind: str, name: str, contract: str = "") -> Any:
     Raises:
         DriverNotFound, DriverBroken, ContractMismatch: as their docstrings say.
     """
-    from stevedore.driver import DriverManager
-
     info = driver_info(kind, name)
-
-    class ListedDriver(DriverManager):  # type: ignore[type-arg] # older releases are not generic
-        """Does not look through all that is installed, which was just done."""
-
-        def list_entry_points(self) -> list[EntryPoint]:
-            return [EntryPoint(name, info.target, GROUPS[kind])]
-
-    try:
-        manager = ListedDriver(GROUPS[kind], name, invoke_on_load=False, on_load_failure_callback=_raise)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        raise DriverBroken(broken_message(info, error)) from error
-    driver = manager.driver
+    driver = load_entry(info)
     if contract:
         _check_contract(info, driver, contract)
     if problems := driver_problems(kind, driver):
@@ -115,6 +99,20 @@ def load_driver(kind: str, name: str, contract: str = "") -> Any:
             f"its contract: {'; '.join(problems)}"
         )
     return driver
+
+
+def load_entry(info: DriverInfo) -> Any:
+    """Import what the entry point of a driver names, and check nothing of it.
+
+    Raises:
+        DriverBroken: it cannot be imported.
+    """
+    try:
+        return load_target(info.target)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise DriverBroken(broken_message(info, error)) from error
 
 
 def broken_message(info: DriverInfo, error: BaseException, what: str = "cannot be loaded from") -> str:
@@ -133,10 +131,6 @@ def _in_one_line(error: BaseException) -> str:
     problems = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in listed(include_url=False)]
     more = f"; and {len(problems) - MOST_PROBLEMS} more" if len(problems) > MOST_PROBLEMS else ""
     return f"{getattr(error, 'title', '')}: {'; '.join(problems[:MOST_PROBLEMS])}{more}"
-
-
-def _raise(_manager: Any, _entry: Any, error: BaseException) -> None:
-    raise error
 
 
 def _check_contract(info: DriverInfo, driver: Any, contract: str) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
-from stevedore.extension import ExtensionManager
 from support.once import Once
 
 ROOT = Path(__file__).parents[2]
@@ -197,7 +196,6 @@ def _new_environment(folder: Path) -> Installation:
 def fake_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDistribution:
     """Makes a distribution that this interpreter finds: metadata, entry points and modules, nothing built."""
     before = set(sys.modules)
-    monkeypatch.setattr(ExtensionManager, "ENTRY_POINT_CACHE", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def make(

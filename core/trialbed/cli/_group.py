@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Collection, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from trialbed.installed import load_target, offers
-
-if TYPE_CHECKING:
-    from trialbed.drivers import DriverInfo
+from trialbed.installed import offers
 
 COMMANDS = frozenset(("compare", "doctor", "env", "models", "plugins", "run", "runs", "show"))
 """Core's own commands: modules of this package."""
@@ -68,16 +64,13 @@ SECTIONS = {
 GROUP = "trialbed.commands"
 """The entry-point group of all other commands."""
 
-Targets = Mapping[str, Collection[str]]
-"""Names of entry points -> their targets; more than one where several distributions offer the name."""
-
 
 class LazyGroup(click.Group):
     """The root of all commands. A command's module is imported when the command, or the help on all, is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click gives it
         """Return every command's name, sorted."""
-        return sorted({*COMMANDS, *_targets(), *self.commands})
+        return sorted({*COMMANDS, *_added(), *self.commands})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click gives it
         """Return the command of this name.
@@ -88,7 +81,7 @@ class LazyGroup(click.Group):
         if cmd_name in COMMANDS:
             command: click.Command = import_module(f"trialbed.cli.{cmd_name}").command
             return command
-        return self._added_command(cmd_name, _targets())
+        return load_command(cmd_name) if cmd_name in _added() else self.commands.get(cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that is asked for."""
@@ -116,14 +109,12 @@ class LazyGroup(click.Group):
                 raise
             raise click.UsageError(f"No such command {args[0]!r}. Did you mean {close!r}?", ctx) from error
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click gives it
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, of which only those of others' plugins are imported."""
-        # Once for all of them: to look through all installed packages takes longer than the rest of the help.
-        targets = _targets()
-        left = sorted({*COMMANDS, *targets, *self.commands})
+        left = self.list_commands(ctx)
         sections = {title: {name: names[name] for name in names if name in left} for title, names in SECTIONS.items()}
         listed = {name for names in sections.values() for name in names}
-        sections["Commands of plugins"] = {name: self._summary(name, targets) for name in left if name not in listed}
+        sections["Commands of plugins"] = {name: self._summary(ctx, name) for name in left if name not in listed}
         width = max(map(len, left))
         for title, names in sections.items():
             rows = [(f"{name:<{width}}", summary) for name, summary in names.items()]
@@ -131,57 +122,37 @@ class LazyGroup(click.Group):
                 with formatter.section(title):
                     formatter.write_dl(rows)
 
-    def _added_command(self, name: str, targets: Targets) -> click.Command | None:
-        return load_command(name, targets[name]) if name in targets else self.commands.get(name)
-
-    def _summary(self, name: str, targets: Targets) -> str:
+    def _summary(self, ctx: click.Context, name: str) -> str:
         from trialbed.errors import DriverError
 
         try:
-            command = self._added_command(name, targets)
+            command = self.get_command(ctx, name)
         except DriverError as error:
             click.echo(f"Warning: {error}", err=True)
             return "(cannot be loaded)"
         return command.get_short_help_str(90) if command else ""
 
 
-def _targets() -> Targets:
-    found: dict[str, set[str]] = {}
-    for offer in offers(GROUP):
-        found.setdefault(offer.name, set()).add(offer.target)
-    return found
+def _added() -> set[str]:
+    """Return the commands of entry points."""
+    return {offer.name for offer in offers(GROUP)}
 
 
-def load_command(name: str, targets: Collection[str]) -> click.Command:
+def load_command(name: str) -> click.Command:
     """Load the command of an entry point.
-
-    Args:
-        targets: those of the entry points of this name.
 
     Raises:
         DriverError: the distribution that offers it cannot be loaded, or several offer it.
     """
-    # The distribution of a command takes longer to find than the command to load: only where a refusal needs it.
-    (target,) = targets if len(targets) == 1 else (_info(name).target,)
-    try:
-        # Not by stevedore, which takes longer to import than the help on all commands takes to write.
-        command = load_target(target)
-        if not isinstance(command, click.Command):
-            raise TypeError(f"it is {type(command).__name__}, not click.Command")
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        from trialbed.drivers import broken_message
-        from trialbed.errors import DriverBroken
+    from trialbed.drivers import broken_message, driver_info, load_entry
+    from trialbed.errors import DriverBroken
 
-        raise DriverBroken(broken_message(_info(name), error)) from error
+    info = driver_info("commands", name)
+    command = load_entry(info)
+    if not isinstance(command, click.Command):
+        wrong = TypeError(f"it is {type(command).__name__}, not click.Command")
+        raise DriverBroken(broken_message(info, wrong))
     return command
-
-
-def _info(name: str) -> DriverInfo:
-    from trialbed.drivers import driver_info
-
-    return driver_info("commands", name)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -54,7 +54,7 @@ def _problem(info: DriverInfo) -> str:
         return f"never used: `bench {info.name}` is a command of trialbed itself"
     try:
         if info.kind == "commands":
-            load_command(info.name, {other.target for other in list_drivers("commands") if other.name == info.name})
+            load_command(info.name)
         else:
             load_driver(info.kind, info.name, VERSIONS.get(info.kind, ""))
     except DriverError as error:

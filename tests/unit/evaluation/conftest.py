@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.judge_endpoint import JudgeEndpoint, judge_endpoint
 from support.stored_commands import bench, no_width, stored
 
-from trialbed.wire import _client
+from trialbed.wire import RetryWaits
 
 __all__ = ["bench", "no_width", "stored"]
 
@@ -18,7 +17,7 @@ __all__ = ["bench", "no_width", "stored"]
 @pytest.fixture
 async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[JudgeEndpoint]:
     """A model whose judges do not wait between two attempts."""
-    monkeypatch.setattr(_client, "WAITS", replace(_client.WAITS, first=0.0))
+    monkeypatch.setattr("trialbed.wire._client.WAITS", RetryWaits(first=0.0))
     async with judge_endpoint() as served:
         yield served
 

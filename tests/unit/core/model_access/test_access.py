@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +12,14 @@ from aiohttp.test_utils import TestServer
 from trialbed.errors import ModelFailed
 from trialbed.model_access import CompletionCache, ModelAccess, ModelBudget, read_object
 from trialbed.records import ModelEndpoint
-from trialbed.wire import _client
+from trialbed.wire import RetryWaits
 
 ASK = [{"role": "user", "content": "say it"}]
 
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_client, "WAITS", replace(_client.WAITS, first=0.0))
+    monkeypatch.setattr("trialbed.wire._client.WAITS", RetryWaits(first=0.0))
 
 
 class Endpoint:
