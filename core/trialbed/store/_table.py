@@ -328,7 +328,9 @@ def _read_scores(connection: Connection, run_id: str, rows: NDArray[Any], rename
 
     of_run = scores.c.trial_id.in_(select(trials.c.id).where(trials.c.run_id == run_id))
     grouped = select(scores.c.name, func.min(scores.c.bounded), func.min(scores.c.quality)).where(of_run)
-    stored = connection.execute(grouped.group_by(scores.c.name).order_by(func.min(scores.c.position))).all()
+    # A trial may lack scores, so that the places of others are lower in it.
+    order = func.max(scores.c.position), func.min(scores.c.position), scores.c.name
+    stored = connection.execute(grouped.group_by(scores.c.name).order_by(*order)).all()
     shown = {name: renamed.get(name, "" if name in renamed.values() else name) for name, *_ in stored}
     kinds = {shown[name]: ScoreKind(bool(one), bool(other)) for name, one, other in stored if shown[name]}
     places = {name: place for place, name in enumerate(kinds)}
