@@ -17,7 +17,6 @@ from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
 from trialbed.records import Run, TrialResult
 from trialbed.report import DocumentEntries, Report, check_folder, open_documents, write_document
-from trialbed.report.comparison import chosen_baseline
 from trialbed.store import Store, open_store
 from trialbed.stored_report import report_run
 
@@ -113,6 +112,8 @@ def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, execut
     prepared = prepare(options, objects, executor=executor)
     against, frameworks = prepared.options.against, prepared.config.frameworks
     if against is not None and frameworks:
+        from trialbed.report.comparison import chosen_baseline
+
         chosen_baseline(frameworks, against)
     check_folder(options.output)
     return prepared

@@ -48,13 +48,13 @@ def check_scores(thresholds: Mapping[str, float], repeat: int | None = None) -> 
         UsageError: there is no such score, and one is suggested; or it is a share, and the threshold is not from 0 to
             1; or lower is better; or the run has too few repeats for it.
     """
+    if not thresholds:
+        return
     from trialbed.plugins import described_scores
     from trialbed.records import shown_name
     from trialbed.report import LESS_IS_BETTER, REPEATS
     from trialbed.suggestions import closest, did_you_mean
 
-    if not thresholds:
-        return
     names, complete = described_scores()
     shares = {name for name, score in names.items() if score.bounded}
     check_shares({name: least for name, least in thresholds.items() if name in shares or REPEATS.fullmatch(name)})
@@ -92,6 +92,8 @@ def below(thresholds: Mapping[str, float], report: Report) -> bool:
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
+    if not thresholds:
+        return False
     from trialbed.report import check_thresholds
 
     problems = [check for check in check_thresholds(report.frameworks, thresholds) if check.problem]

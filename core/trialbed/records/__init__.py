@@ -42,6 +42,7 @@ from trialbed.records._scores import (
     ScoreDescription,
     failure_words,
     failures_line,
+    leading_scores,
     score_key,
     shown_name,
 )
@@ -165,6 +166,7 @@ __all__ = [
     "json_type",
     "label_settings",
     "labels_in_words",
+    "leading_scores",
     "meant_labels",
     "plan_text",
     "read_fault_plan",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -144,3 +144,8 @@ class ScoreDescription:
         """The name with the unit, where the name does not say it."""
         name = shown_name(self.name)
         return name if not self.unit or self.unit in self.name.split("_") else f"{name}, {self.unit}"
+
+
+def leading_scores(described: Mapping[str, ScoreDescription]) -> tuple[str, ...]:
+    """Return the measures of a dataset itself, which come before those of every run."""
+    return tuple(name for name, score in described.items() if score.leads)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from trialbed.attribution import LOST_BY, USED, Attribution
-from trialbed.records import NOT_MEASURED, failures_line, shown_name, varied_framework
+from trialbed.records import NOT_MEASURED, failures_line, leading_scores, shown_name, varied_framework
 from trialbed.report._records import ScoreMean, Summary
 from trialbed.report._report import Report
 from trialbed.report._shares import percent, points
-from trialbed.report.comparison import ScoreFinding, finding_cells, leading_scores
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of
+
+if TYPE_CHECKING:
+    from trialbed.report.comparison import ScoreFinding
 
 LOSSES = {
     "not offered": "were not offered to the model",
@@ -343,6 +346,8 @@ def summary_finding(summary: Summary, score: str) -> ScoreFinding | None:
 def verdict(summaries: Sequence[Summary], summary: Summary, score: str) -> str:
     """Return the verdict on a set-up by a score: ``baseline`` for the one that others are compared with."""
     if found := summary_finding(summary, score):
+        from trialbed.report.comparison import finding_cells
+
         return finding_cells(found)[1]
     findings = (summary_finding(other, score) for other in summaries)
     return BASELINE if summary.framework in {one.baseline for one in findings if one} else ""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.resources import files
-from typing import IO, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from trialbed.errors import DataError
 from trialbed.records import GoldAnswer, TrialKey, TrialResult
@@ -19,11 +19,13 @@ from trialbed.report._files import json_bytes
 from trialbed.report._metadata import metadata
 from trialbed.report._records import Figures, QueryId, ScoreMean, Summary, WireTally
 from trialbed.report._report import Queries, Report
-from trialbed.report.comparison import FactorEffects
 from trialbed.scoring import TIMES
 from trialbed.settings import declared_settings, secret_values
 from trialbed.statistics import LEVEL
 from trialbed.wire.redaction import redact
+
+if TYPE_CHECKING:
+    from trialbed.report.comparison import FactorEffects
 
 ALWAYS_THERE = ("prompt_tokens", "completion_tokens", "total_tokens", "model_turns", *TIMES)
 """Figures that are null where no trial has them."""

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from trialbed.attribution import Attribution
-from trialbed.integrity import Integrity
-from trialbed.records import (
-    FrameworkInfo,
-    Run,
-    ScoreDescription,
-    framework_profile,
-)
-from trialbed.report.comparison import FrameworkComparison, Side
-from trialbed.store import TrialRow, TrialTable
+from trialbed.attribution import Attribution as Attribution
+from trialbed.attribution import FirstLoss as FirstLoss
+from trialbed.integrity import Integrity as Integrity
+from trialbed.integrity import IntegrityTally as IntegrityTally
+from trialbed.records import AttributedCall as AttributedCall
+from trialbed.records import FrameworkInfo, Run, ScoreDescription, framework_profile
+from trialbed.store import ScoreKind as ScoreKind
+from trialbed.store import TrialRow as TrialRow
+from trialbed.store import TrialTable as TrialTable
+
+if TYPE_CHECKING:
+    from trialbed.report.comparison import FrameworkComparison, Side
 
 QueryId = int | str
 
@@ -269,7 +272,6 @@ class Summary:
         ranks: score -> the best and the worst rank that the comparisons leave open; None in an incomplete run.
         extra: figures of plugins.
         trials: those that count, in the order of the run's queries.
-        side: the framework as comparisons of runs take it.
     """
 
     run: Run
@@ -289,7 +291,6 @@ class Summary:
     repeated: Repeated
     attribution: Attribution
     trials: TrialTable = field(repr=False, compare=False)
-    side: Side = field(repr=False, compare=False)
     integrity: Integrity = field(default_factory=Integrity)
     comparisons: tuple[FrameworkComparison, ...] = ()
     ranks: Mapping[str, tuple[int, int]] | None = None
@@ -299,6 +300,16 @@ class Summary:
     def incomplete(self) -> bool:
         """True where the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
+
+    @cached_property
+    def side(self) -> Side:
+        """The framework as comparisons of runs take it."""
+        from trialbed.report.comparison import run_side
+
+        quality = frozenset(name for name, score in self.scores.items() if score.quality)
+        are_apart = self.times.first_apart or not self.times.first_trials
+        void = self.integrity.void
+        return run_side(self.run, self.framework, self.trials, quality, void=void, first_apart=are_apart)
 
     @property
     def cost_per_solved(self) -> float | None:

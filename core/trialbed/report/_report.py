@@ -7,24 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import UsageError
-from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, meant_labels
+from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, leading_scores, meant_labels
 from trialbed.report._records import QueryId, Summary
 from trialbed.report._summary import summarise
-from trialbed.report._thresholds import check_thresholds, check_values
-from trialbed.report.comparison import (
-    FactorEffects,
-    ScoreFinding,
-    compare_frameworks,
-    factor_effects,
-    leading_scores,
-    open_ranks,
-)
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialTable, require_frameworks
+
+if TYPE_CHECKING:
+    from trialbed.report.comparison import FactorEffects
 
 Aggregate = Callable[[Run, Iterable[TrialResult]], Mapping[str, Any]]
 """Gives the figures of plugins on the trials of a framework."""
@@ -86,6 +80,11 @@ class Report:
         """
         if self.incomplete and not all(summary.common for summary in self.frameworks):
             return None
+        judges = any(name.startswith(f"{JUDGED}@") for summary in self.frameworks for name in summary.scores)
+        if not (self.run.config.variations or judges):
+            return None
+        from trialbed.report.comparison import ScoreFinding, factor_effects
+
         sides = {summary.framework: summary.side for summary in self.frameworks if not summary.integrity.void}
         known = {score for side in sides.values() for score in side.scores}
         leading = next((name for name in leading_scores(self.described) if name in known), JUDGED)
@@ -124,6 +123,8 @@ class Report:
             UsageError: there is no such score; lists those that exist. A threshold is not a number, or not from 0
                 to 1 for a share.
         """
+        from trialbed.report._thresholds import check_thresholds, check_values
+
         asked = {**(thresholds or {}), **more}
         check_values(asked, self.described)
         checks = check_thresholds(self.frameworks, asked)
@@ -206,15 +207,17 @@ def read_report(
     # The scorers of the run may not be installed here, or have changed.
     known = {**(described or {}), **run.scores}
     summaries = summarise(run, every, known, gold, allow_incomplete=allow_incomplete)
-    is_incomplete = run.status == "incomplete"
-    if not is_incomplete or all(one.common for one in summaries):
+    against, is_whole = against or run.against, run.status == "finished"
+    if (len(summaries) > 1 or against) and (is_whole or all(one.common for one in summaries)):
+        from trialbed.report.comparison import compare_frameworks, open_ranks
+
         sides, most = {one.framework: one.side for one in summaries}, margin or run.margin
-        compared = compare_frameworks(sides, against=against or run.against, margin=most, results=results)
-        ranks = {} if is_incomplete else open_ranks(list(sides.values()), most)
+        compared = compare_frameworks(sides, against=against, margin=most, results=results)
+        ranks = open_ranks(list(sides.values()), most) if is_whole else {}
         for place, one in enumerate(summaries):
             own = {score: found[one.framework] for score, found in ranks.items() if one.framework in found}
             comparisons = compared.get(one.framework, ())
-            summaries[place] = replace(one, comparisons=comparisons, ranks=None if is_incomplete else own)
+            summaries[place] = replace(one, comparisons=comparisons, ranks=own if is_whole else None)
     if aggregate is not None:
         summaries = [replace(one, extra=aggregate(run, results(one.trials["row"].tolist()))) for one in summaries]
     ask = queries if callable(queries) else lambda: queries

@@ -34,7 +34,6 @@ from trialbed.report._records import (
     WireFigures,
     WireTally,
 )
-from trialbed.report.comparison import run_side
 from trialbed.scoring import ALWAYS, JUDGED, TIMES
 from trialbed.settings import secret_values
 from trialbed.statistics import pass_at_k, pass_hat_k, quantile, wilson_interval
@@ -111,8 +110,6 @@ def _summary(
     failed = [(place, "", found) for place in places_of_failures if (found := own.row(place).failure)]
     failures = sorted(_reasons(own, failed), key=lambda found: -found.count)
     integrity = framework_integrity(run.config, label, map(trial_findings, own["facts"]))
-    times = _times(own, gold, first_apart=first_apart)
-    are_apart = times.first_apart or not times.first_trials
     figures = partial(score_summaries, own, first_apart=first_apart)
     lost = ((row.query_id, row.gold_calls, row["failure"]) for row in own if row["facts"].get("gold_calls"))
     return Summary(
@@ -128,13 +125,13 @@ def _summary(
         tokens=_tokens(attempts, has_prices=run.prices_of(label) is not None),
         claims=_claims(own.take(own.answered)),
         wire=_wire(own),
-        times=times,
+        times=_times(own, gold, first_apart=first_apart),
         success=_success(own),
         repeated=Repeated(int((own["again"] > 0).sum()), int((own["again"] > 1).sum())),
         attribution=count_calls(lost),
         trials=own,
-        side=run_side(run, label, own, table, void=integrity.void, first_apart=are_apart),
         integrity=integrity,
+        ranks={} if run.status == "finished" else None,
     )
 
 

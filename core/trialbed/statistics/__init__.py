@@ -1,56 +1,8 @@
 """Estimates over trials, with their uncertainty.
 
-``numpy`` is imported by what resamples, when it is used: a mean with its interval needs none.
+The names are loaded when they are first used, and ``numpy`` by what resamples: a mean with its interval needs neither.
 """
 
-from trialbed.statistics._intervals import (
-    LEVEL,
-    Interval,
-    clustered_interval,
-    count_values,
-    paired_interval,
-    paired_intervals,
-    pass_at_k,
-    pass_hat_k,
-    quantile,
-    wilson_interval,
-)
-from trialbed.statistics._paired import (
-    EnoughQueries,
-    PairedTest,
-    PairedVerdict,
-    Pilot,
-    holm,
-    mcnemar,
-    paired_p_values,
-    paired_test,
-    paired_verdict,
-)
-from trialbed.statistics._resampling import LARGE, RESAMPLES, CaseBootstrap, Estimate, mean_estimate
+import lazy_loader
 
-__all__ = [
-    "LARGE",
-    "LEVEL",
-    "RESAMPLES",
-    "CaseBootstrap",
-    "EnoughQueries",
-    "Estimate",
-    "Interval",
-    "PairedTest",
-    "PairedVerdict",
-    "Pilot",
-    "clustered_interval",
-    "count_values",
-    "holm",
-    "mcnemar",
-    "mean_estimate",
-    "paired_interval",
-    "paired_intervals",
-    "paired_p_values",
-    "paired_test",
-    "paired_verdict",
-    "pass_at_k",
-    "pass_hat_k",
-    "quantile",
-    "wilson_interval",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trialbed.statistics import Estimate
+if TYPE_CHECKING:
+    from trialbed.statistics import Estimate
 
 UNKNOWN = "-"
 """Shown where nothing is known; never a number."""
@@ -43,7 +44,7 @@ def estimate(found: Estimate | Mapping[str, Any] | None, digits: int = 4, *, wit
         digits: after the point.
         with_n: add the number of observations.
     """
-    if isinstance(found, Estimate):
+    if found is not None and not isinstance(found, Mapping):
         found = found.as_json()
     if found is None or found["value"] is None:
         return UNKNOWN

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from trialbed.catalogs import run_queries
 from trialbed.drivers import load_driver
 from trialbed.errors import TrialbedError
-from trialbed.records import Query
+from trialbed.records import Query, leading_scores
 from trialbed.report import (
     FactorEffects,
     Integrity,
@@ -34,7 +34,6 @@ from trialbed.report import (
     reason_lines,
     worst_queries,
 )
-from trialbed.report.comparison import leading_scores
 from trialbed.scoring import JUDGED
 from trialbed.store import StoredRun, TrialRow, TrialTable
 from trialbed.stored_report import report_run

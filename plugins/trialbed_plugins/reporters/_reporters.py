@@ -8,12 +8,13 @@ from trialbed import views
 from trialbed.contracts import Reporter
 from trialbed.report import Report, conclusions, headline, main_loss, run_title
 from trialbed_plugins.reporters._attribution import attribution_tables
-from trialbed_plugins.reporters._comparisons import comparison_tables, factor_tables, offer_tables
 from trialbed_plugins.reporters._tables import run_plots, run_records, run_tables, screen_table
 
 
 def _tables(report: Report) -> list[views.Table]:
     """The conclusions, the figures of a run, what became of its expected calls, and how its frameworks differ."""
+    from trialbed_plugins.reporters._comparisons import comparison_tables, factor_tables, offer_tables
+
     compared = [*factor_tables(report), *offer_tables(report), *comparison_tables(report)]
     return [_conclusion(report), *run_tables(report), *attribution_tables(report), *compared]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from trialbed.records import SETTINGS, ScoreDescription, label_settings
+from trialbed.records import SETTINGS, ScoreDescription, label_settings, leading_scores
 from trialbed.report import Figures, Report, ScoreSummary, Summary
-from trialbed.report.comparison import leading_scores
 
 SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
 """Units of figures a few of which are far larger than the others, so that their median says more than their mean."""

@@ -67,7 +67,8 @@ def hints_of(function: Any, where: str) -> Iterator[tuple[str, Any]]:
 
 def namespace() -> dict[str, Any]:
     """What annotations may name that are imported for type checkers only."""
-    return {**PUBLIC, "FastAPI": FastAPI, "NDArray": NDArray, "click": click}
+    report = {name: getattr(trialbed.report, name) for name in trialbed.report.__all__}
+    return {**report, **PUBLIC, "FastAPI": FastAPI, "NDArray": NDArray, "click": click}
 
 
 def parts_of(hint: Any) -> Iterator[Any]:

@@ -18,7 +18,6 @@ from ._findings import CommonQueries as CommonQueries
 from ._findings import Ranks as Ranks
 from ._findings import ScoreFinding as ScoreFinding
 from ._findings import explanations as explanations
-from ._findings import leading_scores as leading_scores
 from ._findings import open_ranks as open_ranks
 from ._findings import paired_findings as paired_findings
 from ._findings import rank_notes as rank_notes

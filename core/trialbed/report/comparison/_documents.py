@@ -88,7 +88,9 @@ def read_groups(values: Sequence[str], store: str | None) -> list[list[Side]]:
             for label in (run.framework(framework),) if framework else run.config.frameworks:
                 own = table.of(label)
                 void = framework_integrity(run.config, label, map(trial_findings, own["facts"])).void
-                group.append(run_side(run.record, label, own, table, void=void, first_apart=table.first_apart))
+                group.append(
+                    run_side(run.record, label, own, frozenset(table.quality), void=void, first_apart=table.first_apart)
+                )
             groups.append(group)
     return groups
 

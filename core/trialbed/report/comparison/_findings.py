@@ -10,20 +10,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from trialbed.contracts import STATUS_VALUES
-from trialbed.records import ScoreDescription, shown_name
+from trialbed.records import leading_scores, shown_name
 from trialbed.report.comparison._sides import QueryId, Side, places_in, shared_trials
 from trialbed.scoring import JUDGED
-from trialbed.statistics import (
-    EnoughQueries,
-    Interval,
-    PairedVerdict,
-    Pilot,
-    count_values,
-    holm,
-    paired_interval,
-    paired_test,
-    paired_verdict,
-)
+from trialbed.statistics import EnoughQueries as EnoughQueries
+from trialbed.statistics import Interval as Interval
+from trialbed.statistics import PairedVerdict, count_values, holm, paired_interval, paired_test, paired_verdict
+from trialbed.statistics import Pilot as Pilot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,11 +28,6 @@ ALPHA = 0.05
 
 IntervalOf = Callable[[tuple[tuple[float, int], ...], float | None], Interval]
 """Gives the interval of differences, each with how often it occurs, and of how much one may be at most."""
-
-
-def leading_scores(described: Mapping[str, ScoreDescription]) -> tuple[str, ...]:
-    """Return the measures of a dataset itself, which come before those of every run."""
-    return tuple(name for name, score in described.items() if score.leads)
 
 
 @dataclass(frozen=True)

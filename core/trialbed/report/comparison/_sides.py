@@ -327,13 +327,13 @@ def is_run_name(value: str) -> bool:
 
 
 def run_side(
-    run: Run, framework: str, own: TrialTable, table: TrialTable, *, void: str = "", first_apart: bool = True
+    run: Run, framework: str, own: TrialTable, quality: frozenset[str], *, void: str = "", first_apart: bool = True
 ) -> Side:
     """Return the side of a framework in a run.
 
     Args:
         own: its trials that count.
-        table: those of all frameworks, whose scores decide which are bounded and which are of quality.
+        quality: the scores of quality of any framework of the run.
         void: why it cannot be compared.
         first_apart: whether times leave out each worker's first trial.
     """
@@ -363,8 +363,8 @@ def run_side(
         name=framework,
         about=about,
         trials=own,
-        bounded=frozenset(table.quality).union(name for name, kind in table.kinds.items() if kind.bounded),
-        quality=frozenset(table.quality),
+        bounded=quality.union(name for name, kind in own.kinds.items() if kind.bounded),
+        quality=quality,
         missing=missing_trials(run.status, due=due, trials=len(own), measured=measured),
         described=run.scores,
         first_apart=first_apart,
