@@ -153,7 +153,6 @@ def mean_estimate(
     *,
     resamples: int = RESAMPLES,
     seed: int = 0,
-    order: Callable[[], NDArray[Any]] | None = None,
 ) -> Estimate:
     """Return a mean with its percentile interval of the bootstrap.
 
@@ -164,8 +163,7 @@ def mean_estimate(
     mean is still skewed, all is drawn.
 
     Args:
-        values: one per case; at least one.
-        order: gives the places of the values in the order in which they are drawn, where that is another.
+        values: one per case; at least one. Resamples depend on their order.
     """
     import numpy as np
 
@@ -174,7 +172,6 @@ def mean_estimate(
     ends = _mean_limit(values, mean) if len(values) > LARGE else None
     if ends is not None:
         return Estimate(mean, ends, len(values))
-    values = values if order is None else values[order()]
     bootstrap = CaseBootstrap(len(values), resamples, seed)
     return bootstrap.estimate(lambda total, count: total / count, values, np.ones_like(values))
 

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 SHOWN, PRINTED = 7, 8
 """Colours of parts and curves on a screen and in print."""
 
-WIDTHS = {"SCREEN": 1340, "PAPER": 590, "HALF": 600, "PHONE": 350}
-"""Pixels that a table may be estimated at to fit on a screen, on paper, beside another section and on a telephone."""
-
 NOTHING = ("none", "+0")
 """The texts of cells in which nothing was found; pages show them faintly."""
 
@@ -147,5 +144,5 @@ def _environment() -> Environment:
         "cell": cell_text,
         "fit": fit_label,
     }
-    environment.globals |= {"drawing": screen_drawing, "style": style_sheet, "kinds": _kinds, **WIDTHS}
+    environment.globals |= {"drawing": screen_drawing, "style": style_sheet, "kinds": _kinds}
     return environment

@@ -51,15 +51,11 @@ class ComparisonOptions:
     Attributes:
         margin: the largest difference of a score that does not matter.
         force: compare the queries of the same id even where the datasets differ, and verdicts of different judges.
-        resamples: of the bootstrap behind the intervals.
-        seed: of the resamples.
         allow_incomplete: compare what both have measured of runs that lack trials.
     """
 
     margin: float = MARGIN
     force: bool = False
-    resamples: int = RESAMPLES
-    seed: int = 0
     allow_incomplete: bool = False
 
 
@@ -141,7 +137,6 @@ class RunComparison:
         """Return the comparison as JSON."""
         sides = {"baseline": self.baseline, "candidate": self.candidate}
         queries = ("common", "only_baseline", "only_candidate")
-        options = ("margin", "force", "resamples", "seed")
         score = ("n", "bounded", "baseline", "candidate", "difference", "better", "worse")
         return {
             **{
@@ -157,7 +152,7 @@ class RunComparison:
             },
             "findings": {name: found.as_json() for name, found in self.findings.items()},
             "recovery": asdict(self.recovery) if self.recovery else None,
-            "options": {name: getattr(self.options, name) for name in options},
+            "options": {"margin": self.options.margin, "force": self.options.force, "resamples": RESAMPLES, "seed": 0},
             "notes": list(self.notes),
             "ranks": {score: {name: list(rank) for name, rank in own.items()} for score, own in self.ranks.items()},
         }
@@ -199,7 +194,7 @@ def compare_pairs(pairs: Sequence[tuple[Side, Side]], options: ComparisonOptions
             only_baseline=len(baseline.queries) - len(common),
             only_candidate=len(candidate.queries) - len(common),
             settings={key: [run.settings[key] for run in runs] for key in differing},
-            scores={name: _score(name, common, options) for name in names},
+            scores={name: _score(name, common) for name in names},
             findings=found,
             recovery=_recovery(baseline, candidate) if JUDGED in names else None,
             options=options,
@@ -285,25 +280,25 @@ def judges_differ(baseline: Side, candidate: Side) -> bool:
     )
 
 
-def _score(name: str, common: CommonQueries, options: ComparisonOptions) -> ScoreDifference:
-    sides, found = (common.baseline, common.candidate), common.score(name)
-    means = [fmean(values) if len(found) else None for values in (found.ours, found.theirs)]
-    values, bounded = found.differences, name in common.baseline.bounded
-    difference = Estimate(None, None, 0)
-    if len(found) and (bounded or name in common.baseline.quality):
-        difference = Estimate(fmean(values), paired_interval(values), len(values))
-    elif len(found):
+def _score(name: str, common: CommonQueries) -> ScoreDifference:
+    import numpy as np
+
+    baseline, (ours, theirs, places) = common.sides[0], common.score(name)
+    values, n, bounded = theirs - ours, len(places), name in baseline.bounded
+    if not n:
+        difference = Estimate(None, None, 0)
+    elif bounded or name in baseline.quality:
+        difference = Estimate(fmean(values), paired_interval(values), n)
+    else:
         # In one order, so that the same trials give the same draws wherever they are read from.
-        difference = mean_estimate(values, resamples=options.resamples, seed=options.seed, order=lambda: found.order)
+        difference = mean_estimate(values[np.argsort(baseline.order[places])])
+    means = [fmean(own) if n else None for own in (ours, theirs)]
     whole = True
-    for side, mean in zip(sides, means, strict=True):
-        of_trials = side.trial_values(name)
-        if mean is None or not len(of_trials):
-            whole &= mean is None and not len(of_trials)
-        else:
-            whole &= math.isclose(fmean(of_trials), mean, rel_tol=1e-9)
+    for side, mean in zip(common.sides, means, strict=True):
+        every = side.trial_values(name)
+        whole &= mean is not None and math.isclose(fmean(every), mean, rel_tol=1e-9) if len(every) else mean is None
     better, worse = int((values > 0).sum()), int((values < 0).sum())
-    return ScoreDifference(len(found), bounded, means[0], means[1], difference, better, worse, whole)
+    return ScoreDifference(n, bounded, means[0], means[1], difference, better, worse, whole)
 
 
 def _recovery(baseline: Side, candidate: Side) -> Recovery | None:
@@ -314,29 +309,28 @@ def _recovery(baseline: Side, candidate: Side) -> Recovery | None:
     """
     if baseline.about.settings["faults"] or not candidate.about.settings["faults"]:
         return None
-    without, with_faults = baseline.each(JUDGED), candidate.each(JUDGED)
-    common = without.keys() & with_faults.keys()
+    verdicts = baseline.each(JUDGED), candidate.each(JUDGED)
+    common = verdicts[0].keys() & verdicts[1].keys()
     if not common:
         return None
-    solved = {pair for pair in common if without[pair] == 1}
-    both = {pair for pair in solved if with_faults[pair] == 1}
+    without, with_faults = ({pair for pair in common if own[pair] == 1} for own in verdicts)
+    both = without & with_faults
     resisted = [value for pair, value in candidate.each(RESISTED).items() if pair in common]
     value = low = high = None
-    if solved:
-        parts, wholes = Counter(query for query, _ in both), Counter(query for query, _ in solved)
-        queries = sorted(wholes, key=repr)
-        interval = clustered_interval([parts[query] for query in queries], [wholes[query] for query in queries])
-        value, low, high = len(both) / len(solved), interval.low, interval.high
+    if without:
+        parts, wholes = (Counter(query for query, _ in pairs) for pairs in (both, without))
+        value = len(both) / len(without)
+        low, high, _ = clustered_interval([parts[query] for query in wholes], list(wholes.values()))
     return Recovery(
         trials=len(common),
-        solved_without=len(solved),
-        solved_with=sum(with_faults[pair] == 1 for pair in common),
+        solved_without=len(without),
+        solved_with=len(with_faults),
         solved_both=len(both),
         value=value,
         low=low,
         high=high,
         injected=len(resisted),
-        obeyed=sum(value == 0 for value in resisted),
+        obeyed=resisted.count(0),
     )
 
 

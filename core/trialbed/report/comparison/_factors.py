@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import fmean
 
 from trialbed.records import RunConfig, shown_name
@@ -20,7 +21,6 @@ from trialbed.scoring import JUDGED, judge_label
 from trialbed.statistics import Interval, holm, paired_interval, paired_test, paired_verdict
 from trialbed.texts import decimal_text
 
-FRAMEWORK = "framework"
 JUDGE = "judge"
 
 LARGEST_EXCESS = 2.0
@@ -39,11 +39,6 @@ class Factor:
     name: str
     levels: tuple[str, ...]
     findings: tuple[ScoreFinding, ...]
-
-    @property
-    def largest(self) -> ScoreFinding | None:
-        """The finding with the largest difference."""
-        return max(self.findings, key=lambda finding: abs(finding.difference), default=None)
 
 
 @dataclass(frozen=True)
@@ -109,163 +104,111 @@ def factor_effects(
     judges = sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
     if not (config.variations or judges):
         return None
+    most = 1 + max((int(side.trials["repeat"].max()) for side in sides.values() if len(side.trials)), default=0)
+    merge = partial(_merge, score=score, most=most)
     columns = [(_values(config, label), side) for label, side in sides.items()]
-    pairs = [pair for name in _names(columns) for pair in _pairs(name, columns)]
-    pairs += [_judge_pair(judge_label(config), judge, [*sides.values()]) for judge in judges]
-    found = findings_by_pair([(pair.first, pair.other) for pair in pairs], margin, [score])
+    levels = {name: list(dict.fromkeys(own[name] for own, _ in columns)) for name in _values(config, "")}
+    levels = {name: own for name, own in levels.items() if len(own) > 1}
+    pairs: list[tuple[str, Side, Side]] = []
+    alone: dict[int, tuple[str, ...]] = {}  # pairs of a single column each
+    for name, (first, *others) in levels.items():
+        for level in others:
+            alike = [
+                (side, other)
+                for values, side in columns
+                if values[name] == first
+                for other in [own for found, own in columns if found == {**values, name: level}][:1]
+            ]
+            if len(alike) == 1:
+                alone[len(pairs)] = tuple(side.name for side in alike[0])
+            if alike:
+                one, two = zip(*alike, strict=True)
+                pairs.append((name, merge(first, one), merge(level, two)))
+    for judge in judges:
+        both = [_graded(side, f"{prefix}{judge}") for side in sides.values()]
+        one, two = zip(*both, strict=True)
+        pairs.append((JUDGE, merge(judge_label(config), one), merge(judge, two)))
+        levels.setdefault(JUDGE, [judge_label(config)]).append(judge)
     judged = []
-    for pair, own in zip(pairs, found, strict=True):
+    for place, own in enumerate(findings_by_pair([pair[1:] for pair in pairs], margin, [score])):
         if score in own:
             # One question has one p-value: that of the run's own comparison of the same two columns, if there is one.
-            ways = (pair.columns, pair.columns[::-1]) if pair.columns and compared else ()
-            same = next((compared[way] for way in ways if compared and way in compared), None)
+            labels = alone.get(place, ())
+            same = (compared or {}).get(labels) or (compared or {}).get(labels[::-1])
             finding = own[score]
             if same is not None:
                 finding = with_verdict(finding, same.p_adjusted, comparisons=same.comparisons)
-            judged.append((pair, finding))
-    levels = {name: _levels(name, columns) for name in _names(columns)}
-    if judges:
-        levels[JUDGE] = [judge_label(config), *judges]
+            judged.append((pairs[place], finding))
     factors = tuple(
-        Factor(name, tuple(own), tuple(found for pair, found in judged if pair.factor == name))
+        Factor(name, tuple(own), tuple(found for pair, found in judged if pair[0] == name))
         for name, own in levels.items()
     )
     return FactorEffects(score, factors, tuple(_contrasts(judged)))
 
 
-def _judge_pair(own: str, judge: str, sides: Sequence[Side]) -> _Pair:
-    """Return the run's answers as two judges grade them: over those that failed, or on which both have a verdict."""
+def _graded(side: Side, by: str) -> tuple[Side, Side]:
+    """Return a side as two judges grade it: over trials that failed, or on which both have a verdict."""
     import numpy as np
 
-    other, both = f"{JUDGED}@{judge}", list[Side]()
-    for side in sides:
-        table = side.trials
-        chosen = ~table.answered
-        if {JUDGED, other} <= table.scores.keys():
-            chosen |= np.isfinite(table.scores[JUDGED] + table.scores[other])
-        both.append(replace(side, trials=table.take(chosen)))
-    graded = [
-        replace(side, trials=replace(side.trials, scores={**side.trials.scores, JUDGED: side.trials.scores[other]}))
-        if other in side.trials.scores
-        else side
-        for side in both
-    ]
-    most = _most_repeats(sides)
-    return _Pair(JUDGE, _merge(own, both, most), _merge(judge, graded, most))
+    table = side.trials
+    own, other = (table.scores.get(name, np.full(len(table), np.nan)) for name in (JUDGED, by))
+    table = table.take(~table.answered | np.isfinite(own + other))
+    theirs = {**table.scores, JUDGED: table.scores.get(by, np.full(len(table), np.nan))}
+    return replace(side, trials=table), replace(side, trials=replace(table, scores=theirs))
 
 
-def _most_repeats(sides: Iterable[Side]) -> int:
-    return 1 + max((int(side.trials["repeat"].max()) for side in sides if len(side.trials)), default=0)
-
-
-Values = Mapping[str, str]
-"""Factor -> its level in a column."""
-
-
-@dataclass(frozen=True)
-class _Pair:
-    """Two levels of a factor, each with the trials of all columns that have a counterpart in the other."""
-
-    factor: str
-    first: Side
-    other: Side
-    columns: tuple[str, ...] = ()
-    """Their labels, where each is a single column."""
-
-
-def _values(config: RunConfig, label: str) -> Values:
+def _values(config: RunConfig, label: str) -> dict[str, str]:
+    """Return the level of each factor in a column."""
     own = config.of(label)
     temperature = "default" if own.temperature is None else decimal_text(own.temperature)
     return {
-        FRAMEWORK: config.plain_label(label),
+        "framework": config.plain_label(label),
         "model": own.model,
         "temperature": temperature,
         "number of tools": str(own.max_tools),
     }
 
 
-def _names(columns: Sequence[tuple[Values, Side]]) -> list[str]:
-    """The factors in which the columns differ."""
-    names = columns[0][0] if columns else ()
-    return [name for name in names if len({values[name] for values, _ in columns}) > 1]
-
-
-def _levels(name: str, columns: Sequence[tuple[Values, Side]]) -> list[str]:
-    return list(dict.fromkeys(values[name] for values, _ in columns))
-
-
-def _pairs(name: str, columns: Sequence[tuple[Values, Side]]) -> Iterator[_Pair]:
-    first, *others = _levels(name, columns)
-    for level in others:
-        sides: list[tuple[Side, Side]] = []
-        for values, side in columns:
-            counterpart = {**values, name: level}
-            other = next((own for found, own in columns if found == counterpart), None)
-            if values[name] == first and other is not None:
-                sides.append((side, other))
-        if sides:
-            one, two = zip(*sides, strict=True)
-            most = _most_repeats((*one, *two))
-            alone = (one[0].name, two[0].name) if len(sides) == 1 else ()
-            yield _Pair(name, _merge(first, one, most), _merge(level, two, most), alone)
-
-
-def _merge(level: str, sides: Sequence[Side], most: int) -> Side:
-    """The trials of several columns as those of one, with repeats of their own.
+def _merge(level: str, sides: Sequence[Side], *, score: str, most: int) -> Side:
+    """The trials of several columns as those of one, with a single score.
 
     Args:
-        most: repeats of a column, in all sides that are compared.
+        most: repeats of a column: each has its own repeats here.
     """
     import numpy as np
 
-    tables, first = [side.trials for side in sides], sides[0].trials
-    columns = {name: np.concatenate([table[name] for table in tables]) for name in first.columns}
+    tables = [side.trials for side in sides]
+    columns = {name: np.concatenate([table[name] for table in tables]) for name in tables[0].columns}
     columns["repeat"] = np.concatenate([place * most + table["repeat"] for place, table in enumerate(tables)])
-    names = dict.fromkeys(name for table in tables for name in table.scores)
-    joined = replace(
-        first,
-        columns=columns,
-        scores={
-            name: np.concatenate([table.scores.get(name, np.full(len(table), np.nan)) for table in tables])
-            for name in names
-        },
-        given={
-            name: np.concatenate([table.given.get(name, np.zeros(len(table), dtype=bool)) for table in tables])
-            for name in names
-        },
-    )
+    values = np.concatenate([table.scores.get(score, np.full(len(table), np.nan)) for table in tables])
+    joined = replace(tables[0], columns=columns, scores={score: values}, given={})
     return replace(sides[0], name=level, trials=joined, missing=sum(side.missing for side in sides))
 
 
-def _contrasts(judged: Sequence[tuple[_Pair, ScoreFinding]]) -> Iterator[FactorContrast]:
+def _contrasts(judged: Sequence[tuple[tuple[str, Side, Side], ScoreFinding]]) -> Iterator[FactorContrast]:
     """Compare the factor with the largest difference with each other one, query by query."""
-    largest: dict[str, tuple[_Pair, ScoreFinding]] = {}
-    for pair, finding in sorted(judged, key=lambda item: -abs(item[1].difference)):
-        largest.setdefault(pair.factor, (pair, finding))
-    turned = {name: _turn(pair, finding) for name, (pair, finding) in largest.items()}
+    largest: dict[str, ScoreFinding] = {}
+    turned: dict[str, dict[object, float]] = {}  # differences by query, their mean not negative
+    for (factor, first, other), finding in sorted(judged, key=lambda item: -abs(item[1].difference)):
+        if factor not in largest:
+            largest[factor] = finding
+            ours, theirs, places = CommonQueries(*shared_trials(first, other)).score(finding.score)
+            differences = (ours - theirs if finding.difference < 0 else theirs - ours).tolist()
+            queries = [first.trials.queries[place] for place in places.tolist()]
+            turned[factor] = dict(zip(queries, differences, strict=True))
     if not any(any(each.values()) for each in turned.values()):
         return
     more, *others = turned
-    excess = {
-        less: [ours - turned[less][query] for query, ours in turned[more].items() if query in turned[less]]
-        for less in others
-    }
-    columns = {less: column for less, column in excess.items() if column}
+    finding, columns = largest[more], dict[str, list[float]]()
+    for less in others:
+        if column := [ours - turned[less][at] for at, ours in turned[more].items() if at in turned[less]]:
+            columns[less] = column
     adjusted = holm({less: paired_test(column).p for less, column in columns.items()})
-    finding = largest[more][1]
     for less, column in columns.items():
         interval = paired_interval(column, largest=LARGEST_EXCESS if finding.bounded else None)
         verdict = paired_verdict(interval, adjusted[less], finding.margin, alpha=ALPHA, changed=any(column))
         is_shown = finding.is_difference and verdict == "better"
         yield FactorContrast(more, less, fmean(column), interval, is_shown)
-
-
-def _turn(pair: _Pair, finding: ScoreFinding) -> dict[object, float]:
-    """The differences of a finding's queries, turned so that their mean is not negative."""
-    first, other = shared_trials(pair.first, pair.other)
-    found = CommonQueries(first, other).score(finding.score)
-    sign = -1 if finding.difference < 0 else 1
-    return dict(zip(found.queries, (sign * found.differences).tolist(), strict=True))
 
 
 def _sentence(contrast: FactorContrast, score: str) -> str:

@@ -26,9 +26,6 @@ HEADLINE = ("sopr_score", "api_call_score")
 
 ALPHA = 0.05
 
-IntervalOf = Callable[[tuple[tuple[float, int], ...], float | None], Interval]
-"""Gives the interval of differences, each with how often it occurs, and of how much one may be at most."""
-
 
 @dataclass(frozen=True)
 class ScoreFinding:
@@ -116,65 +113,27 @@ class ScoreFinding:
         return {**means, "difference": self.difference, **ends, **verdict, **changed}
 
 
-@dataclass(frozen=True)
-class PairedScore:
-    """A score on the queries for which both sides have a value.
-
-    Attributes:
-        ours, theirs: the means over repeats, of the baseline and of the candidate.
-        queries: their ids.
-    """
-
-    ours: NDArray[Any]
-    theirs: NDArray[Any]
-    queries: Sequence[QueryId]
-
-    def __len__(self) -> int:
-        return len(self.ours)
-
-    def chosen(self, mask: NDArray[Any]) -> tuple[QueryId, ...]:
-        """Return some of the queries."""
-        return tuple(compress(self.queries, mask.tolist()))
-
-    @property
-    def order(self) -> NDArray[Any]:
-        """The places of the queries, sorted: the same wherever the trials are read from."""
-        import numpy as np
-
-        names = list(map(repr, self.queries))
-        return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
-
-    @property
-    def differences(self) -> NDArray[Any]:
-        """Candidate less baseline."""
-        found: NDArray[Any] = self.theirs - self.ours
-        return found
-
-
 class CommonQueries:
     """The queries that two sides have in common, in the order of the baseline."""
 
     def __init__(self, baseline: Side, candidate: Side) -> None:
         import numpy as np
 
-        self.baseline = baseline
-        self.candidate = candidate
+        self.sides = baseline, candidate
         place = places_in(baseline, candidate)[candidate.queries]
-        at = np.argsort(place, kind="stable")
-        common = np.isin(place[at], baseline.queries)
-        self._ours, self._theirs = place[at][common], candidate.queries[at][common]
+        ours, _, at = np.intersect1d(baseline.queries, place, return_indices=True)
+        self._places = ours, candidate.queries[at]
 
     def __len__(self) -> int:
-        return len(self._ours)
+        return len(self._places[0])
 
-    def score(self, name: str) -> PairedScore:
-        """Return a score on the queries for which both sides know it."""
+    def score(self, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return a score of both sides on the queries for which both know it, and these, as places in the baseline."""
         import numpy as np
 
-        first, second = self.baseline.means(name)[self._ours], self.candidate.means(name)[self._theirs]
+        first, second = (side.means(name)[places] for side, places in zip(self.sides, self._places, strict=True))
         known = ~(np.isnan(first) | np.isnan(second))
-        ids = self.baseline.trials.queries
-        return PairedScore(first[known], second[known], [ids[place] for place in self._ours[known].tolist()])
+        return first[known], second[known], self._places[0][known]
 
     @property
     def unlike_offers(self) -> int:
@@ -182,7 +141,7 @@ class CommonQueries:
         import numpy as np
 
         found = []
-        for side, places in ((self.baseline, self._ours), (self.candidate, self._theirs)):
+        for side, places in zip(self.sides, self._places, strict=True):
             tools = np.full(len(side.trials.queries), "", dtype=object)
             told = side.trials["tools"] != ""
             tools[side.trials["query"][told]] = side.trials["tools"][told]
@@ -190,15 +149,14 @@ class CommonQueries:
         return int(((found[0] != found[1]) & (found[0] != "") & (found[1] != "")).sum())
 
     @property
-    def unsure(self) -> tuple[int, int]:
-        """The number of trials of the baseline and of the candidate were judged unsure, and count half."""
+    def unsure(self) -> list[int]:
+        """The trials of the baseline and of the candidate that were judged unsure, and count half."""
         import numpy as np
 
-        first, second = (
+        return [
             int(((side.column(JUDGED) == STATUS_VALUES["Unsure"]) & np.isin(side.trials["query"], places)).sum())
-            for side, places in ((self.baseline, self._ours), (self.candidate, self._theirs))
-        )
-        return first, second
+            for side, places in zip(self.sides, self._places, strict=True)
+        ]
 
 
 def explanations(findings: Iterable[ScoreFinding], named: Callable[[str], str] = shown_name) -> Iterator[str]:
@@ -242,55 +200,43 @@ def findings_by_pair(
 ) -> list[dict[str, ScoreFinding]]:
     """Return the same findings as ``paired_findings``: for each pair, score -> finding."""
     # Of very many pairs most differ alike, and the search of an interval takes most of the time.
-    interval = cache(_interval)
-    found = [
-        (place, finding)
-        for place, sides in enumerate(pairs)
-        for common in [CommonQueries(*shared_trials(*sides))]
-        for score in (scores if scores is not None else headline_scores(*sides))
-        if (finding := _pair(common, score, margin, interval)) is not None
-    ]
+    interval = cache(lambda counts, largest: paired_interval(dict(counts), largest=largest))
+    found: list[dict[str, ScoreFinding]] = [{} for _ in pairs]
+    for own, sides in zip(found, pairs, strict=True):
+        common = CommonQueries(*shared_trials(*sides))
+        for score in scores if scores is not None else headline_scores(*sides):
+            ours, theirs, places = common.score(score)
+            if not len(places):
+                continue
+            differences = theirs - ours
+            counts = count_values(differences)
+            largest = 1.0 if all(score in side.bounded | side.quality for side in sides) else None
+            queries = [sides[0].trials.queries[place] for place in places.tolist()]
+            own[score] = ScoreFinding(
+                baseline=sides[0].name,
+                candidate=sides[1].name,
+                score=score,
+                n=len(places),
+                baseline_mean=fmean(ours),
+                candidate_mean=fmean(theirs),
+                difference=fmean(differences),
+                interval=interval(tuple(counts.items()), largest),
+                p=paired_test(differences).p,
+                p_adjusted=1.0,
+                margin=margin,
+                better=tuple(compress(queries, (differences > 0).tolist())),
+                worse=tuple(compress(queries, (differences < 0).tolist())),
+                pilot=Pilot.of(counts, largest=largest),
+                bounded=largest is not None,
+            )
     # Where nothing changed, the test can find nothing, and does not count as one (R. E. Tarone, "A Modified Bonferroni
     # Method for Discrete Data", Biometrics 46 (1990), 515-522).
-    tested = {number: finding.p for number, (_, finding) in enumerate(found) if finding.changed_queries}
-    adjusted = holm(tested)
-    by_pair: list[dict[str, ScoreFinding]] = [{} for _ in pairs]
-    for number, (place, finding) in enumerate(found):
-        by_pair[place][finding.score] = with_verdict(
-            finding, adjusted.get(number, 1.0), comparisons=max(1, len(tested))
-        )
-    return by_pair
-
-
-def _interval(counts: tuple[tuple[float, int], ...], largest: float | None) -> Interval:
-    return paired_interval(dict(counts), largest=largest)
-
-
-def _pair(common: CommonQueries, score: str, margin: float, interval: IntervalOf) -> ScoreFinding | None:
-    """Return the figures of one score; None where no query has it on both sides."""
-    found = common.score(score)
-    if not len(found):
-        return None
-    differences = found.differences
-    counts = count_values(differences)
-    largest = 1.0 if all(score in side.bounded | side.quality for side in (common.baseline, common.candidate)) else None
-    return ScoreFinding(
-        baseline=common.baseline.name,
-        candidate=common.candidate.name,
-        score=score,
-        n=len(found),
-        baseline_mean=fmean(found.ours),
-        candidate_mean=fmean(found.theirs),
-        difference=fmean(differences),
-        interval=interval(tuple(counts.items()), largest),
-        p=paired_test(differences).p,
-        p_adjusted=1.0,
-        margin=margin,
-        better=found.chosen(differences > 0),
-        worse=found.chosen(differences < 0),
-        pilot=Pilot.of(counts, largest=largest),
-        bounded=largest is not None,
-    )
+    every = [(place, score) for place, own in enumerate(found) for score in own]
+    adjusted = holm({(at, score): found[at][score].p for at, score in every if found[at][score].changed_queries})
+    for at, score in every:
+        p = adjusted.get((at, score), 1.0)
+        found[at][score] = with_verdict(found[at][score], p, comparisons=max(1, len(adjusted)))
+    return found
 
 
 def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:

@@ -143,6 +143,13 @@ class Side:
         return np.unique(self.trials["query"])
 
     @cached_property
+    def order(self) -> NDArray[Any]:
+        """The place of each query of its table among them if they are sorted: the same wherever they are read from."""
+        import numpy as np
+
+        return np.argsort(np.argsort([repr(query) for query in self.trials.queries], kind="stable"))
+
+    @cached_property
     def scores(self) -> list[str]:
         """The names of all scores, bounded ones first, each of the two in the order in which trials have them."""
         import numpy as np

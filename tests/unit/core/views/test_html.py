@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from trialbed.views import IntervalPlot, PlotPoint, Table, TableRow, _table, html_page
+from trialbed.views import IntervalPlot, PlotPoint, Table, TableRow, html_page
 
 EVIL = '<script>alert("x")</script>&\x1b[2J'
 TABLE = Table(
@@ -20,9 +20,6 @@ PLOT = IntervalPlot(
     "F1",
     [PlotPoint("acme", 0.5, 0.25, 0.75, "0.50 [0.25, 0.75]"), PlotPoint("other", None, text="-")],
     limits=(0.0, 1.0),
-)
-WIDE = Table.of(
-    "Wide", ("", *(f"framework-{place}" for place in range(10))), [("calls", *["1,234,567 of 1,234,567"] * 10)]
 )
 VOID = {"meta"}
 
@@ -161,40 +158,13 @@ def test_a_small_table_stands_beside_another_section_unless_it_has_notes() -> No
     assert 'class="half"' not in html_page("t", [replace(small, notes=["a note"])])
 
 
+def test_a_wide_table_is_one_table_that_a_narrow_screen_scrolls() -> None:
+    wide = Table.of("Wide", ("", *(f"framework-{place}" for place in range(30))), [("calls", *["1,234,567"] * 30)])
+    page = Balanced(html_page("t", [wide]))
+    assert (page.tags.count("table"), page.texts.count("calls")) == (1, 1)
+    assert '<div class="wide" tabindex="0"' in html_page("t", [wide])
+
+
 def test_a_cell_of_which_nothing_is_to_be_said_is_faint() -> None:
     text = html_page("t", [Table.of("small", ("", "lost", "added", "other"), [("x", "none", "+0", "+10")])])
     assert '<td><span class="nothing">none</span></td><td><span class="nothing">+0</span></td><td>+10</td>' in text
-
-
-def test_a_table_wider_than_paper_stands_in_blocks_with_the_labels_in_each() -> None:
-    page = Balanced(html_page("t", [replace(WIDE, pinned=1)]))
-    blocks = page.tags.count("table")
-    assert blocks > 1
-    assert [page.texts.count(text) for text in ("calls", "framework-0", "framework-1", "framework-9")] == [
-        blocks,
-        blocks,
-        1,
-        1,
-    ]
-    assert page.tags.count("h2") == 1
-
-
-def test_each_cell_of_a_wide_table_is_looked_at_a_few_times_however_many_there_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    looked: list[str] = []
-
-    def is_text(text: str) -> bool:
-        looked.append(text)
-        return False
-
-    monkeypatch.setattr(_table, "is_text", is_text)
-    rows, columns = 50, 40
-    cells = [f"0.{number:02}" for number in range(columns)]
-    html_page("t", [Table.of("wide", ("", *cells), [(f"query {row}", *cells) for row in range(rows)])])
-    assert rows * columns <= len(looked) <= 3 * rows * columns
-
-
-def test_a_table_with_fewer_headings_than_cells_has_all_its_cells_in_blocks() -> None:
-    bare = replace(WIDE, columns=("",))
-    assert sum(len(block.rows[0].cells) for block in bare.parted(500, 640)) == 10

@@ -25,7 +25,7 @@ def compared(write: Write) -> Callable[..., RunComparison]:
             for run_id, trials, plan in zip(("A", "B"), (without, with_faults), plans, strict=True)
         ]
         (first,), (second,) = (read_sides(str(path), None) for path in paths)
-        (found,) = compare_pairs([(first, second)], ComparisonOptions(resamples=100))
+        (found,) = compare_pairs([(first, second)], ComparisonOptions())
         return found
 
     return compared
