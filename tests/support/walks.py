@@ -49,7 +49,7 @@ class Walk:
     @cached_property
     def compared(self) -> list[RunComparison]:
         sides = read_sides(self.run.run_id, self.store)
-        how = ComparisonOptions(allow_incomplete=True, resamples=50)
+        how = ComparisonOptions(allow_incomplete=True)
         return compare_groups([sides], how) if len(sides) > 1 else []
 
     @cached_property
