@@ -1,13 +1,10 @@
-"""The options of a run's settings, as they are declared.
-
-Reading the declarations takes longer than ``bench --help`` may: it is put off until an option is used.
-"""
+"""The options of a run's settings, as they are declared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,14 +15,10 @@ from trialbed.cli.options import (
     FiniteRange,
     LineType,
     NumberOrNumbers,
-    SingleOption,
-    make_option,
     option,
 )
 from trialbed.cli.plugin_files import KINDS, DriverOrFile
-
-if TYPE_CHECKING:
-    from trialbed.settings import Declared
+from trialbed.settings import Declared, declared_settings
 
 COMPLETIONS = {
     "frameworks": completion.completes(completion.frameworks),
@@ -53,42 +46,14 @@ def _one_or_several(_context: click.Context, _option: click.Parameter, values: t
     return (each[0] if each else None) if len(each) < 2 else each
 
 
-class SettingOption(SingleOption):
-    """The option of a setting of a run. Its declaration is read when something of the option is first asked for.
+def setting_option(name: str, *, several: bool = False) -> Callable[[Decorated], Decorated]:
+    """The option of a setting of a run, as ``RunSettings`` declares it.
 
-    ``bench --help`` asks for no option of the commands that it lists.
+    Args:
+        several: whether a run can have several values of it.
     """
-
-    several = False
-
-    def __init__(self, names: Sequence[str]) -> None:
-        (self._setting,) = names
-
-    def __getattr__(self, name: str) -> Any:
-        """Read the option's declaration, and return an attribute of it."""
-        fields = vars(self)
-        if name.startswith("__") or "opts" in fields:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        fields.update(vars(_declared_option(self._setting, several=self.several)))
-        return getattr(self, name)
-
-
-class FactorOption(SettingOption):
-    """The option of a setting of which a run can have several values."""
-
-    several = True
-
-
-def setting_option(name: str) -> Callable[[Decorated], Decorated]:
-    """The option of a setting of a run, as ``RunSettings`` declares it."""
-    return click.option(name, cls=SettingOption)
-
-
-def _declared_option(name: str, *, several: bool) -> click.Option:
-    from trialbed.settings import declared_settings
-
     declared = next(item for item in declared_settings() if item.name == name)
-    return make_option(
+    return option(
         *declared.setting.option,
         declared.name,
         type=_type(declared),
@@ -109,11 +74,8 @@ def _several_help(text: str) -> str:
 
 def setting_options(command: Decorated) -> Decorated:
     """Gives a command the options of all settings of a run."""
-    from trialbed.settings import declared_settings
-
     for declared in reversed(declared_settings()):
-        cls = FactorOption if declared.name in FACTORS else SettingOption
-        command = click.option(declared.name, cls=cls)(command)
+        command = setting_option(declared.name, several=declared.name in FACTORS)(command)
     return command
 
 
