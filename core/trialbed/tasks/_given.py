@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.tasks._expect import Expect
+
+TEXTS = "a text that is not blank, or a list of such texts"
 
 LIMITS = ("most_calls", "most_requests", "most_tokens", "most_seconds")
 
@@ -19,15 +21,12 @@ def check_given(task: Any, where: str) -> None:
     """
     if not isinstance(task.text, str) or not task.text.strip():
         raise UsageError(f"{where}: {task.text!r:.60} is not a task in words")
-    _check(where, "tools", task.tools, task.tools is None or _is_list(task.tools), "a list of tools")
+    is_tools = task.tools is None or callable(task.tools) or isinstance(task.tools, Iterable)
+    _check(where, "tools", task.tools, is_tools, "a list of tools")
     _check(where, "answer", task.answer, isinstance(task.answer, str | None), "a text")
     _check(where, "id", task.id, isinstance(task.id, int | str | None) and task.id is not True, "a number or a text")
-    if isinstance(task.expect, Expect):
-        check_expect(task.expect, where)
-    else:
-        _check(where, "expect", task.expect, _are_texts(task.expect), "a text, a list of texts, or Expect(…)")
-        check_facts(task.expect, where)
-        _check(where, "calls", task.calls, _are_calls(task.calls), "a list of calls")
+    is_expect = isinstance(task.expect, Expect) or _are_texts(task.expect)
+    _check(where, "expect", task.expect, is_expect, f"{TEXTS}, or an Expect(…)")
 
 
 def check_expect(expect: Expect, where: str) -> None:
@@ -36,27 +35,18 @@ def check_expect(expect: Expect, where: str) -> None:
     Raises:
         UsageError: one of them is of another kind; names it.
     """
-    _check(where, "calls", expect.calls, _are_calls(expect.calls), "a list of calls")
-    ways = expect.ways
-    _check(where, "ways", ways, not isinstance(ways, str) and isinstance(ways, Iterable), "a list of lists of calls")
+    for name in ("facts", "criteria"):
+        _check(where, name, getattr(expect, name), _are_texts(getattr(expect, name)), TEXTS)
+    calls, ways, never = expect.calls, expect.ways, expect.never
+    _check(where, "calls", calls, calls is None or _is_list(calls), "a list of calls")
+    _check(where, "ways", ways, _is_list(ways), "a list of lists of calls")
     _check(where, "check", expect.check, callable(expect.check) or _are_checks(expect.check), "a function, or a list")
-    _check(where, "criteria", expect.criteria, _are_texts(expect.criteria), "a text, or a list of texts")
-    _check(where, "never", expect.never, isinstance(expect.never, Iterable), "a list of names")
+    _check(where, "never", never, _is_list(never), "a list of names")
     _check(where, "tests", expect.tests, _are_tests(expect.tests), "a dictionary: {name: Expect(…)}")
     for name in LIMITS:
         value = getattr(expect, name)
         is_limit = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
         _check(where, name, value, value is None or is_limit, "a number from 0 on")
-
-
-def check_facts(facts: str | Sequence[str], where: str) -> None:
-    """Check that no fact is blank.
-
-    Raises:
-        UsageError: one is, which every answer would say, or none.
-    """
-    if not all(fact.strip() for fact in ([facts] if isinstance(facts, str) else facts)):
-        raise UsageError(f"{where}: facts: {facts!r:.60}: a fact is a text that the answer must say, and is not blank")
 
 
 def _check(where: str, name: str, value: Any, fits: bool, kind: str) -> None:
@@ -65,15 +55,12 @@ def _check(where: str, name: str, value: Any, fits: bool, kind: str) -> None:
 
 
 def _is_list(value: Any) -> bool:
-    return callable(value) or isinstance(value, Iterable)
+    return isinstance(value, Iterable) and not isinstance(value, str)
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(one, str) for one in value))
-
-
-def _are_calls(value: Any) -> bool:
-    return value is None or (isinstance(value, Iterable) and not isinstance(value, str))
+    texts = [value] if isinstance(value, str) else value
+    return isinstance(texts, list | tuple) and all(isinstance(text, str) and text.strip() for text in texts)
 
 
 def _are_tests(value: Any) -> bool:

@@ -13,7 +13,7 @@ from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, Scrip
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
-from trialbed.tasks._given import check_expect, check_facts, check_given
+from trialbed.tasks._given import check_expect, check_given
 
 Tool = Callable[..., Any] | Api | AnsweredApi | ToolSpec | str
 Tools = Iterable[Tool] | Callable[..., Any]
@@ -137,40 +137,23 @@ def _query(task: Task, place: int, named: Mapping[str, Api], compiled: CompiledT
     for title, times in Counter(api.ref.title for api in apis).items():
         if times > 1:
             raise UsageError(f"{where}: tools: {title!r} is given {times} times; give each tool once")
-    expect = task.expect if isinstance(task.expect, Expect) else None
-    if expect is not None and not (task.calls is None and task.final_state is None):
+    whole = task.expect if isinstance(task.expect, Expect) else None
+    if whole is not None and not (task.calls is None and task.final_state is None):
         raise UsageError(f"{where}: give calls and final_state to Expect(calls=…, state=…), or use no Expect")
-    if expect is not None:
-        _check_texts(expect, where)
-    facts, calls, state = (
-        (task.expect, task.calls, task.final_state) if expect is None else (expect.facts, expect.calls, expect.state)
-    )
+    expect = whole or Expect(task.expect, calls=task.calls, state=task.final_state)  # type: ignore[arg-type] # facts
+    check_expect(expect, where)
     return Query(
         query_id=place if task.id is None else task.id,
         text=task.text,
         apis=tuple(apis),
-        gold_calls=tuple(_gold_call(item, apis, where) for item in calls or ()),
-        states_calls=calls is not None,
+        gold_calls=tuple(_gold_call(item, apis, where) for item in expect.calls or ()),
+        states_calls=expect.calls is not None,
         reference_answer=task.answer,
-        reference_facts=_texts(facts),  # type: ignore[arg-type] # not an Expect
+        reference_facts=_texts(expect.facts),
         initial_state=task.state,
-        final_state=state,
-        expected=None if expect is None else _expected(expect, apis, where, compiled),
+        final_state=expect.state,
+        expected=None if whole is None else _expected(whole, apis, where, compiled),
     )
-
-
-def _check_texts(expect: Expect, where: str) -> None:
-    facts = [expect.facts] if isinstance(expect.facts, str) else expect.facts
-    if not isinstance(facts, (list, tuple)) or not all(isinstance(fact, str) for fact in facts):
-        raise UsageError(
-            f"{where}: Expect({expect.facts!r:.60}): facts are texts; write Expect({str(expect.facts)!r:.60})"
-        )
-    check_facts(facts, where)
-    criteria = [expect.criteria] if isinstance(expect.criteria, str) else expect.criteria
-    if not all(isinstance(text, str) and text.strip() for text in criteria):
-        raise UsageError(f"{where}: criteria: {expect.criteria!r:.60}: criteria are texts")
-    if isinstance(expect.never, str):
-        raise UsageError(f"{where}: never: write a list of names, [{expect.never!r}]")
 
 
 def _expected(expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> Expected:
@@ -205,7 +188,6 @@ def _test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: 
     if expect.tests:
         raise UsageError(f"{where}: a test has no tests of its own")
     check_expect(expect, where)
-    _check_texts(expect, where)
     test = TaskTest(
         name=name,
         facts=_texts(expect.facts),

@@ -246,7 +246,7 @@ FAULTS = [
     ),
     (
         "tools: desk.py\ntasks:\n  - query: b\n    expect: {criteria: ['']}",
-        "task 1: criteria: ['']: criteria are texts",
+        "task 1: criteria: [''] is not a text that is not blank",
     ),
     ("name: ../x\ntasks:\n  - query: a", "tasks.yaml:1: name: string should match pattern"),
     (
@@ -299,7 +299,10 @@ IMPORTS = "from trialbed import Expect, Task, tool\n"
         (f"{IMPORTS}tasks = [Task('a', tools=3)]", "task 1: tools: 3 is not a list of tools"),
         (f"{IMPORTS}tasks = [Task('a', id=2.5)]", "task 2.5: id: 2.5 is not a number or a text"),
         (f"{IMPORTS}tasks = [Task('a', answer=3)]", "task 1: answer: 3 is not a text"),
-        (f"{IMPORTS}tasks = [Task('a', expect=33)]", "task 1: expect: 33 is not a text, a list of texts, or Expect(…)"),
+        (
+            f"{IMPORTS}tasks = [Task('a', expect=33)]",
+            "task 1: expect: 33 is not a text that is not blank, or a list of such texts, or an Expect(…)",
+        ),
         (f"{IMPORTS}tasks = [Task('a', expect=[3])]", "task 1: expect: [3] is not a text"),
         (f"{IMPORTS}tasks = [Task('a', calls='b')]", "task 1: calls: 'b' is not a list of calls"),
         (f"{IMPORTS}tasks = [Task('a', expect=Expect(calls='b'))]", "task 1: calls: 'b' is not a list of calls"),
