@@ -338,7 +338,7 @@ def headings(text: str) -> list[str]:
 def test_the_settings_of_the_guide_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bench.toml").write_text(blocks(DOCS / "reference" / "configuration.md", "toml")[0])
-    assert main(["plugins", "--json"]) == 0
+    assert main(["data", "list"]) == 0
 
 
 @pytest.mark.slow

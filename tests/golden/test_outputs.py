@@ -38,7 +38,6 @@ COMMANDS = {
     "plan": "plan {mixed}",
     "vendors": "compare official.jsonl acme.jsonl --legend",
     "ranking": "rank official.jsonl acme.jsonl shy.jsonl lossy.jsonl --baseline official",
-    "vendor-plan": "plan official.jsonl acme.jsonl",
     "calibration": "judge calibrate --judge rule",
 }
 RUNS = ("mixed", "kinds", "wrong-args", "gold", "partial", "own-scores")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.bench import bare_environment
+from support.warm import run_warm
 
 IMPORTS = ("openai", "os", "json", "requests")
 
@@ -50,21 +50,16 @@ def test_it_runs_and_its_posts_are_counted(
     changed = changed.replace('agent_name="llm_agent"', f'agent_name="llm_agent", server_url="{server_url}/virtual"')
     assert changed.count(server_url) == 2
     (tmp_path / "example.py").write_text(imports + changed)
-    environment = {
-        "PATH": "",
-        "OPENAI_API_KEY": "none",
-        "OPENAI_BASE_URL": f"{server_url}/v1",
-        "TRIALBED_DATA_DIR": str(tmp_path / "data"),
-    }
-
-    def python(*arguments: str) -> None:
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+    environment = bare_environment(
+        tmp_path,
+        PATH="",
+        OPENAI_API_KEY="none",
+        OPENAI_BASE_URL=f"{server_url}/v1",
+        TRIALBED_DATA_DIR=str(tmp_path / "data"),
+    )
+    for module, *arguments in (("trialbed", "data", "import", str(stabletoolbench_dir)), ("example",)):
+        done = run_warm(module, arguments, cwd=tmp_path, env=environment, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
-
-    python("-m", "trialbed", "data", "import", str(stabletoolbench_dir))
-    python("example.py")
     document = json.loads((tmp_path / "results" / "tools" / "llm_agent_G1_instruction.json").read_text())
     assert document["summary"]["total_queries"] == 5
     assert document["summary"]["error_count"] == 0

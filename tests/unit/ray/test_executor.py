@@ -350,7 +350,7 @@ async def test_a_cluster_that_is_not_there_is_named_with_the_reason(folder: Path
     text = "import sys\nsys.exit('there is no cluster at 10.0.0.9:6379')\n"
     (folder / "trialbed_ray" / "bridge.py").write_text(text, encoding="utf-8")
     executor = RayExecutor()
-    executor.options = {"patience": "5"}
+    executor.options = {"patience": "0.5"}
     with pytest.raises(NothingMeasured, match=r"no cluster at 10\.0\.0\.9:6379; start one with `ray start --head`"):
         async with executor:
             """Never entered."""

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.cli import main
 from trialbed.settings import Declared, declared_settings
@@ -70,7 +71,7 @@ def test_a_repeatable_option_is_a_list_without_doubles(asked: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
+@for_each("setting", SETTINGS)
 def test_every_setting_of_a_run_has_its_key(asked: Any, setting: Declared) -> None:
     values: dict[type, Any] = {str: "other", int: 7, float: 7.5, Path: "other", bool: True}
     if setting.below is not None:

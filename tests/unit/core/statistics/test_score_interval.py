@@ -126,7 +126,7 @@ def test_it_covers_the_truth_as_often_as_it_says(changed: float, difference: flo
 def test_it_covers_the_truth_where_queries_are_repeated(queries: int, repeats: int, lost: float) -> None:
     """Queries are unlike in how hard they are; the other side loses some of them as a whole."""
     random = np.random.default_rng(queries + repeats)
-    samples = 150
+    samples = 100
     chances = random.beta(2, 2, size=(samples, queries))
     theirs = np.where(random.random(chances.shape) < 2 * lost, 0.0, chances)
     differences = ((random.binomial(repeats, theirs) - random.binomial(repeats, chances)) / repeats).round(9)
@@ -140,7 +140,7 @@ def test_it_covers_the_truth_where_queries_are_repeated(queries: int, repeats: i
 def test_it_covers_rare_large_losses_that_mostly_are_not_seen(queries: int, repeats: int, share: float) -> None:
     """A few queries in a hundred lose all, the others next to nothing: no draw says how much the rare ones lose."""
     random = np.random.default_rng(4)
-    samples = 400
+    samples = 150
     chances = random.beta(30, 2, size=(samples, queries))
     theirs = np.where(random.random(chances.shape) < share / (30 / 32), 0.0, chances)
     differences = ((random.binomial(repeats, theirs) - random.binomial(repeats, chances)) / repeats).round(9)

@@ -25,7 +25,7 @@ def test_a_curve_rises_from_nothing_to_all_of_its_values() -> None:
 
 
 def test_large_samples_are_drawn_with_few_steps_and_empty_ones_not_at_all() -> None:
-    shown = plot(("large", [float(value) for value in range(1, 100_000)]), ("empty", []))
+    shown = plot(("large", [float(value) for value in range(1, 20_000)]), ("empty", []))
     assert [curve.label for _, curve, _, _ in shown.paths] == ["large"]
     assert shown.paths[0][2].count("V") == 200
     assert "empty: not known" in shown.description

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.cases import for_each
 from support.conversations import (
     CALL,
     CONVERTED,
@@ -26,7 +27,7 @@ from trialbed.errors import DataError, NothingMeasured
 from trialbed_evaluation.conversations import FORMATS, ToolCall, read_references, read_samples
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "form", "name"),
     [
         ({"id": "x", "predicted": [CALL], "reference": [CALL]}, "calls", "weather"),
@@ -47,7 +48,7 @@ from trialbed_evaluation.conversations import FORMATS, ToolCall, read_references
         (EXPORT, "opentelemetry", "weather"),
     ],
 )
-@pytest.mark.parametrize("indent", [None, 2])
+@for_each("indent", [None, 2])
 def test_each_format_is_recognised(tmp_path: Path, value: Any, form: str, name: str, indent: int | None) -> None:
     sample = only(written(tmp_path, value, indent=indent))
     assert sample.format == form
@@ -78,7 +79,7 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
     assert [sample.id for sample in read_samples(tmp_path)] == ["1", "2"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "said"),
     [
         ('{"id": 1, "predicted": []}\n{"id": 2, "predicted": }', r"file\.jsonl:2: column 24: is not JSON"),

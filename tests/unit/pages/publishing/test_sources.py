@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from support.cases import for_each
 
 from trialbed.catalogs import open_dataset
 from trialbed.errors import UsageError
@@ -65,9 +66,9 @@ def test_addresses_of_models_are_not_published(name: str) -> None:
     assert KEY not in published(run(**{name: WITH_KEY}))
 
 
-@pytest.mark.parametrize("file", [f"/home/{KEY}/of mine/it.x", f"~/{KEY}/it.x", f"../{KEY}/it.x", f"C:\\{KEY}\\it.x"])
-@pytest.mark.parametrize("name", ["model", "judge", "judge_prompts", "simulator_model", "catalog", "allowed_models"])
-@pytest.mark.parametrize("scheme", ["", "replay:"])
+@for_each("file", [f"/home/{KEY}/of mine/it.x", f"~/{KEY}/it.x", f"../{KEY}/it.x", f"C:\\{KEY}\\it.x"])
+@for_each("name", ["model", "judge", "judge_prompts", "simulator_model", "catalog", "allowed_models"])
+@for_each("scheme", ["", "replay:"])
 def test_files_are_published_without_the_folders_that_they_lie_in(name: str, file: str, scheme: str) -> None:
     value = f"{scheme}{file}"
     told = published(run(**{name: (value,) if name in ("catalog", "allowed_models") else value}))

@@ -26,7 +26,6 @@ def side(seed: int, factor: float) -> Sides:
 @for_each(
     ("factor", "finding", "says"),
     [
-        (1.0, "equivalent", "they take 1.0"),
         (0.4, "equivalent", "they take 0.4"),
         (1.5, "equivalent", "they take 1.49 [1.46, 1.52] times as long"),
         (3.0, "different", "they take "),
@@ -34,7 +33,7 @@ def side(seed: int, factor: float) -> Sides:
 )
 def test_more_than_twice_as_long_is_another_service(factor: float, finding: str, says: str) -> None:
     usual, loaded = side(1, 1.0), side(2, factor)
-    panel = judged(usual, loaded, times=True, permutations=199)
+    panel = judged(usual, loaded, times=True, permutations=99)
     (time,) = [result for result in panel.gates if result.gate.name == "time"]
     assert time.finding == finding, panel.reason
     assert ("time" in panel.different) == (finding == "different")

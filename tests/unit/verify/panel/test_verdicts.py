@@ -16,7 +16,7 @@ from trialbed_verify.panel._samples import blocks
 
 Shares = NDArray[np.float64]
 DECISION = next(gate for gate in GATES if gate.name == "decision")
-RUNS = 60
+RUNS = 40
 CASES = {0.0: 362, 0.05: 788, 0.1: 1_210, 0.2: 2_238}
 """Flip rate -> cases with which a vendor like the baseline is called equivalent nine times in ten."""
 
@@ -74,7 +74,7 @@ def test_a_vendor_as_far_off_as_the_margin_is_hardly_called_equivalent(flips: fl
 
 
 def test_intervals_cover_the_truth() -> None:
-    found = [compared(0.2, 600, seed, deals=1) for seed in range(400)]
+    found = [compared(0.2, 600, seed, deals=1) for seed in range(200)]
     covered = [one.distance.low <= 0 <= one.distance.high for one in found if one.distance is not None]
     assert 0.87 <= np.mean(covered) <= 0.95
 

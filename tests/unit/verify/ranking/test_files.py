@@ -15,7 +15,7 @@ from trialbed_verify.vendor_rows import FileRows
 
 YES, NO = "tool_calls", "stop"
 CASES = 300
-QUICK = 400
+QUICK = 200
 CHANCES = [random.Random(case).betavariate(0.35, 0.4) for case in range(CASES)]
 
 MakeFile = Callable[..., str]

@@ -77,9 +77,9 @@ async def sent(folder: Path, name: str, known: str) -> tuple[dict[str, Any], str
 
 
 async def test_a_vendor_that_knows_a_suite_by_heart_is_found(tmp_path: Path) -> None:
-    found, printed = await sent(tmp_path, "triggering", "public.jsonl")
-    assert found["triggering"]["score"]["value"] == 1
-    gap = found["triggering"]["beyond_fresh"]
+    found, printed = await sent(tmp_path, "schema-torture", "public.jsonl")
+    assert found["schema-torture"]["score"]["value"] == 1
+    gap = found["schema-torture"]["beyond_fresh"]
     assert gap["low"] > 0.2
     assert gap["p"] < 0.001
     assert "as if it knew the suite by heart" in printed

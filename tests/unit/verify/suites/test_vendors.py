@@ -25,18 +25,16 @@ async def test_a_vendor_that_answers_rightly_is_right_in_every_case(send_suite: 
     [
         ("triggering", "never_calls", {"calls": 100}, 0.5),
         ("triggering", "always_calls", {"calls": 100}, 0.5),
-        ("triggering", "wrong_tool", {"tool": 100}, 0.5),
         ("constraints", "ignores:tool_choice", {"calls": 18, "tool": 18}, 48 / 84),
-        ("constraints", "ignores:parallel_tool_calls", {"most_calls": 12}, 72 / 84),
-        ("constraints", "ignores:response_format", {"json": 8}, 76 / 84),
-        ("constraints", "ignores:stop", {"without": 12}, 72 / 84),
-        ("refusals", "ignores:temperature+tool_choice", {"refusal": 8}, 42 / 50),
-        ("refusals", "ignores:tools", {"refusal": 23}, 27 / 50),
+        (
+            "constraints",
+            "ignores:parallel_tool_calls+response_format+stop",
+            {"most_calls": 12, "json": 8, "without": 12},
+            52 / 84,
+        ),
+        ("refusals", "ignores:temperature+tool_choice+tools", {"refusal": 27}, 23 / 50),
         ("leaks", "leaks", {"clean": 48}, 0.0),
-        ("multi-turn", "forgetful", {"calls": 24}, 2 / 3),
         ("long-context", "short_context", {"tool": 14, "arguments": 14}, 22 / 36),
-        ("parameters", "refuses:logprobs", {"refused": 6}, 0.9),
-        ("parameters", "ignores:n", {"choices": 6}, 0.9),
     ],
 )
 async def test_a_vendor_that_answers_wrongly_is_wrong_where_it_is(
@@ -93,26 +91,30 @@ async def test_depth_is_what_the_summary_is_broken_down_by(send_suite: SendSuite
     found = await send_suite("multi-turn", {"fault": "forgetful", "turns": 8})
     values = {depth: score["value"] for depth, score in found["by"]["depth"].items()}
     assert values == {"1": 1.0, "3": 1.0, "8": 0.5}
+    assert set(found["misses"]) == {"calls"}
     assert list(values) == ["1", "3", "8"]
     assert list(found["by"]) == ["depth", "kind"]
 
 
 @pytest.mark.parametrize(
-    ("fault", "findings"),
+    ("fault", "findings", "missed"),
     [
-        ("none", {"temperature": "obeyed", "seed": "obeyed", "n": "obeyed", "logprobs": "obeyed"}),
+        ("none", {"temperature": "obeyed", "seed": "obeyed", "n": "obeyed", "logprobs": "obeyed"}, {}),
         (
             {"fault": "ignores", "parameter": "temperature+seed+n+logprobs"},
             {"temperature": "ignored", "seed": "ignored", "n": "ignored", "logprobs": "ignored"},
+            {"choices": 6, "logprobs": 6},
         ),
         (
             {"fault": "refuses", "parameter": "seed+logprobs"},
             {"temperature": "obeyed", "seed": "refused", "n": "obeyed", "logprobs": "refused"},
+            {"refused": 30},
         ),
     ],
 )
 async def test_parameters_are_obeyed_ignored_or_refused(
-    fault: Any, findings: dict[str, str], send_suite: SendSuite
+    fault: Any, findings: dict[str, str], missed: dict[str, int], send_suite: SendSuite
 ) -> None:
     found = await send_suite("parameters", fault)
     assert {name: one["finding"] for name, one in found["parameters"].items()} == findings
+    assert found["misses"] == missed

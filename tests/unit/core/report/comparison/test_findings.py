@@ -103,7 +103,7 @@ def test_the_interval_holds_the_mean_and_lies_where_differences_can(differences:
     assert (mirrored.low, mirrored.high) == pytest.approx((-high, -low))
 
 
-SAMPLES = 150
+SAMPLES = 100
 EASY = (8.0, 2.0)
 
 
