@@ -64,6 +64,7 @@ def test_a_newcomers_first_command_works(installation: Installation, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert "reference" in done.stdout
     document = json.loads((tmp_path / "results" / "tools" / "reference_mini.json").read_text())
+    assert document["summary"]["total_queries"] == 60
     assert document["summary"]["average_sopr_score"] == 1.0
     assert document["summary"]["error_count"] == 0
 

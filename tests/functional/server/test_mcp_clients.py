@@ -59,14 +59,11 @@ def test_the_url_is_beside_that_of_the_virtual_api() -> None:
     assert mcp_url("http://127.0.0.1:1/t/token/virtual") == "http://127.0.0.1:1/t/token/mcp"
 
 
-@pytest.mark.parametrize("over", ["http", "stdio"])
-async def test_the_client_of_live_tools_understands_the_official_one(serve: Serve, tmp_path: Path, over: str) -> None:
+async def test_the_client_of_live_tools_understands_the_official_one(serve: Serve, tmp_path: Path) -> None:
     client = await serve()
     assert (await client.post("/control/trials", json=registration())).status_code == 201
     url = mcp_url(f"{client.base_url}/t/{TRIAL}/virtual".replace("//t", "/t"))
-    command = f"{sys.executable} -m trialbed.wire.mcp {url}"
-    form = ServerForm(url=url) if over == "http" else ServerForm(command=command)
-    connection = server_connection(form, tmp_path, {}, Redaction(()))
+    connection = server_connection(ServerForm(url=url), tmp_path, {}, Redaction(()))
     (tool,) = await connection.list_tools()
     assert (tool["name"], tool["inputSchema"]) == (TOOL["name"], SCHEMA)
     answer = await connection.call(TOOL["name"], CITY)

@@ -62,9 +62,9 @@ def file(tmp_path: Path) -> Path:
 async def test_vendors_are_verified_compared_and_ranked_in_one_go(bench: Run, file: Path, tmp_path: Path) -> None:
     async with vendors(**SCRIPTS) as servers:
         config = configured(tmp_path, servers)
-        arguments = ("verify", file, "--config", config, "--trials", 3)
+        arguments = ("verify", file, "--config", config, "--trials", 2)
         document = json.loads((await bench(*arguments, "--vendor-concurrency", 3, "--json")).out)
-        assert {name: server.met.total() for name, server in servers.items()} == dict.fromkeys(servers, 3 * CASES)
+        assert {name: server.met.total() for name, server in servers.items()} == dict.fromkeys(servers, 2 * CASES)
         again = (*arguments, "--incremental", "--format")
         report, figures = [(await bench(*again, form)).out for form in ("markdown", "csv")]
     assert [summary["vendor"] for summary in document["summaries"]] == ["official", "faithful", "careless"]

@@ -9,7 +9,7 @@ import pytest
 
 from trialbed_plugins.executors.local import LocalExecutor
 
-pytestmark = pytest.mark.usefixtures("hostile_distribution")
+pytestmark = pytest.mark.usefixtures("hostile_distribution", "quick_start")
 
 
 async def test_an_answer_given_while_the_engine_was_held_up_is_no_timeout(make_spec, tmp_path, monkeypatch):

@@ -8,18 +8,10 @@ import resource
 import sys
 
 import pytest
-from support.warm import warm_programs
 
 from trialbed_plugins.executors.local import LocalExecutor
 
 pytestmark = pytest.mark.usefixtures("hostile_distribution")
-
-
-@pytest.fixture
-def quick_start():
-    """Workers that are forked: they start in a third of the time, but have no limits of this process."""
-    with warm_programs():
-        yield
 
 
 forked = pytest.mark.usefixtures("quick_start")

@@ -51,6 +51,12 @@ def test_a_sound_installation_is_ok_and_what_is_absent_is_told(capsys: pytest.Ca
     assert "bench data import" in found["stabletoolbench"]["remedy"]
 
 
+def test_data_that_were_imported_are_told(capsys: pytest.CaptureFixture[str], stabletoolbench_dir: Path) -> None:
+    assert main(["data", "import", str(stabletoolbench_dir)]) == 0
+    assert main(["doctor"]) == 0
+    assert "stabletoolbench: imported" in capsys.readouterr().out
+
+
 def test_known_frameworks_are_told_with_where_they_run(
     capsys: pytest.CaptureFixture[str], fake_distribution: FakeDistribution
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from support.judge_endpoint import JudgeEndpoint, shown, vote
 from support.trials import NOW, ended, run_config
+from support.warm import warm_programs
 
 from trialbed.catalogs import open_dataset, run_queries
 from trialbed.errors import DataError, UsageError
@@ -302,7 +303,7 @@ class EndingJudge(Judge):
 
 
 @pytest.fixture
-def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A distribution with a plugin and a judge that end their process at one answer."""
     info = tmp_path / "site" / "trialbed_ending-1.0.dist-info"
     info.mkdir(parents=True)
@@ -312,6 +313,8 @@ def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "[trialbed.plugins]\nending = ending_plugin\n[trialbed.judges]\nending = ending_plugin:EndingJudge\n"
     )
     monkeypatch.syspath_prepend(info.parent)
+    with warm_programs():
+        yield
 
 
 @pytest.mark.usefixtures("foreign")

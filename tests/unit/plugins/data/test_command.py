@@ -96,5 +96,3 @@ def test_what_is_imported_is_listed_and_can_be_shown(
     rows = {row["name"]: row for row in printed(capsys, "list")}
     assert "G1_instruction" in rows["stabletoolbench"]["test_sets"]
     assert printed(capsys, "show", "stabletoolbench:G1_instruction")["queries"] == 163
-    assert main(["doctor"]) == 0
-    assert "stabletoolbench: imported" in capsys.readouterr().out
