@@ -73,7 +73,6 @@ class MakePlace(Record):
     Attributes:
         host, port: where the engine listens.
         token: by which it knows the place.
-        shunned: ids of the nodes on which the place may not be.
     """
 
     type: Literal["make"] = "make"
@@ -81,7 +80,6 @@ class MakePlace(Record):
     host: str
     port: int
     token: str = Field(repr=False)
-    shunned: tuple[str, ...] = ()
 
 
 class EndPlace(Record):

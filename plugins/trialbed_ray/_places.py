@@ -164,7 +164,6 @@ A driver whose head was replaced takes the new one for its own, which knows noth
 
 NO_WORDS = "its connection has ended"
 UNREADABLE = "it has sent a message that cannot be read"
-SHUNNED = "its node gets no more trials"
 
 
 class PlaceLost(Exception):
@@ -175,7 +174,7 @@ class OpenPlace:
     """A place that there is now.
 
     Attributes:
-        node: the name of its node, short enough for people to read. ``node_id``: the id that Ray gives it.
+        node: the name of its node, short enough for people to read.
         busy: whether it runs a trial. ``loaded``: the frameworks of which it may have an idle worker.
         proven: whether it has answered a trial.
     """
@@ -183,7 +182,6 @@ class OpenPlace:
     def __init__(self, number: int, greeting: Greeting, connection: PlaceConnection) -> None:
         self.number = number
         self.node = f"{greeting.address}/{greeting.node[:6]}"
-        self.node_id = greeting.node
         self.busy = False
         self.loaded: set[str] = set()
         self.proven = False
@@ -257,7 +255,6 @@ class Places:
         # Token of a place that is being made -> its greeting, once it connects.
         self._awaited: dict[str, asyncio.Future[tuple[Greeting, PlaceConnection]]] = {}
         self._gone: dict[int, asyncio.Future[str]] = {}
-        self._shunned: dict[str, str] = {}
         self._connected = asyncio.Event()
         self._change = asyncio.Event()
         self._keeping: list[asyncio.Task[None]] = []
@@ -321,19 +318,6 @@ class Places:
         place.hang_up()
         self._link.send(EndPlace(place=place.number))
 
-    def shun(self, node: str) -> None:
-        """Have no places made on a node any more, and end those that run nothing."""
-        for place in [*self.open.values()]:
-            if place.node == node:
-                self._shunned[node] = place.node_id
-                if not place.busy:
-                    self.drop(place)
-
-    def accept(self, node: str) -> None:
-        """Have places made on this node again."""
-        self._shunned.pop(node, None)
-        self.wake()
-
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._greeting.add(writer)
         try:
@@ -368,18 +352,14 @@ class Places:
         gone: asyncio.Future[str] = loop.create_future()
         comes: asyncio.Future[tuple[Greeting, PlaceConnection]] = loop.create_future()
         self._gone[number], self._awaited[token] = gone, comes
-        shunned = tuple(sorted(self._shunned.values()))
-        self._link.send(MakePlace(place=number, host=self.host, port=self._port, token=token, shunned=shunned))
+        self._link.send(MakePlace(place=number, host=self.host, port=self._port, token=token))
         place = None
         try:
             await asyncio.wait((gone, comes), return_when=asyncio.FIRST_COMPLETED)
             if comes.done():
                 place = OpenPlace(number, *comes.result())
                 await self._use(place, gone)
-            reason = await gone
-            if place is not None and place.node in self._shunned:
-                reason = SHUNNED
-            return reason, place is not None and place.proven
+            return await gone, place is not None and place.proven
         finally:
             del self._gone[number]
             self._awaited.pop(token, None)
@@ -405,10 +385,6 @@ class Places:
             place.fail(gone.result() if gone.done() else NO_WORDS)
 
     def _open(self, place: OpenPlace) -> None:
-        if place.node in self._shunned:
-            # Ray was asked for it before that, and gave it the room that became free.
-            place.hang_up()
-            return
         self.open[place.number] = place
         self._renewed = 0
         self._expect(there=True)

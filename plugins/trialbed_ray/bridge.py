@@ -26,9 +26,6 @@ SHOWN = 300
 GUESSES = " Some common causes include:"
 """Where Ray begins to list possible causes of a death, which are the same for all."""
 
-NODE_ID = "ray.io/node-id"
-"""The label that Ray gives each node."""
-
 
 class Bridge:
     """Makes places, and says when they are gone.
@@ -55,7 +52,7 @@ class Bridge:
             match TO_BRIDGE.validate_json(line):
                 case MakePlace() as order:
                     # Before the next message, which may end it.
-                    self._places[order.place] = actor = self._make(order)
+                    self._places[order.place] = actor = self._make()
                     self._watching[order.place] = asyncio.create_task(self._watch(order, actor))
                 case EndPlace(place=number):
                     _kill(self._places.pop(number, None))
@@ -68,10 +65,10 @@ class Bridge:
         for task in self._watching.values():
             task.cancel()
 
-    def _make(self, order: MakePlace) -> Any:
+    def _make(self) -> Any:
         """Make the actor of a place; returns the error if there is one."""
         try:
-            return self._kind.options(**_elsewhere(order.shunned)).remote(self._setup)
+            return self._kind.remote(self._setup)
         except Exception as error:  # noqa: BLE001 - Ray raises many: all mean that it is gone
             return error
 
@@ -94,11 +91,6 @@ class Bridge:
         view = memoryview(message_line(message))
         while view:
             view = view[os.write(self._out, view) :]
-
-
-def _elsewhere(shunned: tuple[str, ...]) -> dict[str, Any]:
-    """Options of an actor that is on none of these nodes."""
-    return {"label_selector": {NODE_ID: f"!in({','.join(shunned)})"}} if shunned else {}
 
 
 def _kill(actor: Any) -> None:

@@ -103,12 +103,7 @@ class RayExecutor(Executor):
     def accept(self, node: str) -> None:
         """Run trials there."""
         self._accepted.add(node)
-        self._places.accept(node)
-
-    def refuse(self, node: str) -> None:
-        """Run no more trials there: each of its actors ends with its trial, and Ray is asked for others elsewhere."""
-        self._accepted.discard(node)
-        self._places.shun(node)
+        self._places.wake()
 
     async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
         """Describe the framework as a worker on this node finds it; its environment is built there first."""

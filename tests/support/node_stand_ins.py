@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from support.clocks import SteppingClock
 
 from trialbed.contracts import Executor, Node
 from trialbed.errors import DriverError
-from trialbed.records import Failure, FrameworkInfo, Outcome, TrialKey, TrialResult, WireLog
-from trialbed.wire_log import compute_timing
+from trialbed.records import FrameworkInfo
 
 
 class Cluster(Executor):
@@ -27,8 +25,6 @@ class Cluster(Executor):
         self.identities: dict[str, str] = {}
         self.mute = 0
         self.refusing: set[str] = set()
-        self.refused: list[str] = []
-        self.deaf = False
 
     async def __aexit__(self, *_: Any) -> None:
         """Nothing to end."""
@@ -43,11 +39,6 @@ class Cluster(Executor):
         if node in self.refusing:
             raise ConnectionError("it does not answer")
         self.accepted.append(node)
-
-    def refuse(self, node: str) -> None:
-        if self.deaf:
-            raise ConnectionError("it does not answer")
-        self.refused.append(node)
 
     async def describe(self, framework: str, node: str = "") -> FrameworkInfo:
         if node in self.broken:
@@ -103,15 +94,3 @@ class Slow(Cluster):
             self.lost -= 1
             self.identities[node] = f"started {self.begun}"
         return await super().describe(framework, node)
-
-
-def ended(node: str, query: int, second: float, *, began: float | None = None, lost: bool = True) -> TrialResult:
-    """A trial that took until this second."""
-    failure = Failure(kind="lost", message="its plug was pulled") if lost else None
-    started, took = (second - 0.1, 0.1) if began is None else (began, second - began)
-    start = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=started)
-    outcome = Outcome(started_at=start, wall_time=took, failure=failure, node=node)
-    wire = WireLog(trial="t", opened_at=start)
-    timing = compute_timing(took, wire)
-    key = TrialKey(framework="f", query_id=query)
-    return TrialResult(trial="t", key=key, seed=1, outcome=outcome, wire=wire, timing=timing, selected_tools=())

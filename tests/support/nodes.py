@@ -67,10 +67,6 @@ class NodesExecutor(Executor):
         """Run trials there."""
         self.accepted.add(node)
 
-    def refuse(self, node: str) -> None:
-        """Run no more trials there."""
-        self.accepted.discard(node)
-
     def end(self, node: str) -> None:
         """End a node at once."""
         self.capacities.pop(node, None)

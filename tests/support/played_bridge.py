@@ -1,8 +1,7 @@
 """The program beside the executor ``ray``, played: the query of a trial says how its place ends; no cluster is needed.
 
-It keeps what it is asked in files of its folder: ``orders``, ``made``, ``ports`` and ``servers``. While there is a file
-``hold``, no place comes. A trial that is to ``end when told`` ends when there is a file ``told``. The places of node 1
-end when there is a file ``unplug``.
+It keeps what it is asked in files of its folder: ``orders``, ``made``, ``ports`` and ``servers``. A trial that is to
+``end when told`` ends when there is a file ``told``. The places of node 1 end when there is a file ``unplug``.
 """
 
 BRIDGE = """
@@ -26,8 +25,6 @@ class Place(threading.Thread):
         self.connection = socket.create_connection((made["host"], made["port"]))
 
     def run(self):
-        while os.path.exists("hold"):
-            time.sleep(0.01)
         send(self.connection, token=self.made["token"], address="10.0.0.8", node=f"node-{self.node}-of-the-cluster")
         stream = self.connection.makefile("rb")
         while prefix := stream.read(4):
@@ -101,7 +98,7 @@ for line in sys.stdin:
     if headless:
         continue
     if asked["type"] == "make":
-        note("made", json.dumps(asked["shunned"]))
+        note("made", str(asked["place"]))
         note("ports", json.dumps([asked["host"], asked["port"]]))
         number += 1
         places[asked["place"]] = Place(asked, number % 2)

@@ -145,14 +145,6 @@ class Executor(ABC):
     def accept(self, node: str) -> None:  # noqa: B027 - most have no nodes
         """Let trials run on a node; until then it runs none."""
 
-    def refuse(self, node: str) -> None:  # noqa: B027 - most have no nodes
-        """Let no further trial run on a node that was accepted; those that run there end as they do.
-
-        The engine does so where a node loses one trial after the other while there are other nodes, and again each time
-        that the node comes back. It may accept the node again where no other is left, and accepts one of this name with
-        another identity.
-        """
-
     async def time_waited(self, trial: str) -> float:
         """Seconds by which the deadline of a trial is later; 0 where they are not known."""
         if self.waited is None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trialbed.contracts import Executor, Node
-from trialbed.engine._lost import LostInARow
+from trialbed.engine._lost import LostTrials
 from trialbed.engine._progress import LONG
 from trialbed.engine._slots import Slots
 from trialbed.errors import DriverError, NothingMeasured
@@ -23,14 +22,8 @@ SAME = ("version", "adapter", "adapter_version", "python", "lock_digest", "sandb
 MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest")
 """Those that must be what earlier sessions of the run measured, wherever that was; the sandbox may change."""
 
-IN_A_ROW = 3
-"""Trials that a node loses one after the other until it gets no further one, where there are other nodes."""
-
-MOST_JOINS = 2
-"""Joins of a node that may fail, while there is no other, until no further one of it is waited for."""
-
 MOST_FAILED = 6
-"""Those of all nodes, which may come under another name each time."""
+"""Joins that may fail, while no trial can run, until no further one is waited for."""
 
 EARLIER = ("before", "now")
 """The names of both sides, where something differs from earlier sessions."""
@@ -73,17 +66,13 @@ class NodeWatch:
     _infos: Descriptions = field(default_factory=dict, init=False)
     _accepted: set[Who] = field(default_factory=set, init=False)
     _refused: set[Who] = field(default_factory=set, init=False)
-    _known: dict[str, Who] = field(default_factory=dict, init=False)
-    # For their losses, also where they leave with each loss and come back.
-    _given_up: set[Who] = field(default_factory=set, init=False)
     _joining: dict[Who, asyncio.Task[None]] = field(default_factory=dict, init=False)
-    # Name of a node -> its joins that have failed since a trial could last run, and why the last one did.
-    _failed: Counter[str] = field(default_factory=Counter, init=False)
+    # Joins that have failed since a trial could last run, and why the last one did.
+    _failed: int = field(default=0, init=False)
     _failure: str = field(default="", init=False)
     _none_since: float | None = field(default=None, init=False)
     _slots: Slots | None = field(default=None, init=False)
     _most: int = field(default=0, init=False)
-    _in_a_row: LostInARow = field(default_factory=LostInARow, init=False)
     _complaint: str = field(default="", init=False)
 
     async def describe(self) -> Descriptions:
@@ -145,29 +134,9 @@ class NodeWatch:
             await asyncio.gather(*self._joining.values(), return_exceptions=True)
 
     def note(self, result: TrialResult) -> None:
-        """Look at the nodes if a trial was lost, and give one that loses trial after trial no further one."""
-        node, count = result.outcome.node, self._in_a_row.count(result)
-        if not count:
-            return
-        self.look()
-        # Not one of those that are there: the loss may have taken the last place of the node.
-        who = self._known.get(node)
-        if count < IN_A_ROW or who is None or who in self._given_up or not self._accepted - {who}:
-            return
-        self._in_a_row.forget(node)
-        self._accepted.discard(who)
-        self._given_up.add(who)
-        self.say(f"the node {node} gets no more trials: it has lost {count} in a row")
-        self._refuse(who)
-        self.look()
-
-    def _refuse(self, who: Who) -> None:
-        self._refused.add(who)
-        node = who[0]
-        try:
-            self.executor.refuse(node)
-        except Exception as error:  # noqa: BLE001 - foreign code: its fault must not cost the trials that run
-            self.say(f"the executor cannot refuse the node {node}: {_text(error)}")
+        """Look at the nodes at once if a trial was lost."""
+        if LostTrials.was_lost(result):
+            self.look()
 
     def look(self) -> None:
         """See which nodes there are; where that cannot be said, all is left as it is until the next look."""
@@ -195,56 +164,29 @@ class NodeWatch:
         self._accepted &= there
         self._refused &= there
         capacity = sum(node.capacity for node in nodes if _who(node) in self._accepted)
-        self._begin_joins(nodes)
-        if not capacity and not self._may_join() and self._waited() >= self.executor.patience / 2:
-            self._take_back(there & self._given_up)
-            self._begin_joins(nodes)
-        slots.most = min(self._most, capacity)
-        if capacity:
-            for who in (there & self._given_up) - self._refused:
-                self._refuse(who)  # it is back, and the executor may use it
-        self._wait(capacity)
-
-    def _begin_joins(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
-            if _who(node) not in self._accepted | self._refused | self._given_up | self._joining.keys():
+            if _who(node) not in self._accepted | self._refused | self._joining.keys():
                 self._joining[_who(node)] = asyncio.create_task(self._join(node))
-
-    def _take_back(self, given_up: set[Who]) -> None:
-        """Describe and accept nodes again that were given up: they are better than none."""
-        for name, _ in sorted(given_up):
-            self.say(f"the node {name} gets trials again, as no other is left")
-            del self._failed[name]
-        self._given_up -= given_up
-        self._refused -= given_up
-
-    def _waited(self) -> float:
-        """Seconds for which there has been no node, nor one that is waited for while it joins."""
-        return 0.0 if self._none_since is None else self.clock() - self._none_since
-
-    def _may_join(self) -> bool:
-        """True while a node joins, but for one whose joins fail again and again, as those of all nodes may."""
-        few = self._failed.total() < MOST_FAILED
-        return few and any(self._failed[name] < MOST_JOINS for name, _ in self._joining)
+        slots.most = min(self._most, capacity)
+        self._wait(capacity)
 
     def _wait(self, capacity: int) -> None:
         if capacity:
-            self._none_since = None
-            self._failed.clear()
-        elif self._may_join():
+            self._none_since, self._failed = None, 0
+        elif self._joining and self._failed < MOST_FAILED:
             self._none_since = None  # if it fails, however long that took, the next one has as much time to come
         elif self._none_since is None:
             self._none_since = self.clock()
             self.say(f"no node is left; one is waited for, at most {self.executor.patience:g} s")
-        elif self._waited() >= self.executor.patience:
+        elif self.clock() - self._none_since >= self.executor.patience:
             able = "that can be used has come" if self._failed else "has come"
             self.gone = f"no node was left, and none {able} within {self.executor.patience:g} s{self._why()}"
             if self._slots is not None:
                 self._slots.close(self.gone)
 
     def _why(self) -> str:
-        if failed := self._failed.total():
-            return f"; joins that failed: {failed}, the last one of {self._failure}"
+        if self._failed:
+            return f"; joins that failed: {self._failed}, the last one of {self._failure}"
         reason = self.executor.absence
         return f": {reason}" if reason else ""
 
@@ -275,8 +217,6 @@ class NodeWatch:
         if _who(node) not in {_who(one) for one in self._nodes() or ()}:
             self._fail(node, problem or "it has left again")
             return
-        if _who(node) in self._given_up:
-            return
         if not problem:
             try:
                 self._accept(node)
@@ -291,13 +231,12 @@ class NodeWatch:
             self.look()
 
     def _fail(self, node: Node, problem: str) -> None:
-        self._failed[node.name] += 1
+        self._failed += 1
         self._failure = f"{node.name}: {problem}"
 
     def _accept(self, node: Node) -> None:
         self.executor.accept(node.name)
         self._accepted.add(_who(node))
-        self._known[node.name] = _who(node)
 
     def _difference(self, infos: Descriptions) -> str:
         """The first difference between the frameworks of a node and those of the run, in words; empty for none."""

@@ -292,6 +292,7 @@ def _read_scores(connection: Connection, trial_ids: Any) -> dict[int, list[Score
 
 
 def _call_rows(trial_id: int, wire: WireLog, bodies: Bodies) -> Rows:
+    kinds: dict[str, Sequence[ModelCall | ApiCall]] = {MODEL: wire.model_calls, API: wire.api_calls}
     return [
         {
             "trial_id": trial_id,
@@ -304,7 +305,7 @@ def _call_rows(trial_id: int, wire: WireLog, bodies: Bodies) -> Rows:
             "response": add_body(bodies, call.response if isinstance(call, ModelCall) else encode(call.response)),
             "record": encode(call.model_dump(exclude={"request", "response"})),
         }
-        for kind, own in ((MODEL, wire.model_calls), (API, wire.api_calls))
+        for kind, own in kinds.items()
         for place, call in enumerate(own)
     ]
 

@@ -58,16 +58,11 @@ class Played:
         self.made = 0
         self.death: Exception = RuntimeError("it was killed")
         self.kills = True
-        self.asked: list[dict[str, Any]] = []
         self.bridge: Callable[[int], Any]
         self.util = SimpleNamespace(get_node_ip_address=lambda: "10.0.0.7")
 
     def remote(self, **_: Any) -> Callable[[type], Any]:
-        return lambda _: SimpleNamespace(options=self._options)
-
-    def _options(self, **given: Any) -> Any:
-        self.asked.append(given)
-        return SimpleNamespace(remote=self._make)
+        return lambda _: SimpleNamespace(remote=self._make)
 
     def _make(self, setup: str) -> Actor:
         assert json.loads(setup)["locks"] == {}
@@ -92,8 +87,8 @@ class Served:
         self._reader, self._said = reader, said
         self.bridge = bridge
 
-    def make(self, place: int, *shunned: str) -> None:
-        self.send(MakePlace(place=place, host="10.0.0.7", port=7, token=f"token-{place}", shunned=shunned))
+    def make(self, place: int) -> None:
+        self.send(MakePlace(place=place, host="10.0.0.7", port=7, token=f"token-{place}"))
 
     def send(self, message: Record) -> None:
         self._reader.feed_data(message_line(message))
@@ -149,7 +144,7 @@ async def started(one: Served) -> None:
 async def test_places_are_made_and_their_ends_are_told(played: Played) -> None:
     async with served(played) as one:
         await started(one)
-        one.make(3, "4711", "5822")
+        one.make(3)
         one.send(EndPlace(place=99))
         one.send(EndPlace(place=3))
         assert await one.next() == {"type": "gone", "place": 3, "reason": "it was killed"}
@@ -159,7 +154,6 @@ async def test_places_are_made_and_their_ends_are_told(played: Played) -> None:
         assert kept
         assert not any(kept.values()), "of places that are gone"
     assert "serves token-2 at 10.0.0.7:7" in played.events
-    assert played.asked == [{}, {}, {"label_selector": {"ray.io/node-id": "!in(4711,5822)"}}]
 
 
 async def test_a_death_is_told_in_words_without_guesses(played: Played) -> None:
