@@ -71,13 +71,6 @@ def queries(tmp_path_factory: pytest.TempPathFactory) -> dict[int | str, Query]:
     return {query.query_id: query for query in every if query.query_id in QUERIES}
 
 
-class KeptWorkers(LocalExecutor):
-    """Workers that outlive trials whose agents failed or were stopped: to start anew takes longer than all trials."""
-
-    def _is_trusted(self, outcome: Outcome) -> bool:
-        return outcome.failure is None or outcome.failure.kind in ("agent", "limit")
-
-
 class WorkersOfMany(Executor):
     """Workers that outlive a run."""
 
@@ -106,7 +99,7 @@ def documents(
 
     async def run_all() -> Documents:
         found: Documents = {policy: {} for policy in POLICIES}
-        async with KeptWorkers(environments=environments, most_idle=MOST_IDLE) as workers:
+        async with LocalExecutor(environments=environments, most_idle=MOST_IDLE) as workers:
             for asked in dict.fromkeys(ASKED.values()):
                 for policies in together(asked):
                     report = await run_and_report(options(policies, asked), executor=WorkersOfMany(workers))
@@ -197,14 +190,6 @@ def differences(result: dict[str, Any], right: Any) -> list[tuple[dict[str, Any]
     if not names and not right.error and not (claimed == observed and made):
         return [({"claimed": claimed, "observed": observed, "sent": sent}, {"the same": "calls"})]
     return [({name: found[name] for name in names}, {name: wanted[name] for name in names})] if names else []
-
-
-def test_no_framework_is_imported_again_for_an_agent_that_failed(documents: Documents) -> None:
-    summaries = [
-        document["summary"] for policy in POLICIES if policy != SLOW for document in documents[policy].values()
-    ]
-    started = sum(summary.get("first_trials", {}).get("count", 0) for summary in summaries)
-    assert len(LABELS) <= started <= 1.5 * len(LABELS)
 
 
 def test_no_cell_is_left_out() -> None:
