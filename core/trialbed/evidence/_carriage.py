@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import cached_property, lru_cache
 from itertools import islice
 
-from trialbed.evidence._negation import is_denied, may_deny
+from trialbed.evidence._negation import is_denied
 from trialbed.evidence._readings import FoundDate, dates, merged, scaled, second_readings
 from trialbed.evidence._tokens import readable, tokens
 
@@ -75,25 +75,14 @@ class Text:
         """The dates that stand in it."""
         return dates(self._text)
 
-    @cached_property
-    def _may_deny(self) -> bool:
-        return may_deny(self._text)
-
     def has(self, value: str) -> bool:
         """Return whether the value stands in it."""
-        words, days = wanted(value)
-        if words and not days and not self.words.issuperset(words):
-            return False
         return self._has_marks(value) or next(self._places(value), None) is not None
 
     def says(self, value: str) -> bool:
         """Return whether the value stands in it at a place where it is not denied."""
-        if self._has_marks(value):
-            return True
         places = islice(self._places(value), MOST)
-        if not self._may_deny:
-            return next(places, None) is not None
-        return any(not is_denied(self._text, *place) for place in places)
+        return self._has_marks(value) or any(not is_denied(self._text, *place) for place in places)
 
     def _has_marks(self, value: str) -> bool:
         """Return whether the value is nothing but markup, and stands in it as it is."""
@@ -128,12 +117,8 @@ def _runs(wanted: list[str], words: list[str]) -> Iterator[tuple[int, int]]:
             yield place, place + width - 1
 
 
-FEW = 8
-"""Texts in which a value is looked for one by one: to note where each word stands takes longer."""
-
-
 class Passages:
-    """Texts in an order, each read once: a value is looked for only where one of its words or days stands."""
+    """Texts in an order, each read once: a value is looked for only where its rarest word stands."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = [read(text) for text in texts]
@@ -145,27 +130,16 @@ class Passages:
             start: the first text that counts.
         """
         words, days = wanted(value)
-        if not words or len(self._texts) <= FEW:
-            return any(text.has(value) for text in self._texts[start:])
-        rarest = min((self._of_words.get(word, ()) for word in words), key=len)
-        candidates = [rarest, *(self._of_days.get(day, ()) for day in days)]
-        return any(
-            self._texts[place].has(value) for places in candidates for place in places[bisect_left(places, start) :]
-        )
+        texts = self._texts[start:]
+        if words and not days:
+            places = min((self._of_words.get(word, []) for word in words), key=len)
+            texts = [self._texts[place] for place in places[bisect_left(places, start) :]]
+        return any(text.has(value) for text in texts)
 
     @cached_property
-    def _of_words(self) -> dict[Hashable, Sequence[int]]:
-        return _index(text.words for text in self._texts)
-
-    @cached_property
-    def _of_days(self) -> dict[Hashable, Sequence[int]]:
-        return _index((found.day for found in text.dates) for text in self._texts)
-
-
-def _index(found: Iterable[Iterable[Hashable]]) -> dict[Hashable, Sequence[int]]:
-    """Return each reading in the texts -> the places of those texts, ascending."""
-    places: dict[Hashable, list[int]] = defaultdict(list)
-    for place, items in enumerate(found):
-        for item in set(items):
-            places[item].append(place)
-    return dict(places)
+    def _of_words(self) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, text in enumerate(self._texts):
+            for word in text.words:
+                places[word].append(place)
+        return places

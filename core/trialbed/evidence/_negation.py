@@ -72,18 +72,6 @@ _AFTER = re.compile(
 _REPLACED = re.compile(r"\b(?:instead of|rather than|as opposed to)(?: (?:the|a|an|by|on|at|in|for|from|to))* *$")
 """Words right before a value that does not hold: ``43 instead of 42``."""
 
-_NEEDED = (
-    *("no", "n't", "never", "neither", "hardly", "nicht", "kein", "pas", "jamais", "não", "niet", "geen"),
-    *("untrue", "false", "incorrect", "wrong", "a lie", "used", "instead", "rather", "opposed"),
-    *("unable", "failed", "doubt", "unclear", "uncertain", "unsure"),
-)
-"""Texts of which every denial has one, in or out of a word; ``no`` is also in not, nor, non, cannot and unknown."""
-
-
-def may_deny(text: str) -> bool:
-    """Return whether a text in lower case may deny anything; most have none of what every denial has."""
-    return any(part in text for part in _NEEDED)
-
 
 def is_denied(text: str, start: int, end: int) -> bool:
     """Return whether what stands between these places of a text in lower case is denied there."""
@@ -93,11 +81,10 @@ def is_denied(text: str, start: int, end: int) -> bool:
     if _DENIAL.search(sentence) or _REPLACED.search(sentence):
         return True
     clause = _after_last(_CLAUSE, _ASKING.sub(r"\1", sentence))
-    return _FAILING.search(clause) is not None or _is_negated(_HARMLESS.sub(" ", clause))
-
-
-def _is_negated(clause: str) -> bool:
-    """Return whether a negation of this clause reaches its end."""
+    if _FAILING.search(clause):
+        return True
+    # A negation that reaches the end of the clause.
+    clause = _HARMLESS.sub(" ", clause)
     found = list(_NEGATION.finditer(clause))
     if not found:
         return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from bisect import bisect_right
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
@@ -142,7 +142,7 @@ def scaled(text: str) -> list[Token]:
         text: that ``readable`` gave.
     """
     found = []
-    for match in _SCALED.finditer(text) if _has_any(text, _NAMED_SCALES) and _DIGIT.search(text) else ():
+    for match in _SCALED.finditer(text) if any(map(text.__contains__, _NAMED_SCALES)) and _DIGIT.search(text) else ():
         number = match["whole"] + (f".{match['fraction']}" if match["fraction"] else "")
         if len(number) <= LONGEST_NUMBER and match.lastgroup:
             value = Decimal(match["sign"] + number).scaleb(_SCALES[match.lastgroup])
@@ -169,7 +169,7 @@ def second_readings(text: str) -> list[Token]:
                 number = spelled_number(f"{whole}.{match['fraction']}" if match["fraction"] else whole)
                 found.append(Token(number, *match.span()))
     found += scaled(text)
-    if _has_any(text, _OF_TIMES) or _HOUR.search(text):
+    if any(map(text.__contains__, _OF_TIMES)) or _HOUR.search(text):
         found += [Token(_time(match), *match.span()) for match in _TIMES.finditer(text)]
     kept: list[Token] = []
     for token in sorted(found, key=lambda token: (token.start, -token.end)):
@@ -180,24 +180,14 @@ def second_readings(text: str) -> list[Token]:
 
 def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
     """Return the tokens with each second reading in the place of the first."""
-    if not readings:
-        return tokens
-    left, found = iter(readings), list[Token]()
-    reading = next(left, None)
-    for token in tokens:
-        while reading is not None and token.start >= reading.end:
-            found.append(reading)
-            reading = next(left, None)
-        if reading is None or token.end <= reading.start:
-            found.append(token)
-    return [*found, *([] if reading is None else [reading]), *left]
-
-
-def _has_any(text: str, words: Iterable[str]) -> bool:
-    for word in words:  # noqa: SIM110 - `any` takes three times as long
-        if word in text:
-            return True
-    return False
+    ends = [reading.end for reading in readings]
+    places = [bisect_right(ends, token.start) for token in tokens]  # of the first reading that ends behind a token
+    kept = [
+        token
+        for token, place in zip(tokens, places, strict=True)
+        if place == len(readings) or token.end <= readings[place].start
+    ]
+    return sorted([*kept, *readings], key=lambda token: token.start) if readings else tokens
 
 
 def number_forms(text: str) -> tuple[re.Pattern[str], ...]:

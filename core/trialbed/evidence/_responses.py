@@ -24,14 +24,7 @@ def evidence_values(response: Any) -> tuple[str, ...]:
     keys are not. A response that is JSON in a text is read. Nobody changes a response whose values were read.
     """
     # One that is not a text is read once for all scores of its trial.
-    return (
-        _values_of(response) if isinstance(response, dict | list) else tuple(dict.fromkeys(_leaves(_parse(response))))
-    )
-
-
-@once_for(16)
-def _values_of(response: Any) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_leaves(response)))
+    return _values_of(response) if isinstance(response, dict | list) else _leaves(_parse(response))
 
 
 def every_value(response: Any) -> tuple[str, ...]:

@@ -6,12 +6,11 @@ import pytest
 from support.cases import for_each
 
 from trialbed.evidence import Passages, mentions
-from trialbed.evidence._carriage import FEW
 
 TEXTS = ["In Ulm it is 21.50 °C.", "On 3 May 2026", "**", "nothing of note, twenty"]
 
-ENOUGH = [TEXTS, [*TEXTS, *["another one"] * FEW]]
-"""Few texts, and more, of which it is noted where each word stands."""
+ENOUGH = [TEXTS, [*TEXTS, *["another one"] * 8]]
+"""Few texts, and more."""
 
 
 @for_each("texts", ENOUGH, ids=("few", "many"))
