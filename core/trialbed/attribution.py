@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from trialbed.records import (
     NOT_MEASURED,
     STAGES,
     ApiCall,
     AttributedCall,
-    LostCall,
     Query,
     Stage,
     ToolSpec,
@@ -139,16 +137,13 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[AttributedCall], str]
             counts[call.lost or USED] += 1
             if call.lost is not None:
                 first.setdefault(call.lost, FirstLoss(query_id, call))
-                losers[_loser(call, failure)] += 1
+                if call.reason.startswith(BY_FRAMEWORK):
+                    losers["framework"] += 1
+                elif call.lost == "trial failed":
+                    losers[FAILED_BY.get(failure, "framework")] += 1
+                else:
+                    losers[LOST_BY[call.lost]] += 1
     return Attribution({stage: counts[stage] for stage in (*STAGES, USED)}, first, dict(losers))
-
-
-def _loser(call: AttributedCall, failure: str) -> str:
-    if call.reason.startswith(BY_FRAMEWORK):
-        return "framework"
-    if call.lost == "trial failed":
-        return FAILED_BY.get(failure, "framework")
-    return LOST_BY[str(call.lost)]
 
 
 def attribute_trial(result: TrialResult, query: Query, tools: Sequence[ToolSpec]) -> tuple[AttributedCall, ...] | None:
@@ -186,86 +181,73 @@ def attribute(
         unasked: the calls that no answer of the model asked for; they stand for no expected call.
     """
     calls = asked_calls(result.wire, tools, unasked)
-    names = {tool.api: tool.name for tool in tools}
-    schemas = {tool.api: tool.parameters for tool in tools}
-    impossible = {lost.tool: lost for lost in result.wire.lost}
+    by_api = {tool.api: tool for tool in tools}
     ended, stopped = _final_problem(result), _early_end(result, calls)
     found = []
     for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
-        name = names.get(aligned.gold.api)
-        loss = (
-            _before_the_call(aligned, name, impossible.get(name or ""), result)
-            or _loss_by_change(aligned, tools)
-            or _loss_by_requirement(aligned, name, result)
-            or _after_it(aligned, schemas.get(aligned.gold.api, {}), query, result, calls)
-        )
-        if loss and loss[0] == "not called" and stopped:
-            loss = loss[0], stopped
-        if loss and ended and _was_to_be_repeated(aligned.call, loss, result):
-            loss = loss[0], f"{ENDED}: {ended}"
-        stage, reason = _short(loss) if loss else (None, "")
+        loss = _loss(aligned, by_api.get(aligned.gold.api), query, tools, result, calls)
+        if loss is None:
+            found.append(AttributedCall(gold=aligned.gold, lost=None, reason=""))
+            continue
+        stage, reason = loss
+        call, last = aligned.call, result.wire.model_calls[-1] if ended else None
+        if stage == "not called" and stopped:
+            reason = stopped
+        # The model could have made the call after its last answer, or in that one.
+        if last is not None and (
+            stage == "not called" if call is None else not call.reached and call.started >= last.started + last.duration
+        ):
+            reason = f"{ENDED}: {ended}"
+        reason = one_line(reason, MAX_REASON) or "no reason is given"
         found.append(AttributedCall(gold=aligned.gold, lost=stage, reason=reason))
     return tuple(found)
 
 
-def _before_the_call(
-    aligned: AlignedCall, name: str | None, impossible: LostCall | None, result: TrialResult
+def _loss(
+    aligned: AlignedCall,
+    tool: ToolSpec | None,
+    query: Query,
+    tools: Sequence[ToolSpec],
+    result: TrialResult,
+    calls: Sequence[AskedCall],
 ) -> Loss | None:
-    if name is None:
+    """Return the first stage that an expected call did not pass, with the reason; None if its result was used."""
+    call, failure = aligned.call, result.outcome.failure
+    if tool is None:
         return "not offered", "its tool was not selected"
-    if aligned.call is not None:
-        return None
-    if impossible is not None:
-        stage: Stage = "wrong arguments" if impossible.reason == "arguments" else "not offered"
-        return stage, f"{OF_THE_OFFER}: {impossible.reason}{_after_colon(impossible.detail)}"
-    if result.outcome.failure is not None:
-        return "trial failed", f"before it was called{_failure(result)}"
-    return "not called", "the model did not ask for it" if result.wire.model_calls else SILENT
-
-
-def _after_it(
-    aligned: AlignedCall, schema: Mapping[str, Any], query: Query, result: TrialResult, calls: Sequence[AskedCall]
-) -> Loss | None:
-    call = aligned.call
+    stage: Stage
+    failed_with = f" ({failure.kind}): {failure.message}" if failure else ""
     if call is None:
-        return None
+        for lost in reversed(result.wire.lost):
+            if lost.tool == tool.name:
+                detail = f": {lost.detail}" if lost.detail else ""
+                stage = "wrong arguments" if lost.reason == "arguments" else "not offered"
+                return stage, f"{OF_THE_OFFER}: {lost.reason}{detail}"
+        if failure is not None:
+            return "trial failed", f"before it was called{failed_with}"
+        return "not called", "the model did not ask for it" if result.wire.model_calls else SILENT
+    error = f"; it failed: {call.problem}" if call.problem else ""
+    if not aligned.right and call.sent:
+        as_sent = replace(call, arguments=call.sent, problem="")
+        if align_gold_calls([aligned.gold], [as_sent], tools).gold[0].right:
+            return "not made", f"the framework changed the arguments that the model sent: {aligned.difference}{error}"
+    wrong = {found.name for found in aligned.arguments if found.points is not None and found.points < 1}
+    if wrong and wrong <= {item.argument for item in result.wire.filled if item.tool == tool.name}:
+        return "wrong arguments", f"{OF_THE_OFFER}: it requires optional arguments: {aligned.difference}{error}"
     if not call.reached and call.problem != NOT_MADE:
         return "wrong arguments", call.problem
     if not aligned.right:
-        return "wrong arguments", f"{aligned.difference}{_error(call)}"
+        return "wrong arguments", f"{aligned.difference}{error}"
     if not call.reached:
         return "not made", call.problem
     if not call.accepted:
-        stage: Stage = "wrong arguments" if _violates(call, schema) else "api failed"
+        from trialbed.wire.json_schemas import schema_problems  # most runs lose no call
+
+        stage = "wrong arguments" if schema_problems(tool.parameters, call.arguments, most=1) else "api failed"
         return stage, call.problem
-    if result.outcome.failure is not None:
-        return "trial failed", f"after the call{_failure(result)}"
+    if failure is not None:
+        return "trial failed", f"after the call{failed_with}"
     return _loss_by_disuse(call, query, result, calls)
-
-
-def _loss_by_change(aligned: AlignedCall, tools: Sequence[ToolSpec]) -> Loss | None:
-    """The loss of a call that the model sent with the right arguments, and the framework made with others."""
-    call = aligned.call
-    if call is None or aligned.right or not call.sent:
-        return None
-    as_sent = replace(call, arguments=call.sent, problem="")
-    if not align_gold_calls([aligned.gold], [as_sent], tools).gold[0].right:
-        return None
-    return "not made", f"the framework changed the arguments that the model sent: {aligned.difference}{_error(call)}"
-
-
-def _loss_by_requirement(aligned: AlignedCall, name: str | None, result: TrialResult) -> Loss | None:
-    """The loss of a call that is wrong only by arguments that the framework made the model send."""
-    call = aligned.call
-    wrong = {found.name for found in aligned.arguments if found.points is not None and found.points < 1}
-    made_up = {item.argument for item in result.wire.filled if item.tool == name}
-    if call is None or not wrong or not wrong <= made_up:
-        return None
-    return "wrong arguments", f"{OF_THE_OFFER}: it requires optional arguments: {aligned.difference}{_error(call)}"
-
-
-def _error(call: AskedCall) -> str:
-    return f"; it failed: {call.problem}" if call.problem else ""
 
 
 def _final_problem(result: TrialResult) -> str:
@@ -290,24 +272,10 @@ def _early_end(result: TrialResult, calls: Sequence[AskedCall]) -> str:
     return f"{STOPPED} {requests} without passing the result of {' and '.join(made)} back"
 
 
-def _was_to_be_repeated(call: AskedCall | None, loss: Loss, result: TrialResult) -> bool:
-    """Return whether the model could have made a lost call after its last answer, or in that one."""
-    last = result.wire.model_calls[-1]
-    return (
-        loss[0] == "not called" if call is None else not call.reached and call.started >= last.started + last.duration
-    )
-
-
-def _violates(call: AskedCall, schema: Mapping[str, Any]) -> bool:
-    """Return whether the arguments of a call violate its tool's schema; an unreadable one forbids nothing."""
-    from trialbed.wire.json_schemas import schema_problems  # most runs lose no call
-
-    return bool(schema_problems(schema, call.arguments, most=1))
-
-
 def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:
-    answer = result.outcome.answer
-    if _meets_expectations(query, result):
+    answer, solved, last = result.outcome.answer, result.score(JUDGED), last_turn(result.wire)
+    # If all that a task expects is met, its results were used, even if no text has them: by a yes.
+    if query.expected is not None and solved is not None and solved.label == "Solved":
         return None
     if answer is None or answer.finish is None:
         return "not used", "the agent did not finish"
@@ -315,33 +283,8 @@ def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: S
         return "not used", "the agent gave up"
     if Uses(query, answer.final_answer, calls).shows(call) is not False:
         return None
-    return "not used", _why_unused(call, query, result, calls)
-
-
-def _meets_expectations(query: Query, result: TrialResult) -> bool:
-    """Return whether all that a task expects is met, so that its results were used as they are in no text: by a yes."""
-    solved = result.score(JUDGED)
-    return query.expected is not None and solved is not None and solved.label == "Solved"
-
-
-def _why_unused(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> str:
-    last = last_turn(result.wire)
     if last is not None and any(Uses(query, text, calls).of(call) for text in said(last)):
-        return REPLACED
+        return "not used", REPLACED
     if was_told(result.wire, call.arguments, call.response, call.started) is False:
-        return UNTOLD
-    return "nothing of its response is in the answer or in a later call"
-
-
-def _failure(result: TrialResult) -> str:
-    failure = result.outcome.failure
-    return f" ({failure.kind}): {failure.message}" if failure else ""
-
-
-def _after_colon(text: str) -> str:
-    return f": {text}" if text else ""
-
-
-def _short(loss: Loss) -> Loss:
-    stage, reason = loss
-    return stage, one_line(reason, MAX_REASON) or "no reason is given"
+        return "not used", UNTOLD
+    return "not used", "nothing of its response is in the answer or in a later call"

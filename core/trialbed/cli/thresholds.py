@@ -109,10 +109,10 @@ def print_thresholds(thresholds: Mapping[str, float], report: Report) -> None:
         UsageError: there is no such score; lists those that exist.
     """
     from trialbed.records import shown_name
-    from trialbed.report import check_thresholds, conclusion_text
+    from trialbed.report import check_thresholds, conclusions
     from trialbed.views import TestCase, TestOutcome, TestSuite, junit
 
-    conclusion = {"conclusion": conclusion_text(report)}
+    conclusion = {"conclusion": "\n".join(map(str, conclusions(report)))}
     cases = []
     for check in check_thresholds(report.frameworks, thresholds):
         title, problem = f"{shown_name(check.score)} >= {check.least:g}", check.problem

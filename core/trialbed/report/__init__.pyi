@@ -1,5 +1,4 @@
 from ._conclusion import Conclusion as Conclusion
-from ._conclusion import conclusion_text as conclusion_text
 from ._conclusion import conclusions as conclusions
 from ._conclusion import headline as headline
 from ._conclusion import join_alike as join_alike

@@ -110,10 +110,8 @@ class Conclusion:
             others = _listed([f"{name}'s" for name in self.waits_for])
             whole = f"{self.measured:,} of {number_of(self.measured, 'trial')} measured"
             return f"{self.framework}: {whole}; its result is not shown, because {others} are missing."
-        return f"{self.framework} has no result: {self._none()} {shown_name(self.score)}."
-
-    def _none(self) -> str:
-        return "its one trial has no" if self.measured == 1 else f"none of its {self.measured:,} trials has"
+        none = "its one trial has no" if self.measured == 1 else f"none of its {self.measured:,} trials has"
+        return f"{self.framework} has no result: {none} {shown_name(self.score)}."
 
     def _achievement(self, mean: ScoreMean) -> str:
         share = percent(mean.value or 0.0)
@@ -169,13 +167,44 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
 
     In an incomplete run of several frameworks, the figures are over the trials that were measured for each of them.
     """
-    found = [_conclusion(report, summary) for summary in report.frameworks]
-    return tuple(sorted(found, key=_rank))
-
-
-def _rank(one: Conclusion) -> tuple[bool, bool, bool]:
-    found = one.finding
-    return not one.has_only_failed, found is None, found is not None and not found.is_difference
+    config, found = report.run.config, list[Conclusion]()
+    whole = len(report.frameworks) == 1 or not report.incomplete
+    waits_for = () if whole else tuple(one.framework for one in report.frameworks if one.counts.not_measured)
+    for one in report.frameworks:
+        counts, judged = one.counts, one.scores.get(JUDGED)
+        scores: Mapping[str, ScoreMean] = one.scores if whole else one.common.scores if one.common else {}
+        # The measure that leads; where the judge failed to give verdicts, none takes their place.
+        names = [*leading_scores(report.run.scores), JUDGED]
+        names += [] if judged and judged.untold else ["api_call_score"]
+        known = (name for name in names if (mean := scores.get(name)) and mean.value is not None)
+        leading = next(known, next((name for name in names if name in scores), JUDGED))
+        count = scores[leading].denominator if leading in scores else 0
+        over = number_of(len(config.query_ids), "query", "queries")
+        if not whole:
+            over = f"the {count:,} trials that were measured for every framework"
+        elif count != len(config.query_ids) * config.repeat:
+            over = f"{count:,} of {number_of(len(config.query_ids) * config.repeat, 'trial')}"
+        elif config.repeat > 1:
+            over += f" asked {config.repeat} times each"
+        found.append(
+            Conclusion(
+                framework=one.framework,
+                score=leading,
+                mean=scores.get(leading),
+                over=over,
+                unsure=counts.unsure if whole and leading == JUDGED else 0,
+                finding=summary_finding(one, leading),
+                lost=one.attribution if whole else None,
+                missing=counts.not_measured if report.incomplete else 0,
+                measured=counts.answered + counts.failed,
+                failures={kind: count for kind, count in counts.failures.items() if kind not in NOT_MEASURED},
+                waits_for=waits_for,
+                void=one.integrity.void,
+            )
+        )
+    is_open = {one.framework: one.finding is not None and not one.finding.is_difference for one in found}
+    found.sort(key=lambda one: (not one.has_only_failed, one.finding is None, is_open[one.framework]))
+    return tuple(found)
 
 
 def headline(report: Report) -> str:
@@ -240,11 +269,6 @@ def _few(names: Sequence[str]) -> str:
     return _listed(names) if len(names) <= MOST_NAMES else f"{len(names)} setups"
 
 
-def conclusion_text(report: Report) -> str:
-    """Return the conclusions as text, a line for each framework."""
-    return "\n".join(str(one) for one in conclusions(report))
-
-
 def join_alike(said: Iterable[tuple[str, str]]) -> list[str]:
     """Return sentences that begin with a name, those that say the same of several as one sentence about all of these.
 
@@ -254,16 +278,16 @@ def join_alike(said: Iterable[tuple[str, str]]) -> list[str]:
     names: dict[str, list[str]] = {}
     for name, sentence in said:
         names.setdefault(sentence.removeprefix(name), []).append(name)
-    return [sentence for rest, own in names.items() for sentence in _join_names(own, rest)]
-
-
-def _join_names(names: Sequence[str], rest: str) -> list[str]:
-    verb = next((verb for verb in SEVERAL if rest.startswith(verb)), None)
-    if len(names) == 1 or verb is None:
-        return [f"{name}{rest}" for name in names]
-    told = rest.replace(verb, SEVERAL[verb], 1).replace(" of its ", " of each one's ", 1)
-    told = told.replace("; it solves ", "; they solve ", 1).replace("; it reaches ", "; they reach ", 1)
-    return [f"{_listed(names)}{told}"]
+    found = []
+    for rest, own in names.items():
+        verb = next((verb for verb in SEVERAL if rest.startswith(verb)), None)
+        if len(own) == 1 or verb is None:
+            found += [f"{name}{rest}" for name in own]
+            continue
+        told = rest.replace(verb, SEVERAL[verb], 1).replace(" of its ", " of each one's ", 1)
+        told = told.replace("; it solves ", "; they solve ", 1).replace("; it reaches ", "; they reach ", 1)
+        found.append(f"{_listed(own)}{told}")
+    return found
 
 
 def _enough(finding: ScoreFinding) -> str:
@@ -294,45 +318,6 @@ def _all(count: int) -> str:
 
 def _as_half(unsure: int) -> str:
     return f" (with {unsure:,} unsure as half)" if unsure else ""
-
-
-def _conclusion(report: Report, summary: Summary) -> Conclusion:
-    config, counts = report.run.config, summary.counts
-    whole = len(report.frameworks) == 1 or not report.incomplete
-    scores: Mapping[str, ScoreMean] = summary.scores if whole else summary.common.scores if summary.common else {}
-    name = _leading_name(report, summary, scores)
-    return Conclusion(
-        framework=summary.framework,
-        score=name,
-        mean=scores.get(name),
-        over=_over(scores.get(name), len(config.query_ids), config.repeat, whole=whole),
-        unsure=counts.unsure if whole and name == JUDGED else 0,
-        finding=summary_finding(summary, name),
-        lost=summary.attribution if whole else None,
-        missing=counts.not_measured if report.incomplete else 0,
-        measured=counts.answered + counts.failed,
-        failures={kind: count for kind, count in counts.failures.items() if kind not in NOT_MEASURED},
-        waits_for=() if whole else tuple(one.framework for one in report.frameworks if one.counts.not_measured),
-        void=summary.integrity.void,
-    )
-
-
-def _leading_name(report: Report, summary: Summary, scores: Mapping[str, ScoreMean]) -> str:
-    """Return the measure that leads: where the judge failed to give verdicts, none takes their place."""
-    judged = summary.scores.get(JUDGED)
-    names = [*leading_scores(report.run.scores), JUDGED, *([] if judged and judged.untold else ["api_call_score"])]
-    known = (name for name in names if (mean := scores.get(name)) and mean.value is not None)
-    return next(known, next((name for name in names if name in scores), JUDGED))
-
-
-def _over(mean: ScoreMean | None, queries: int, repeat: int, *, whole: bool) -> str:
-    count = mean.denominator if mean else 0
-    if not whole:
-        return f"the {count:,} trials that were measured for every framework"
-    if count != queries * repeat:
-        return f"{count:,} of {number_of(queries * repeat, 'trial')}"
-    text = number_of(queries, "query", "queries")
-    return text if repeat == 1 else f"{text} asked {repeat} times each"
 
 
 def summary_finding(summary: Summary, score: str) -> ScoreFinding | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 CHARACTER, LINE = 7.0, 16
@@ -37,26 +38,6 @@ class PlacedLabel(NamedTuple):
         return abs(self.y - 4 - self.mark[1]) > LINE
 
 
-class _Box(NamedTuple):
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def meets(self, other: _Box) -> bool:
-        return (
-            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
-        )
-
-    def is_in(self, other: _Box) -> bool:
-        return (
-            self.left >= other.left
-            and self.right <= other.right
-            and self.top >= other.top
-            and self.bottom <= other.bottom
-        )
-
-
 def place_labels(
     marks: Sequence[tuple[str, float, float]], bounds: tuple[float, float, float, float]
 ) -> list[PlacedLabel] | None:
@@ -66,24 +47,21 @@ def place_labels(
         marks: label and position of each.
         bounds: left, top, right and bottom of the room for labels.
     """
-    taken = [_Box(x - MARK, y - MARK, x + MARK, y + MARK) for _, x, y in marks]
+    left, top, right, bottom = bounds
+    taken = [(x - MARK, y - MARK, x + MARK, y + MARK) for _, x, y in marks]
     found = []
     for text, x, y in marks:
-        for label, box in _candidates(text, x, y):
-            if box.is_in(_Box(*bounds)) and not any(box.meets(other) for other in taken):
-                found.append(label)
+        for step, side in product(STEPS, (1, -1)):
+            start, middle = x + side * BESIDE, y + LINE * step
+            end = start + side * CHARACTER * len(text)
+            box = min(start, end), middle - LINE / 2, max(start, end), middle + LINE / 2
+            is_inside = left <= box[0] and box[2] <= right and top <= box[1] and box[3] <= bottom
+            if is_inside and not any(
+                box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3] for other in taken
+            ):
+                found.append(PlacedLabel(text, start, middle + 4, "start" if side > 0 else "end", (x, y)))
                 taken.append(box)
                 break
         else:
             return None
     return found
-
-
-def _candidates(text: str, x: float, y: float) -> Iterator[tuple[PlacedLabel, _Box]]:
-    width = CHARACTER * len(text)
-    for step in STEPS:
-        middle = y + LINE * step
-        top, bottom = middle - LINE / 2, middle + LINE / 2
-        right, left = x + BESIDE, x - BESIDE
-        yield PlacedLabel(text, right, middle + 4, "start", (x, y)), _Box(right, top, right + width, bottom)
-        yield PlacedLabel(text, left, middle + 4, "end", (x, y)), _Box(left - width, top, left, bottom)

@@ -65,21 +65,9 @@ class IntervalPlot(RowPlot):
         return self.top(len(self.points))
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """The least and the greatest value on the axis."""
-        if self.limits is not None:
-            return self.limits
-        drawn = [value for point in self.points for value in (point.value, point.low, point.high) if value is not None]
-        drawn += [self.zero] if self.zero is not None else []
-        drawn += self.marks
-        low, high = (min(drawn), max(drawn)) if drawn else (0.0, 1.0)
-        room = (high - low) / 20 or abs(low) / 20 or 1.0
-        return low - room, high + room
-
-    @property
     def ticks(self) -> list[tuple[float, str]]:
         """The positions of round numbers on the axis, with the numbers."""
-        return [(x, number) for x, number in self._scale.ticks if not self.whole or number.isdecimal()]
+        return [(x, number) for x, number in self.scale.ticks if not self.whole or number.isdecimal()]
 
     @property
     def description(self) -> str:
@@ -87,12 +75,17 @@ class IntervalPlot(RowPlot):
         return "; ".join(f"{point.label}: {point.text or compact(point.value)}" for point in self.points)
 
     @property
-    def _scale(self) -> Scale:
-        return Scale(*self.ends, self.layout.start, self.layout.end)
+    def scale(self) -> Scale:
+        """The limits, or from the least to the greatest that is drawn."""
+        start, end = self.layout.start, self.layout.end
+        if self.limits is not None:
+            return Scale(*self.limits, start, end)
+        ends = [end for point in self.points for end in (point.value, point.low, point.high)]
+        return Scale.of((value for value in (*ends, self.zero, *self.marks) if value is not None), start, end)
 
     def x(self, value: float) -> float:
         """The position of a value on the drawing, from the left."""
-        return self._scale.at(value)
+        return self.scale.at(value)
 
     def top(self, row: int) -> int:
         """The position of the beginning of a row, from the top."""

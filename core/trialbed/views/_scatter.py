@@ -16,8 +16,6 @@ NEAR = 6
 """Pixels up to which marks lie in one place."""
 NAMED = 44
 """Characters of a label up to which the names of marks in one place stand beside them."""
-LEAST, LEAST_SHARE = 0.25, 0.1
-"""The part of a limited axis that is shown at least, and that of its greatest value for any other."""
 SHAPES = ("circle", "square", "triangle", "diamond", "cross", "ring")
 
 
@@ -43,12 +41,10 @@ class Mark:
 class ScatterPlot(AxesPlot):
     """Points on two axes; each has its name, or a shape and a number, so that colour alone distinguishes none.
 
-    The axes hold what is drawn, as there would be no telling points apart on axes from 0 on.
-
     Attributes:
         title: names the contents.
         x_title, y_title: name the axes, with their units.
-        y_limits: values beyond which the vertical axis does not go.
+        y_limits: the ends of the vertical axis; None is from the least to the greatest that is drawn.
     """
 
     title: str
@@ -124,24 +120,15 @@ class ScatterPlot(AxesPlot):
     @property
     def x_scale(self) -> Scale:
         """From the least to the greatest that is drawn."""
-        values = [mark.x for mark in self.marks if mark.x is not None]
-        least = LEAST_SHARE * max(map(abs, values), default=0.0)
-        return Scale.of(_at_least_apart(values, least), self.left, self.right)
+        return Scale.of((mark.x for mark in self.marks if mark.x is not None), self.left, self.right)
 
     @property
     def y_scale(self) -> Scale:
-        """Upwards, from the least to the greatest that is drawn, within the limits."""
+        """Upwards: the limits, or from the least to the greatest that is drawn."""
+        if self.y_limits is not None:
+            return Scale(*self.y_limits, self.bottom, self.top)
         ends = [end for mark in self.marks if mark.interval is not None for end in mark.interval]
-        values = [*ends, *(mark.y for mark in self.marks if mark.y is not None)]
-        if self.y_limits is None:
-            return Scale.of(values, self.bottom, self.top)
-        low, high = self.y_limits
-        least = LEAST * (high - low)
-        # The room at an end is for a mark that lies on it.
-        room = least / 10
-        known = values or [low, high]
-        bottom = max(low, min(min(known) - room, max(known) - least))
-        return Scale(bottom, min(high, max(max(known) + room, bottom + least)), self.bottom, self.top)
+        return Scale.of([*ends, *(mark.y for mark in self.marks if mark.y is not None)], self.bottom, self.top)
 
     @property
     def description(self) -> str:
@@ -154,18 +141,6 @@ class ScatterPlot(AxesPlot):
 
 def _legend_text(number: int, mark: Mark) -> str:
     return f"{number} {mark.label}" + ("" if mark.x is not None and mark.y is not None else ": not known")
-
-
-def _at_least_apart(values: Sequence[float], least: float) -> list[float]:
-    """Return values with more at their ends, if they are not this far apart."""
-    if not values:
-        return []
-    missing = max(0.0, least - (max(values) - min(values))) / 2
-    return [
-        *values,
-        max(0.0, min(values) - missing) if min(values) >= 0 else min(values) - missing,
-        max(values) + missing,
-    ]
 
 
 def _together(marks: Sequence[tuple[str, float, float]]) -> list[tuple[str, float, float]]:

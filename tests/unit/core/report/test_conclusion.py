@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
-import pytest
 from support.cases import for_each
 from support.memory_runs import report_of
 from support.sides import side
@@ -194,17 +192,19 @@ def test_a_framework_that_was_measured_waits_for_those_that_were_not() -> None:
     assert waiting == "mine: 2 of 2 trials measured; its result is not shown, because a's, b's and c's are missing."
 
 
-def test_what_failed_and_shown_differences_are_said_first_and_the_baseline_last(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shown, same = finding([0.0] * 40, [1.0] * 40), finding([0.0] * 9, [0.0] * 9)
-    made = [
-        Conclusion("reference", "sopr_score", None, ""),
-        Conclusion("same", "sopr_score", None, "", finding=same),
-        Conclusion("worse", "sopr_score", None, "", finding=shown),
-        Conclusion("failed", "sopr_score", None, "", finding=same, **FAILED),
+def test_what_failed_and_shown_differences_are_said_first_and_the_baseline_last() -> None:
+    names = ("reference", "same", "worse", "failed")
+    run = run_of(run_config(frameworks=names, query_ids=tuple(range(12))))
+    trials = [
+        trial_of(
+            query,
+            0,
+            "crash" if name == "failed" else None,
+            [] if name == "failed" else [verdict("Unsolved" if name == "worse" else "Solved")],
+            framework=name,
+        )
+        for name in names
+        for query in range(12)
     ]
-    found = iter(made)
-    monkeypatch.setattr("trialbed.report._conclusion._conclusion", lambda report, summary: next(found))
-    report: Any = SimpleNamespace(frameworks=made)
+    report = report_of(run, {}, trials)
     assert [one.framework for one in conclusions(report)] == ["failed", "worse", "same", "reference"]

@@ -126,9 +126,8 @@ def test_a_plot_can_be_read_without_being_seen() -> None:
 
 def test_an_axis_without_limits_holds_all_that_is_drawn_at_round_numbers() -> None:
     plot = IntervalPlot("d", [PlotPoint("a", 31.0, 12.0, 47.0), PlotPoint("b", -3.0)], zero=0.0)
-    low, high = plot.ends
-    assert low < -3.0
-    assert high > 47.0
+    assert plot.scale.low < -3.0
+    assert plot.scale.high > 47.0
     assert [number for _, number in plot.ticks] == ["0", "20", "40"]
     assert len(tagged(drawing(plot), "line", "zero")) == 1
 
@@ -139,8 +138,7 @@ def test_equal_values_and_no_values_have_an_axis_too() -> None:
         IntervalPlot("d", [PlotPoint("a", 0.0)]),
         IntervalPlot("d", []),
     ):
-        low, high = plot.ends
-        assert low < high
+        assert plot.scale.low < plot.scale.high
         drawing(plot)
 
 

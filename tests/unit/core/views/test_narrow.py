@@ -73,8 +73,7 @@ def test_the_axes_of_points_hold_what_is_drawn_and_little_more() -> None:
     marks = [Mark("a", 3_706.0, 1.0, interval=(0.84, 1.0)), Mark("b", 4_400.0, 0.9, interval=(0.8, 0.95))]
     plot = ScatterPlot("cost", "tokens", "score", marks, y_limits=(0.0, 1.0))
     assert plot.x_scale.low > 3_000
-    assert 0.7 < plot.y_scale.low < 0.8
-    assert plot.y_scale.high == 1.0
+    assert (plot.y_scale.low, plot.y_scale.high) == (0.0, 1.0)
     # What hardly differs is not made to look as if it did.
     same = ScatterPlot("cost", "tokens", "score", [Mark("a", 1000.0, 0.5), Mark("b", 1001.0, 0.5)])
     assert same.x_scale.high - same.x_scale.low >= 100
