@@ -376,16 +376,6 @@ LISTED = ("sent", "claimed", "right")
 OFTEN_NONE = ("failed", "repeated")
 """Counts that say something only where they are not 0."""
 
-WORDS = {
-    ("api_call_score", "missing"): "not called",
-    ("api_call_score", "extra"): "not expected",
-    ("gold_offered", "missing"): "not offered",
-    ("claimed_vs_observed", "invented"): "claimed, and not made",
-    ("claimed_vs_observed", "unreported"): "made, and not claimed",
-    ("claimed_vs_observed", "unasked"): "not asked for by the model",
-}
-"""(score, key of its detail) -> the key in words, where it says too little itself."""
-
 
 def reason_text(score: Score) -> str:
     """Return why a score is as it is, as its scorer says; of expectations, how many are not met.
@@ -401,7 +391,7 @@ def reason_text(score: Score) -> str:
 def detail_text(score: Score) -> str:
     """Return the rest of a score's detail in words; empty where it says nothing."""
     return "; ".join(
-        f"{WORDS.get((score.name, key), key.replace('_', ' '))}: {_value_text(value)}"
+        f"{key.replace('_', ' ')}: {_value_text(value)}"
         for key, value in score.detail.items()
         if value not in NOTHING and key not in LISTED and not (key in OFTEN_NONE and value == 0)
     )

@@ -68,7 +68,7 @@ class PairedTest(NamedTuple):
 
 
 def paired_test(
-    differences: Iterable[float] | Mapping[float, int] | NDArray[Any],
+    differences: Iterable[float] | NDArray[Any],
     *,
     draws: int = 9_999,
     seed: int = 0,
@@ -79,21 +79,18 @@ def paired_test(
     McNemar's test where every case is won, lost or tied as a whole, else the permutation test that flips signs.
 
     Args:
-        differences: one per case, second condition less first, all trials of a case in one; or how often each occurs.
-            At least one.
+        differences: one per case, second condition less first, all trials of a case in one; at least one.
         draws, seed: of the permutation test.
         of_amounts: whether they are of tokens, times and the like, of which no case is won or lost.
     """
     import numpy as np
 
-    given = differences if isinstance(differences, Mapping | np.ndarray) else list(differences)
-    values = np.asarray(list(given) if isinstance(given, Mapping) else given, dtype=np.float64)[None]
-    counts = np.asarray([list(given.values())]) if isinstance(given, Mapping) else np.ones(values.shape, np.int64)
+    values = np.fromiter(differences, np.float64)[None]
+    counts = np.ones(values.shape, np.int64)
     (p,) = paired_p_values(values, counts, draws=draws, seed=seed, of_amounts=of_amounts).tolist()
     if of_amounts or not are_whole(values).all():
         return PairedTest("sign flips", p)
-    up, down = (int(counts[values == winner].sum()) for winner in (1.0, -1.0))
-    return PairedTest("McNemar", p, up, down)
+    return PairedTest("McNemar", p, int((values == 1).sum()), int((values == -1).sum()))
 
 
 def paired_verdict(

@@ -80,11 +80,6 @@ class ScoreDifference:
     worse: int
     whole: bool = True
 
-    @property
-    def is_alike(self) -> bool:
-        """True where both sides have the same value on every query that both have one for."""
-        return self.n > 0 and not self.better and not self.worse
-
 
 @dataclass(frozen=True)
 class Recovery:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from trialbed.records import ScoreDescription, failures_line, shown_name
@@ -92,25 +90,18 @@ def _table(
     common = number_of(found.common, "common query", "common queries")
     title = f"{candidate.name} compared with {baseline.name}: {common} of {baseline.about.test_set}"
     columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
-    alike = [name for name, score in found.scores.items() if score.is_alike and name not in found.findings]
     rows = [
         (
             named(name) if named else described[name].label if name in described else shown_name(name),
-            *_cells(score, 3 if named else 4),
+            *_cells(score),
             *finding_cells(found.findings.get(name)),
         )
         for name, score in found.scores.items()
-        if not (named and name in alike)
     ]
-    notes = _notes(found, named or shown_name)
-    if named and alike:
-        notes = chain([f"The same on every query: {'; '.join(map(named, alike))}."], notes)
-    table = Table.of(title, columns, rows, notes, _legend(found))
+    table = Table.of(title, columns, rows, _notes(found, named or shown_name), _legend(found))
     table = replace(table, rows=[replace(row, alarming=row.cells[-1] == "worse") for row in table.rows])
     # The title has both names; and a verdict in another block than its difference could not be read.
     short = replace(table, columns=("", "baseline", "candidate", *columns[3:]))
-    if named:
-        return short if any(finding.changed_queries for finding in found.findings.values()) else short.without("p")
     fewer = replace(short.without("queries"), narrow=short.without("queries", "baseline", "candidate"))
     return replace(table, narrow=replace(short, narrow=fewer))
 
@@ -177,8 +168,8 @@ def changes_text(finding: ScoreFinding) -> str:
     return "; ".join(texts)
 
 
-def _cells(found: ScoreDifference, digits: int) -> tuple[str, str, str, str]:
-    shown = partial(number, digits=digits) if found.bounded else compact
+def _cells(found: ScoreDifference) -> tuple[str, str, str, str]:
+    shown = number if found.bounded else compact
     value, interval, text = found.difference.value, found.difference.interval, UNKNOWN
     if value is not None:
         ends = (interval.low, interval.high) if interval else (None, None)

@@ -19,9 +19,9 @@ SEVEN = [["", f"a{place}"] for place in range(7)]
         (
             "api_call_score",
             {"missing": [["", "find_order"], ["t", "a"]], "extra": [["t", "b"]]},
-            "not called: find_order, t/a; not expected: t/b",
+            "missing: find_order, t/a; extra: t/b",
         ),
-        ("gold_offered", {"missing": SEVEN}, "not offered: a0, a1, a2, a3, a4 and 2 more"),
+        ("gold_offered", {"missing": SEVEN}, "missing: a0, a1, a2, a3, a4 and 2 more"),
         ("model_turns", {"failed": 0, "repeated": 0, "claimed": 3}, ""),
         ("model_turns", {"failed": 2, "repeated": 1, "claimed": None}, "failed: 2; repeated: 1"),
         ("call_success", {"calls": 1, "failed": []}, "calls: 1"),
