@@ -167,10 +167,10 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
 
     In an incomplete run of several frameworks, the figures are over the trials that were measured for each of them.
     """
-    config, found = report.run.config, list[Conclusion]()
-    whole = len(report.frameworks) == 1 or not report.incomplete
-    waits_for = () if whole else tuple(one.framework for one in report.frameworks if one.counts.not_measured)
+    found = list[Conclusion]()
+    late = tuple(one.framework for one in report.frameworks if one.counts.not_measured)
     for one in report.frameworks:
+        config, whole = report.run.config, len(report.frameworks) == 1 or not report.incomplete
         counts, judged = one.counts, one.scores.get(JUDGED)
         scores: Mapping[str, ScoreMean] = one.scores if whole else one.common.scores if one.common else {}
         # The measure that leads; where the judge failed to give verdicts, none takes their place.
@@ -198,7 +198,7 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
                 missing=counts.not_measured if report.incomplete else 0,
                 measured=counts.answered + counts.failed,
                 failures={kind: count for kind, count in counts.failures.items() if kind not in NOT_MEASURED},
-                waits_for=waits_for,
+                waits_for=() if whole else late,
                 void=one.integrity.void,
             )
         )
