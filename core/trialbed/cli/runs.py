@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -98,69 +98,41 @@ def command(
         )
         rows = [_entry_of(run) for run in found[:limit]]
         if as_json:
-            print_json([asdict(row) for row in rows])
+            print_json(rows)
         else:
             _print(rows, reader.place, more=len(found) > limit, is_filtered=is_filtered)
 
 
-@dataclass(frozen=True)
-class ListedRun:
-    """A run in the list.
+def _entry_of(run: StoredRun) -> dict[str, Any]:
+    """Return a run as the list has it.
 
-    Attributes:
-        created_at: ISO 8601.
-        trials: those that are planned.
-        overall_time: in seconds.
-        sopr_score: framework -> its mean; None where it is not known, or over other queries than those of the others.
-        success_rate: endpoint of a verification -> its share of valid answers, which nothing judges.
+    ``trials`` are those that are planned. ``sopr_score`` has the mean of each framework: None where it is not known, or
+    over other queries than those of the others. ``success_rate`` is that of an endpoint of a verification: its share of
+    valid answers, which nothing judges.
     """
-
-    run_id: str
-    created_at: str
-    status: RunStatus
-    frameworks: Sequence[str]
-    dataset: str
-    dataset_file: str | None
-    test_set: str
-    model: str
-    judge: str
-    queries: int
-    repeat: int
-    trials: int
-    answered: int
-    failed: int
-    overall_time: float | None
-    tags: Sequence[str]
-    note: str
-    sopr_score: Mapping[str, float | None]
-    success_rate: Mapping[str, float | None]
-
-
-def _entry_of(run: StoredRun) -> ListedRun:
     config = run.config
     uneven = run.status != "finished" and len(config.frameworks) > 1
     ended, means = _figures(run)
-    return ListedRun(
-        run_id=run.run_id,
-        created_at=run.created_at.isoformat(),
-        status=run.status,
-        frameworks=config.frameworks,
-        dataset=config.dataset,
-        dataset_file=config.dataset_file,
-        test_set=config.test_set,
-        model=", ".join(config.models),
-        judge=config.judge,
-        queries=len(config.query_ids),
-        repeat=config.repeat,
-        trials=run.record.planned,
-        answered=ended["answered"],
-        failed=ended["failed"],
-        overall_time=run.overall_time,
-        tags=run.tags,
-        note=run.note,
-        sopr_score={name: None if uneven else means[name] for name in config.frameworks},
-        success_rate={endpoint.label: endpoint.success_rate for endpoint in run.record.endpoints},
-    )
+    return {
+        "run_id": run.run_id,
+        "created_at": run.created_at.isoformat(),
+        "status": run.status,
+        "frameworks": config.frameworks,
+        "dataset": config.dataset,
+        "dataset_file": config.dataset_file,
+        "test_set": config.test_set,
+        "model": ", ".join(config.models),
+        "judge": config.judge,
+        "queries": len(config.query_ids),
+        "repeat": config.repeat,
+        "trials": run.record.planned,
+        **ended,
+        "overall_time": run.overall_time,
+        "tags": run.tags,
+        "note": run.note,
+        "sopr_score": {name: None if uneven else means[name] for name in config.frameworks},
+        "success_rate": {endpoint.label: endpoint.success_rate for endpoint in run.record.endpoints},
+    }
 
 
 def _figures(run: StoredRun) -> tuple[dict[str, int], dict[str, float | None]]:
@@ -278,7 +250,7 @@ NARROWEST = ("run", "status", "trials")
 """Columns for narrow terminals: the end of a run and its number of trials matter more than its dataset."""
 
 
-def _print(rows: Sequence[ListedRun], place: str, *, more: bool, is_filtered: bool) -> None:
+def _print(rows: Sequence[dict[str, Any]], place: str, *, more: bool, is_filtered: bool) -> None:
     from trialbed.views import Table, print_tables
 
     if not rows:
@@ -288,11 +260,11 @@ def _print(rows: Sequence[ListedRun], place: str, *, more: bool, is_filtered: bo
         *_tags_and_notes(rows),
         "trials: those without a failure, of all. solved: the mean over measured trials; failed ones count as 0.",
     ]
-    if any(row.success_rate for row in rows):
+    if any(row["success_rate"] for row in rows):
         notes.append("answered: of a verification, the share of its requests that got a valid answer.")
     if more:
         notes.append("There are more runs; --limit shows them.")
-    notes.append(f"Show one with `bench show {rows[0].run_id}`, or the newest with `bench show latest`.")
+    notes.append(f"Show one with `bench show {rows[0]['run_id']}`, or the newest with `bench show latest`.")
     lines = [line for row in rows for line in _lines(row)]
     table: Table | None = None
     for columns in (NARROWEST, NARROW, COLUMNS):
@@ -301,12 +273,12 @@ def _print(rows: Sequence[ListedRun], place: str, *, more: bool, is_filtered: bo
     print_tables([table] if table else [], sys.stdout)
 
 
-def _tags_and_notes(rows: Sequence[ListedRun]) -> Iterator[str]:
+def _tags_and_notes(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the tags and the note of each run that has some."""
     for row in rows:
-        tags = ", ".join(row.tags)
-        if tags or row.note:
-            yield f"{row.run_id}: {' '.join(part for part in (f'[{tags}]' if tags else '', row.note) if part)}"
+        tags = ", ".join(row["tags"])
+        if tags or row["note"]:
+            yield f"{row['run_id']}: {' '.join(part for part in (f'[{tags}]' if tags else '', row['note']) if part)}"
 
 
 def _cells(line: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
@@ -314,13 +286,20 @@ def _cells(line: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(cell for name, cell in zip(COLUMNS, line, strict=True) if name in columns)
 
 
-def _lines(row: ListedRun) -> list[tuple[str, ...]]:
+def _lines(row: dict[str, Any]) -> list[tuple[str, ...]]:
     """Return a line for each framework of a run; the cells of the run itself are in the first."""
     from trialbed.views import UNKNOWN
 
-    repeats = f" x {row.repeat}" if row.repeat > 1 else ""
-    own = (row.run_id, row.status, row.test_set, f"{row.queries}{repeats}", row.model, f"{row.answered}/{row.trials}")
-    rates = {name: f"{rate:.2f} answered" for name, rate in row.success_rate.items() if rate is not None}
-    solved = {name: f"{value:.2f}" for name, value in row.sopr_score.items() if value is not None}
-    means = [(name, rates.get(name, solved.get(name, UNKNOWN))) for name in row.frameworks]
+    repeats = f" x {row['repeat']}" if row["repeat"] > 1 else ""
+    own = (
+        row["run_id"],
+        row["status"],
+        row["test_set"],
+        f"{row['queries']}{repeats}",
+        row["model"],
+        f"{row['answered']}/{row['trials']}",
+    )
+    rates = {name: f"{rate:.2f} answered" for name, rate in row["success_rate"].items() if rate is not None}
+    solved = {name: f"{value:.2f}" for name, value in row["sopr_score"].items() if value is not None}
+    means = [(name, rates.get(name, solved.get(name, UNKNOWN))) for name in row["frameworks"]]
     return [(*(own if not place else ("",) * len(own)), *figures) for place, figures in enumerate(means)]
