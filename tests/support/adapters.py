@@ -104,7 +104,7 @@ class ControlledTests:
         assert second.roles == ["system", "user", "assistant", "tool"]
 
     @pytest.mark.filterwarnings("ignore:Resolved model mismatch")
-    @pytest.mark.parametrize("model", ["gpt-5", "o3-mini", "openai/gpt-4o", "claude-3-5-haiku", "deepseek-r1"])
+    @pytest.mark.parametrize("model", ["gpt-5", "openai/gpt-4o", "claude-3-5-haiku"])
     async def test_a_models_name_changes_nothing_but_the_name(self, harness: Harness, model: str) -> None:
         plain, named = [await harness.run(ECHO, "done", model=name, temperature=0.5) for name in ("plain", model)]
         assert [request.body for request in named.requests] == [
@@ -130,7 +130,7 @@ class ControlledTests:
         assert len(record.requests) == answer.model_turns == 8
         assert (answer.final_answer, answer.finish, answer.calls, record.calls) == ("", None, (), ())
 
-    @pytest.mark.parametrize("max_steps", [1, 2, pytest.param(60, marks=pytest.mark.long_trial)])
+    @pytest.mark.parametrize("max_steps", [1, pytest.param(30, marks=pytest.mark.long_trial)])
     async def test_a_model_that_repeats_itself_is_stopped_by_the_step_limit_alone(
         self, harness: Harness, max_steps: int
     ) -> None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from trialbed.errors import DataError
 from trialbed.records import Run, TrialResult
-from trialbed.store import open_store
 from trialbed_verify.verification import (
     RequestSettings,
     Target,
@@ -27,6 +27,10 @@ from trialbed_verify.verification.results import EndpointSummary, Tally, endpoin
 
 KEY = "sk-for-tests-0123456789"
 ANY_MODEL = RequestSettings(model="")
+CASES_OF_LATEST = """
+    SELECT count(DISTINCT framework || ' ' || query_id || ' ' || repeat) FROM trials
+    WHERE run_id = (SELECT run_id FROM runs ORDER BY created DESC LIMIT 1) AND framework = coalesce(:label, framework)
+"""
 
 TOOL = {
     "type": "function",
@@ -107,11 +111,11 @@ def store_in(folder: Path) -> Path:
 
 
 def stored(folder: Path, label: str | None = None) -> int:
-    """The cases that the latest verification in the store has, or those of one endpoint."""
+    """The cases that the latest verification in the store has, or those of one endpoint; it is asked often."""
     try:
-        with open_store(str(store_in(folder))) as reader:
-            return sum(label in (None, trial.key.framework) for trial in reader.run("latest").table())
-    except DataError:
+        with closing(sqlite3.connect(f"file:{store_in(folder)}?mode=ro", uri=True)) as store:
+            return int(store.execute(CASES_OF_LATEST, {"label": label}).fetchone()[0])
+    except sqlite3.OperationalError:  # it is not there yet
         return 0
 
 

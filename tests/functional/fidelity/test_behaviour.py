@@ -10,7 +10,6 @@ from trialbed_adapter_lab.fidelity import Behaviour, PolicyRequests, Requests
 pytestmark = pytest.mark.slow(40)
 
 AGENTS = (
-    "faithful",
     "repeats",
     "summarises",
     "reflects",
@@ -49,9 +48,8 @@ def requests(found: Behaviour, name: str) -> Requests:
     return one
 
 
-@pytest.mark.parametrize("framework", ["reference", "faithful"])
-def test_a_faithful_framework_does_what_the_model_says(measured: Measured, framework: str) -> None:
-    found = behaviour(measured, framework)
+def test_a_faithful_framework_does_what_the_model_says(measured: Measured) -> None:
+    found = behaviour(measured, "reference")
     for one in (*found.turns, *found.refusals):
         assert one.requests is not None
         assert (one.requests.seen, one.requests.extra) == (one.requests.expected, 0), one.policy
@@ -101,7 +99,7 @@ def test_a_step_limit_that_is_not_kept_shows(measured: Measured) -> None:
 
 
 def test_who_ended_a_trial_in_time_shows(measured: Measured) -> None:
-    own, rigs = behaviour(measured, "gives-up-in-time").time_limit, behaviour(measured, "faithful").time_limit
+    own, rigs = behaviour(measured, "gives-up-in-time").time_limit, behaviour(measured, "reference").time_limit
     assert not own.killed
     assert own.seconds < own.limit
     assert rigs.killed

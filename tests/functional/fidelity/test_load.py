@@ -9,21 +9,21 @@ from trialbed_adapter_lab.fidelity import Load, LoadLevel
 
 pytestmark = pytest.mark.slow(50)
 
-LOADED = ("faithful", "blocks-the-loop", "dawdles", "leaks", "starts-threads")
+LOADED = ("blocks-the-loop", "dawdles", "leaks", "starts-threads")
 ALONE = ("burns-the-processor", "fails-now-and-then", "fails-always", "crashes", "prints", "broken-import")
-OPTIONS = ("--part", "load", "--rounds", 2, "--concurrency", 1)
+OPTIONS = ("--part", "load", "--concurrency", 1)
 
 
 @pytest.fixture(scope="module")
 def measured(fidelity: Fidelity) -> Measured:
     """Agents whose trials wait for one another, or whose costs add up."""
-    return fidelity(*LOADED, options=(*OPTIONS, "--concurrency", 8))
+    return fidelity(*LOADED, options=(*OPTIONS, "--concurrency", 8, "--rounds", 2))
 
 
 @pytest.fixture(scope="module")
 def alone(fidelity: Fidelity) -> Measured:
     """Agents of which one trial at a time says all."""
-    return fidelity(*ALONE, options=OPTIONS, code=1)
+    return fidelity(*ALONE, options=(*OPTIONS, "--rounds", 1), code=1)
 
 
 def load(measured: Measured, framework: str) -> Load:
@@ -75,19 +75,19 @@ def test_memory_shows(measured: Measured) -> None:
     trials = 3 * 8 + 3 * 16
     grown = load(measured, "leaks").final_rss - load(measured, "leaks").loaded_rss
     assert grown > trials * 7 * 2**20
-    assert load(measured, "faithful").final_rss - load(measured, "faithful").loaded_rss < 100 * 2**20
+    assert load(measured, "reference").final_rss - load(measured, "reference").loaded_rss < 100 * 2**20
     peak = level(measured, "leaks", 8).peak_rss
     assert peak is None or peak >= load(measured, "leaks").final_rss * 0.9
 
 
 def test_threads_show(measured: Measured) -> None:
     assert level(measured, "starts-threads", 8).threads > 20
-    assert level(measured, "faithful", 8).threads < 20
+    assert level(measured, "reference", 8).threads < 20
 
 
 def test_trials_that_fail_are_counted(alone: Measured) -> None:
     found = level(alone, "fails-now-and-then", 1)
-    assert found.failed == 4
+    assert found.failed == 2
     assert "every fourth trial fails" in found.reason
 
 

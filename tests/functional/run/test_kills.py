@@ -18,7 +18,7 @@ from support.warm import Program, run_warm, started_warm
 from trialbed import open_store
 from trialbed_scripted import ReceivedRequest, Turn, say, serve
 
-KILLS = 8
+KILLS = 4
 """Kills of runs in a file; half as many in a database, and half of those again where runs are started twice at once."""
 LIMIT = 3
 REFUSED = 2

@@ -139,13 +139,13 @@ async def test_answers_for_another_test_set_are_not_used(tmp_path):
         assert server.met.total() == 6
 
 
-async def test_after_a_finished_verification_the_same_command_is_a_new_one(tmp_path, command):
+async def test_after_a_finished_verification_the_same_command_is_a_new_one(tmp_path, bench):
     file = written_set(tmp_path / "set.jsonl", 3)
     async with serve() as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url)
-        assert (await ended(command(*arguments)))[0] == 0
+        await bench(*arguments)
         before = (tmp_path / "results.jsonl").read_bytes()
-        assert (await ended(command(*arguments)))[0] == 0
+        await bench(*arguments)
         assert server.met.total() == 6
     with open_store(str(store_in(tmp_path))) as reader:
         second, first = reader.runs()
@@ -153,17 +153,16 @@ async def test_after_a_finished_verification_the_same_command_is_a_new_one(tmp_p
         assert exported(second) == (tmp_path / "results.jsonl").read_bytes() != before
 
 
-async def test_results_that_no_store_has_are_not_replaced_unasked(tmp_path, command):
+async def test_results_that_no_store_has_are_not_replaced_unasked(tmp_path, bench):
     file = written_set(tmp_path / "set.jsonl", 3)
     foreign = '{"data_index": 1, "status": "success"}\n'
     (tmp_path / "results.jsonl").write_text(foreign)
     async with serve() as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url)
-        code, _, error = await ended(command(*arguments))
-        assert (code, (tmp_path / "results.jsonl").read_text()) == (2, foreign)
-        assert "--fresh" in error
+        assert "--fresh" in (await bench(*arguments, code=2)).err
+        assert (tmp_path / "results.jsonl").read_text() == foreign
         assert server.met.total() == 0
-        assert (await ended(command(*arguments, "--fresh")))[0] == 0
+        await bench(*arguments, "--fresh")
     assert len(rows(tmp_path / "results.jsonl")) == 3
 
 
