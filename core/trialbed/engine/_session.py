@@ -27,7 +27,7 @@ from trialbed.engine._server import server
 from trialbed.engine._slots import Slots
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.engine._watches import EndpointWatch, FlightWatch, ModelFlight, describe_flights
+from trialbed.engine._watches import ModelFlight, describe_flights, watch_endpoint, watch_flights
 from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
 from trialbed.models import HelperModels, idle_settings, run_model
@@ -263,12 +263,10 @@ class RunSession:
                     checks=objects.checks,
                     holding=tools.held,
                 )
-                endpoint = EndpointWatch(control.endpoint, self.progress.note)
-                flights = FlightWatch(runner.working, control.flights, self._note_flights)
                 async with (
                     self._used.keep_within(helpers, control),
-                    meanwhile(endpoint.watch()),
-                    meanwhile(flights.watch()),
+                    meanwhile(watch_endpoint(control.endpoint, self.progress.note)),
+                    meanwhile(watch_flights(runner.working, control.flights, self._note_flights)),
                     meanwhile(nodes.watch(runner.slots)),
                 ):
                     yield runner, nodes

@@ -14,7 +14,7 @@ from trialbed.engine._session import RunSession
 from trialbed.errors import DataError
 from trialbed.preparation import Prepared, config_digest, find_run, prices_of, remarks
 from trialbed.records import Run
-from trialbed.store import RunChanges, Store, folder_note, hold_run, record_run
+from trialbed.store import RunChanges, Store, hold_run, record_run
 
 
 async def run(
@@ -37,8 +37,6 @@ async def run(
         TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
     """
     shown, digest = progress or RunProgress(), config_digest(prepared.config)
-    if (line := folder_note(prepared.options.store)) is not None:
-        shown.note(line)
     with await asyncio.to_thread(Store.open, prepared.options.store) as store:
         async with hold_run(store, digest, partial(find_run, store, prepared)) as found:
             run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from trialbed.errors import TrialbedError
@@ -36,9 +35,13 @@ class ModelFlight(NamedTuple):
     tokens: int | None = None
 
 
-@dataclass
-class FlightWatch:
-    """Looks at the requests of the open trials.
+async def watch_flights(
+    open_trials: Mapping[str, TrialKey],
+    flights: Callable[[str], Awaitable[Sequence[Mapping[str, Any]]]],
+    say: Callable[[Sequence[ModelFlight]], Awaitable[None]],
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Look at the requests of the open trials until cancelled; trials report a server that does not answer.
 
     Args:
         open_trials: the tokens of the trials that are open now.
@@ -46,25 +49,17 @@ class FlightWatch:
         say: is given the requests in flight where one of them takes long, and none where no one does any more.
         pause: sleeps.
     """
-
-    open_trials: Mapping[str, TrialKey]
-    flights: Callable[[str], Awaitable[Sequence[Mapping[str, Any]]]]
-    say: Callable[[Sequence[ModelFlight]], Awaitable[None]]
-    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
-
-    async def watch(self) -> None:
-        """Look until cancelled; a server that does not answer is reported by the trials."""
-        said = False
-        while True:
-            await self.pause(INTERVAL)
-            found: list[ModelFlight] = []
-            for token, key in [*self.open_trials.items()]:
-                with suppress(TrialbedError):  # the trial may have ended meanwhile
-                    found += [ModelFlight(key, **flight) for flight in await self.flights(token)]
-            takes_long = any(flight.seconds >= LONG for flight in found)
-            if takes_long or said:
-                await self.say(found if takes_long else ())
-            said = takes_long
+    said = False
+    while True:
+        await pause(INTERVAL)
+        found: list[ModelFlight] = []
+        for token, key in [*open_trials.items()]:
+            with suppress(TrialbedError):  # the trial may have ended meanwhile
+                found += [ModelFlight(key, **flight) for flight in await flights(token)]
+        takes_long = any(flight.seconds >= LONG for flight in found)
+        if takes_long or said:
+            await say(found if takes_long else ())
+        said = takes_long
 
 
 def describe_flights(flights: Sequence[ModelFlight], frameworks: Sequence[str]) -> str:
@@ -84,9 +79,12 @@ def _describe(flight: ModelFlight, *, named: bool) -> str:
     return f"{query}, request {flight.request}{tokens}, {flight.seconds:.0f} s"
 
 
-@dataclass
-class EndpointWatch:
-    """Looks at the models' endpoint now and then.
+async def watch_endpoint(
+    endpoint: Callable[[], Awaitable[EndpointStatus]],
+    say: Callable[[str], None],
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Look at the models' endpoint until cancelled; trials report a server that does not answer.
 
     Args:
         endpoint: gives its status.
@@ -94,28 +92,17 @@ class EndpointWatch:
             twice as many each time.
         pause: sleeps.
     """
-
-    endpoint: Callable[[], Awaitable[EndpointStatus]]
-    say: Callable[[str], None]
-    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
-    _answered: int = field(default=-1, init=False)
-    _stuck: int = field(default=0, init=False)
-    _due: int = field(default=1, init=False)
-
-    async def watch(self) -> None:
-        """Look until cancelled; a server that does not answer is reported by the trials."""
-        while True:
-            await self.pause(INTERVAL)
-            with suppress(TrialbedError):
-                self._look(await self.endpoint())
-
-    def _look(self, status: EndpointStatus) -> None:
-        waits = status.waiting > 0 or status.held > 0 or status.state != "closed"
-        self._stuck = self._stuck + 1 if waits and status.answered == self._answered else 0
-        self._answered = status.answered
-        if self._stuck >= self._due:
-            self.say(_line(status))
-            self._stuck, self._due = 0, 2 * self._due
+    answered, stuck, due = -1, 0, 1
+    while True:
+        await pause(INTERVAL)
+        with suppress(TrialbedError):
+            status = await endpoint()
+            waits = status.waiting > 0 or status.held > 0 or status.state != "closed"
+            stuck = stuck + 1 if waits and status.answered == answered else 0
+            answered = status.answered
+            if stuck >= due:
+                say(_line(status))
+                stuck, due = 0, 2 * due
 
 
 def _line(status: EndpointStatus) -> str:

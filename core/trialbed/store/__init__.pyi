@@ -1,5 +1,4 @@
 from ._commits import Commits as Commits
-from ._database import folder_note as folder_note
 from ._reader import StoreReader as StoreReader
 from ._reader import open_run as open_run
 from ._reader import open_store as open_store

@@ -21,7 +21,6 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_file, make_private_folder
-from trialbed.settings import store_file
 from trialbed.store._schema import SCHEMA_VERSION, about, metadata
 
 BUSY_SECONDS = 60
@@ -166,21 +165,6 @@ def store_url(url_or_path: str) -> URL:
                 "the store's URL cannot be read; write it as postgresql+psycopg://USER@HOST/NAME"
             ) from error
     return URL.create("sqlite", database=str(Path(url_or_path).expanduser()))
-
-
-def folder_note(store: str) -> str | None:
-    """Return the line that says that opening a store makes a folder, as its name may be a slip.
-
-    None where there is none to make, and for the store that is used where no option names one.
-
-    Raises:
-        UsageError: the URL is malformed.
-    """
-    url = store_url(store)
-    if store == store_file() or url.get_backend_name() != "sqlite" or not url.database or "uri" in url.query:
-        return None
-    folder = Path(url.database).parent
-    return None if folder.exists() else f"making the folder {folder} for the store"
 
 
 def _where(url: URL) -> str:

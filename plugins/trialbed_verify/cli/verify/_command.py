@@ -155,10 +155,6 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
 def _send(cases: TestSet, targets: list[Target], options: VerifyOptions) -> list[EndpointSummary]:
     import asyncio
 
-    from trialbed.store import folder_note
-
-    if (line := folder_note(options.store)) is not None:
-        click.echo(line, err=True)
     try:
         return asyncio.run(_verify(cases, targets, options))
     except asyncio.CancelledError:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from trialbed.engine._watches import FlightWatch, ModelFlight, describe_flights
+from trialbed.engine._watches import ModelFlight, describe_flights, watch_flights
 from trialbed.errors import NothingMeasured
 from trialbed.records import TrialKey
 
@@ -47,7 +47,7 @@ async def look(*looks: Sequence[Mapping[str, Any]] | Exception) -> list[Sequence
             raise asyncio.CancelledError
 
     with suppress(asyncio.CancelledError):
-        await FlightWatch({"trial": KEY}, flights, say, pause).watch()
+        await watch_flights({"trial": KEY}, flights, say, pause)
     return said
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from trialbed.engine._watches import EndpointWatch
+from trialbed.engine._watches import watch_endpoint
 from trialbed.errors import NothingMeasured
 from trialbed.records import EndpointStatus
 
@@ -34,7 +34,7 @@ async def said(statuses: Sequence[EndpointStatus | None]) -> list[str]:
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await EndpointWatch(endpoint, lines.append, pause).watch()
+        await watch_endpoint(endpoint, lines.append, pause)
     return lines
 
 
