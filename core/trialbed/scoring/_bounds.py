@@ -34,15 +34,7 @@ MEMORY = 4 * 2**30
 
 
 class ScoringStopped(Exception):
-    """The scoring of a trial passed a limit; says which one.
-
-    Args:
-        of_judge: whether the judge was at work.
-    """
-
-    def __init__(self, limit: str, *, of_judge: bool = False) -> None:
-        super().__init__(limit)
-        self.of_judge = of_judge
+    """The scoring of a trial passed a limit; says which one."""
 
 
 def is_large(answer: Answer, wire: WireLog) -> bool:

@@ -20,7 +20,6 @@ from trialbed.scoring import MEMORY, PROCESSOR_SECONDS, ScoreContext, judged_sco
 from trialbed.scoring_process._pool import JudgeOrder
 from trialbed.scoring_process._process import (
     Given,
-    Judging,
     ModelStep,
     Order,
     Question,
@@ -89,23 +88,6 @@ class EnginesJudge(Judge):
         return cast("Verdict", reply.verdict)
 
 
-class NotedJudge(Judge):
-    """Says when a judge begins and ends, so that the engine knows whose work passes a limit."""
-
-    def __init__(self, judge: Judge, engine: Engine) -> None:
-        super().__init__()
-        self._judge = judge
-        self._engine = engine
-
-    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
-        """Return the verdict of the judge."""
-        self._engine.send(Judging(begins=True))
-        try:
-            return await self._judge.judge(query, answer, wire)
-        finally:
-            self._engine.send(Judging(begins=False))
-
-
 class StoppedJudge(Judge):
     """Has passed a limit on this trial before."""
 
@@ -164,9 +146,8 @@ class ScoringWorker:
             context: without its judge.
             judge: the one to make; None to ask the engine for verdicts, text for a judge that has failed.
         """
-        made: Judge
         if isinstance(judge, JudgeOrder):
-            made = NotedJudge(self._judge(judge), self._engine) if judge.foreign else self._judge(judge)
+            made = self._judge(judge)
         else:
             made = EnginesJudge(self._engine) if judge is None else StoppedJudge(judge)
         context = replace(context, judge=made)

@@ -130,15 +130,14 @@ class ScoringProcesses:
         return judge if self._judge is None else _BoundedJudge(judge, self._judge, self._result_of)
 
     async def _score_of(self, plugin: str | None, context: ScoreContext) -> Any:
-        judge: JudgeOrder | str | None = self._judge
-        while True:
-            given = plugin, replace(context, judge=NO_JUDGE), judge
-            try:
-                return await self._result_of("score", given, context.judge)
-            except ScoringStopped as stopped:
-                if not stopped.of_judge:
-                    raise
-                judge = f"stopped: it {stopped}"
+        given = plugin, replace(context, judge=NO_JUDGE)
+        try:
+            return await self._result_of("score", (*given, self._judge), context.judge)
+        except ScoringStopped as stopped:
+            if self._judge is None or not self._judge.foreign:
+                raise
+            # Without that judge, all others have their scores, unless the trial's texts are too much for these, too.
+            return await self._result_of("score", (*given, f"stopped: it {stopped}"), context.judge)
 
     async def _result_of(self, method: Method, arguments: tuple[Any, ...], judge: Judge) -> Any:
         from trialbed.scoring_process._process import Order, ScoringProcess  # most runs start none

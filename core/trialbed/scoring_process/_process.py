@@ -38,12 +38,6 @@ class Question(NamedTuple):
     wire: WireLog
 
 
-class Judging(NamedTuple):
-    """Says that the process's own judge begins, or has ended."""
-
-    begins: bool
-
-
 class ModelStep(NamedTuple):
     """Asks the engine for a step of its access to the judge's model."""
 
@@ -99,7 +93,6 @@ class ScoringProcess:
         assert process.stdout is not None  # noqa: S101
         self._process = process
         self._stdin, self._stdout = process.stdin, process.stdout
-        self._judges = False
         self.orders = 0
 
     @classmethod
@@ -122,22 +115,19 @@ class ScoringProcess:
             ScoringStopped: a limit was passed, or the process ended.
         """
         self.orders += 1
-        self._judges = False
         try:
             await self._send(order)
             while not isinstance(message := await self._read(), Given):
-                if isinstance(message, Judging):
-                    self._judges = message.begins
-                elif isinstance(message, Question):
+                if isinstance(message, Question):
                     await self._send(await _reply(judge, message))
                 elif isinstance(message, ModelStep):
                     await self._send(await _step(judge, message))
         except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError):
-            raise ScoringStopped(_end_of(await self._process.wait()), of_judge=self._judges) from None
+            raise ScoringStopped(_end_of(await self._process.wait())) from None
         except TimeoutError:
-            raise ScoringStopped(f"was silent for {SILENT_SECONDS:.0f} s", of_judge=self._judges) from None
+            raise ScoringStopped(f"was silent for {SILENT_SECONDS:.0f} s") from None
         if message.failure is not None and message.failure.startswith("MemoryError"):
-            raise ScoringStopped(f"needs more than {MEMORY // 2**30} GiB of memory", of_judge=self._judges)
+            raise ScoringStopped(f"needs more than {MEMORY // 2**30} GiB of memory")
         return message
 
     async def _send(self, message: Any) -> None:
