@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field, ValidationError
@@ -15,7 +16,7 @@ from starlette.routing import Route
 
 from trialbed.contracts import TrialModel
 from trialbed.errors import DriverError, UsageError
-from trialbed.models import installed_model
+from trialbed.models import FoundModel, installed_model
 from trialbed.records import TrialOpening, TrialRegistration
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
@@ -74,6 +75,7 @@ class Control:
     cache: ModelCache | None
     options: ServerOptions
     _setups: Setups = field(default_factory=Setups)
+    _installed_model: Callable[[str], FoundModel] = field(default_factory=lambda: lru_cache(64)(installed_model))
 
     def routes(self) -> list[Route]:
         """The routes."""
@@ -180,7 +182,7 @@ class Control:
     def _model(self, registration: TrialRegistration) -> Callable[[TrialRegistration], TrialModel | None]:
         """Return a function that makes the models of trials that are opened like this one."""
         model, base_url = registration.model, registration.base_url
-        found = installed_model(model)
+        found = self._installed_model(model)
         if found.begin(registration) is None:
             if not self.upstreams.urls:
                 raise UsageError(

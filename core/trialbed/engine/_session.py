@@ -261,6 +261,7 @@ class RunSession:
                     ambient=self.ambient,
                     processes=scoring,
                     checks=objects.checks,
+                    shares=len(self.record.config.frameworks) * self.record.config.repeat > 1,
                     holding=tools.held,
                 )
                 async with (

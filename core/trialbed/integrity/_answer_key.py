@@ -73,10 +73,15 @@ def _unknown_gold(query: Query, tools: Sequence[ToolSpec]) -> tuple[frozenset[st
     """Return the texts of a task and of the documentation of its Apis, and the expected values that they lack."""
     texts = [query.text, *_texts([api.model_dump(mode="json") for api in query.apis])]
     texts += _texts([[tool.name, tool.description, tool.parameters] for tool in tools])
-    known = Passages(_with_decoded(dict.fromkeys(texts)))
     values = [value for call in query.gold_calls for value in evidence_values(call.arguments)]
     gold = [value for value in [*values, *query.reference_facts][:MAX_VALUES] if len(value) >= SHORTEST]
-    return frozenset(texts), tuple(value for value in dict.fromkeys(gold) if not known.mention(value))
+    known = frozenset(texts)
+    plain = Passages(known)
+    left = [value for value in dict.fromkeys(gold) if not plain.mention(value)]
+    if left:  # mostly, the plain texts have them all
+        decoded = Passages(found for text in known for found in decoded_texts(text))
+        left = [value for value in left if not decoded.mention(value)]
+    return known, tuple(left)
 
 
 def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Iterator[Json]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -72,6 +71,7 @@ class DocumentEntries:
     def __init__(self, queries: Callable[[], Queries]) -> None:
         self._queries = queries
         self._file: IO[bytes] | None = None
+        self._end = 0
         self._places: dict[tuple[str, QueryId, int, int], tuple[int, int]] = {}
 
     def __enter__(self) -> Self:
@@ -98,12 +98,12 @@ class DocumentEntries:
             try:
                 if self._file is None:
                     self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `__exit__` closes it
-                begin = self._file.seek(0, os.SEEK_END)
                 self._file.write(text)
             except OSError as error:
                 full = f"{tempfile.gettempdir()} cannot be written: {error.strerror}; name another folder in TMPDIR"
                 raise DataError(full) from error
-            self._places[key.framework, key.query_id, key.repeat, result.attempt] = begin, len(text)
+            self._places[key.framework, key.query_id, key.repeat, result.attempt] = self._end, len(text)
+            self._end += len(text)
 
     def has(self, key: TrialKey, attempt: int) -> bool:
         """Return whether the entry of an attempt is known."""
