@@ -68,7 +68,7 @@ async def run_and_report(
                 installed_listeners(objects.plugins).notify("run_finished", run=report.run, report=report)
             return replace(report, results=partial(_results, store, ended.run_id))
 
-        return await say_when_long(shown, "reporting the trials", asyncio.to_thread(conclude))
+        return await say_when_long(shown.note, "reporting the trials", asyncio.to_thread(conclude))
 
 
 async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> bool:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 
 from trialbed.contracts import Executor, Node
 from trialbed.engine._lost import LostTrials
-from trialbed.engine._progress import LONG
+from trialbed.engine._progress import LONG, say_when_long
 from trialbed.engine._slots import Slots
 from trialbed.errors import DriverError, NothingMeasured
 from trialbed.records import FrameworkInfo, TrialResult
+from trialbed.texts import number_of
 
 INTERVAL = 0.5
 """Seconds between two looks at the nodes."""
@@ -19,14 +20,17 @@ INTERVAL = 0.5
 SAME = ("version", "adapter", "adapter_version", "python", "lock_digest", "sandbox", "packages")
 """The fields of a framework's description that must be equal on all nodes."""
 
-MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest")
-"""Those that must be what earlier sessions of the run measured, wherever that was; the sandbox may change."""
+MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest", "packages")
+"""Those that must be what earlier sessions of the run measured, wherever that was; the sandbox may change.
+
+A package that only one of both has is no difference.
+"""
 
 MOST_FAILED = 6
 """Joins that may fail, while no trial can run, until no further one is waited for."""
 
-EARLIER = ("before", "now")
-"""The names of both sides, where something differs from earlier sessions."""
+NODES, EARLIER = ("here", "there"), ("before", "now")
+"""The names of both sides, where something differs between nodes, or from earlier sessions."""
 
 MOST_PACKAGES = 3
 """Packages that are named of those that differ."""
@@ -98,12 +102,9 @@ class NodeWatch:
     async def _describe_first(self, first: Sequence[Node]) -> str:
         """Describe the frameworks on the nodes that are there; returns why the last one that was lost meanwhile was."""
         failure = ""
-        loop, many = asyncio.get_running_loop(), "1 node" if len(first) == 1 else f"{len(first)} nodes"
-        said = loop.call_later(LONG, self.say, f"starting a worker of each framework on {many}")
-        try:
-            found = await asyncio.gather(*(self._describe(node.name) for node in first), return_exceptions=True)
-        finally:
-            said.cancel()
+        text = f"starting a worker of each framework on {number_of(len(first), 'node')}"
+        work = asyncio.gather(*(self._describe(node.name) for node in first), return_exceptions=True)
+        found = await say_when_long(self.say, text, work)
         there = {_who(node) for node in self.executor.nodes() or ()}
         for node, infos in zip(first, found, strict=True):
             if isinstance(infos, BaseException):
@@ -113,7 +114,7 @@ class NodeWatch:
                 continue  # it was lost meanwhile, which may be the reason
             self._compare_with_earlier(f"the node {node.name}", infos)
             self._infos = self._infos or infos
-            if difference := self._difference(infos):
+            if difference := _difference(self._infos, infos, SAME, NODES):
                 both = f"{first[0].name} and {node.name}"
                 raise DriverError(f"the nodes {both} differ: {difference}; install the same on both")
             self._accept(node)
@@ -209,7 +210,7 @@ class NodeWatch:
 
     async def _join(self, node: Node) -> None:
         try:
-            problem = self._difference(await self._describe(node.name))
+            problem = _difference(self._infos, await self._describe(node.name), SAME, NODES)
         except Exception as error:  # noqa: BLE001 - foreign code: its fault is one of the node
             problem = _text(error)
         finally:
@@ -238,41 +239,28 @@ class NodeWatch:
         self.executor.accept(node.name)
         self._accepted.add(_who(node))
 
-    def _difference(self, infos: Descriptions) -> str:
-        """The first difference between the frameworks of a node and those of the run, in words; empty for none."""
-        for label, info in infos.items():
-            other = self._infos[label]
-            for name in SAME:
-                ours, theirs = getattr(other, name), getattr(info, name)
-                if ours != theirs:
-                    return f"{label}: {_in_words(name, ours, theirs)}"
-        return ""
-
     def _compare_with_earlier(self, where: str, infos: Descriptions) -> None:
-        if difference := self._difference_to_earlier(infos):
+        if difference := _difference(self.earlier, infos, MEASURED, EARLIER):
             advice = "make it the same, or start a new run with --fresh"
             raise DriverError(f"{where} is not what the run began with: {difference}; {advice}")
 
-    def _difference_to_earlier(self, infos: Descriptions) -> str:
-        """The first difference to what earlier sessions measured; a package that only one of both has is none."""
-        for label, info in infos.items():
-            other = self.earlier.get(label)
-            if other is None:
-                continue
-            for name in MEASURED:
-                ours, theirs = getattr(other, name), getattr(info, name)
-                if ours != theirs:
-                    return f"{label}: {_in_words(name, ours, theirs, EARLIER)}"
-            before, now = _versions(other.packages), _versions(info.packages)
-            changed = [name for name in before.keys() & now.keys() if before[name] != now[name]]
-            if changed:
-                left, right = (tuple(f"{name}=={versions[name]}" for name in changed) for versions in (before, now))
-                return f"{label}: {_in_words('packages', left, right, EARLIER)}"
-        return ""
+
+def _difference(before: Descriptions, now: Descriptions, names: Sequence[str], where: tuple[str, str]) -> str:
+    """The first difference between the frameworks that both have, in words; empty for none."""
+    for label, info in now.items():
+        for name in names:
+            ours, theirs = getattr(before.get(label, info), name), getattr(info, name)
+            if where is EARLIER and name == "packages":
+                ours, theirs = _common(ours, theirs)
+            if ours != theirs:
+                return f"{label}: {_in_words(name, ours, theirs, where)}"
+    return ""
 
 
-def _versions(packages: Sequence[str]) -> dict[str, str]:
-    return {name: version for name, _, version in (package.partition("==") for package in packages)}
+def _common(*both: Sequence[str]) -> list[tuple[str, ...]]:
+    """The packages that both have, each with its version."""
+    names = set.intersection(*({package.partition("==")[0] for package in packages} for packages in both))
+    return [tuple(package for package in packages if package.partition("==")[0] in names) for packages in both]
 
 
 def _who(node: Node) -> Who:
@@ -283,7 +271,7 @@ def _text(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def _in_words(name: str, ours: object, theirs: object, where: tuple[str, str] = ("here", "there")) -> str:
+def _in_words(name: str, ours: object, theirs: object, where: tuple[str, str]) -> str:
     if isinstance(ours, tuple) and isinstance(theirs, tuple):
         left, right = sorted(set(ours) - set(theirs)), sorted(set(theirs) - set(ours))
         return f"{name} {_some(left)} {where[0]}, {_some(right)} {where[1]}"

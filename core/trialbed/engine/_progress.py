@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from trialbed.records import Run, TrialResult
@@ -36,9 +36,9 @@ class RunProgress:
         """Requests to the model take long: all that are in flight, in words; empty where none does any more."""
 
 
-async def say_when_long(progress: RunProgress, text: str, work: Awaitable[Found], seconds: float = LONG) -> Found:
-    """Wait for a phase of a run, and note its name when it takes long."""
-    said = asyncio.get_running_loop().call_later(seconds, progress.note, text)
+async def say_when_long(say: Callable[[str], None], text: str, work: Awaitable[Found], seconds: float = LONG) -> Found:
+    """Wait for a phase of a run, and say its name when it takes long."""
+    said = asyncio.get_running_loop().call_later(seconds, say, text)
     try:
         return await work
     finally:

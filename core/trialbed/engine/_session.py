@@ -222,7 +222,7 @@ class RunSession:
         ):
             open_selector = partial(prepared_selector, options, helpers, own=objects.selector)
             tools = await say_when_long(
-                self.progress,
+                self.progress.note,
                 "choosing the tools of the first queries",
                 select_tools(self.record, prepared.apis, queries, self.store, open_selector, first.query_id),
             )

@@ -24,11 +24,11 @@ async def test_a_phase_that_takes_long_says_what_it_does() -> None:
         await notes.noted.wait()
         return 1
 
-    assert await say_when_long(notes, "reading", until_noted(), seconds=0) == 1
+    assert await say_when_long(notes.note, "reading", until_noted(), seconds=0) == 1
     assert notes.texts == ["reading"]
 
 
 async def test_one_that_is_quick_says_nothing() -> None:
     notes = Notes()
-    assert await say_when_long(notes, "reading", asyncio.sleep(0, 1), seconds=60) == 1
+    assert await say_when_long(notes.note, "reading", asyncio.sleep(0, 1), seconds=60) == 1
     assert notes.texts == []
