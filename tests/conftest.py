@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 from support.constants import read_constants_in_turn
 from support.garbage import end_without_search, leave_out_what_stays, search_seldom
+from support.metadata import read_metadata_once
 from support.parts import is_left_out, parse_part
 from support.rewritten import rewrite_in_turn
 from support.trust import read_no_certificates
@@ -37,6 +38,7 @@ os.environ.setdefault("UV_COMPILE_BYTECODE", "0")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 read_no_certificates()
+read_metadata_once()
 
 # Simulated endpoints answer by scripts, in which a run's first look at its endpoint has no line.
 os.environ.setdefault("TRIALBED_PROBE", "0")

@@ -44,6 +44,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])  # else modules beside this file would be found as packages
 
 from support.forked import PATH, fork_programs, program, take_variables
+from support.metadata import read_metadata_once
 from support.trust import read_no_certificates
 
 SUPPORTED = sys.platform == "linux"
@@ -377,6 +378,7 @@ def _serve(address: str) -> None:
     context = click.Context(cli)
     for name in cli.list_commands(context):
         cli.get_command(context, name)
+    read_metadata_once()
     installed_packages()
     read_no_certificates()
     gc.collect()
