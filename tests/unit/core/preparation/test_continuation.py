@@ -59,6 +59,11 @@ def add_run(store: Store) -> AddRun:
     return add
 
 
+@pytest.fixture
+def first_run(add_run: AddRun) -> None:
+    add_run("r1")
+
+
 def test_the_same_command_continues_an_unfinished_run_and_no_finished_one(store: Store, add_run: AddRun) -> None:
     add_run("done")
     assert find_run(store, prepared()) is None
@@ -212,9 +217,9 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-def test_a_run_with_another_setting_is_not_extended(store: Store, add_run: AddRun, name: str) -> None:
-    add_run("r1")
+@pytest.mark.usefixtures("first_run")
+@for_each("name", SETTINGS)
+def test_a_run_with_another_setting_is_not_extended(store: Store, name: str) -> None:
     asked = changed(**MORE, **{name: SETTINGS[name]})
     why = "the tasks of mini changed since" if name == "dataset_digest" else f"its {name.replace('_', ' ')} is "
     with pytest.raises(UsageError, match=f"the latest run, r1, cannot become what .*: {why}"):
