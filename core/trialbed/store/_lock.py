@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +21,9 @@ KEEPALIVE = {"tcp_keepalives_idle": "60", "tcp_keepalives_interval": "10", "tcp_
 
 PATIENCE = 0.3
 """Seconds in which to take the lock of a file: who only looks whether it is held may have it for a moment."""
+
+GLANCE = 0.02
+"""Seconds in which to see whether it is held: another who looks has it for less."""
 
 UNDER_WAY = "the same run is running in another process; wait until it ends, or change --seed or --store to run both"
 
@@ -56,32 +58,11 @@ def is_held(engine: Engine, name: str) -> bool:
     """Return whether a process holds the lock of this name, True where that is not known."""
     if engine.dialect.name == "postgresql":
         return _is_advisory_held(engine, name)
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return _is_taken(_path(engine, name))
-    try:
-        lock = os.open(_path(engine, name), os.O_RDONLY)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    try:
-        # Shared: several may look at once, and closing the file lets go.
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(lock)
-    return False
-
-
-def _is_taken(path: Path) -> bool:
-    """Return whether the lock of a file cannot be had, where a lock cannot be shared: it is taken for a moment."""
+    path = _path(engine, name)
     if not path.exists():
         return False
     try:
-        with FileLock(path, timeout=0):
+        with FileLock(path, timeout=GLANCE, poll_interval=GLANCE / 10):
             return False
     except (Timeout, OSError):
         return True

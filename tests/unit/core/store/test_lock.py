@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from trialbed.errors import DataError, UsageError
 from trialbed.store import Store
+from trialbed.store._lock import is_held
 
 NAME = "a" * 64
 HOLDER = """
@@ -91,15 +93,15 @@ def _refuse(*_: object, **__: object) -> None:
     raise psycopg.OperationalError("refused")
 
 
-def test_a_lock_that_cannot_be_shared_is_looked_at_too(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trialbed.store import _lock
+def test_many_look_at_once_whether_a_lock_is_held(path: Path) -> None:
+    with Store.open(str(path)) as store, ThreadPoolExecutor(4) as threads:
 
-    with Store.open(str(path)) as store:
-        engine = store._database.engine
-        monkeypatch.setitem(sys.modules, "fcntl", None)
-        assert not _lock.is_held(engine, NAME)
+        def look(times: int = 40) -> set[bool]:
+            return set(threads.map(lambda _: is_held(store._database.engine, NAME), range(times)))
+
+        assert look() == {False}
         with held_elsewhere(str(path)) as process:
-            assert _lock.is_held(engine, NAME)
+            assert look(4) == {True}
             process.kill()
             process.wait()
-        assert not _lock.is_held(engine, NAME)
+        assert look() == {False}
