@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -14,6 +15,7 @@ from support.planned import Endpoint
 from support.servers import Serve, ServerProcess, listening
 
 from trialbed_server import ServerOptions, create_app
+from trialbed_server.response_store import ResponseStore
 
 
 @pytest.fixture
@@ -31,9 +33,18 @@ def start(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
             server.end()
 
 
+@pytest.fixture(scope="session")
+def empty_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache without entries: to make one takes as long as a server needs for everything else."""
+    path = tmp_path_factory.mktemp("cache") / "responses.db"
+    ResponseStore(str(path)).close()
+    return path
+
+
 @pytest.fixture
-async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
+async def serve(tmp_path: Path, empty_cache: Path) -> AsyncIterator[Serve]:
     """Serves an application with these options on this event loop; a client of it."""
+    shutil.copy(empty_cache, tmp_path)
     async with AsyncExitStack() as stack:
 
         async def make(**options: Any) -> httpx.AsyncClient:
