@@ -150,14 +150,24 @@ with Store.open(sys.argv[1]) as store:
 """A run that goes on reads this of the trials that it has."""
 
 PAGES = """
-import sys
+import socket, sys, threading
 from pathlib import Path
-from fastapi.testclient import TestClient
+from urllib.request import urlopen
+import uvicorn
 from trialbed_pages import create_app
-client = TestClient(create_app(sys.argv[1], Path(".")))
-for _ in range(int(sys.argv[3])):
-    client.get(sys.argv[2]).raise_for_status()
+listener = socket.create_server(("127.0.0.1", 0))
+server = uvicorn.Server(uvicorn.Config(create_app(sys.argv[1], Path(".")), log_level="error"))
+serving = threading.Thread(target=server.run, args=([listener],))
+serving.start()
+try:
+    for _ in range(int(sys.argv[3])):
+        with urlopen(f"http://127.0.0.1:{listener.getsockname()[1]}{sys.argv[2]}") as page:
+            page.read()
+finally:
+    server.should_exit = True
+    serving.join()
 """
+"""A server of pages that starts, answers and ends."""
 
 
 PARENT = """

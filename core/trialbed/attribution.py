@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from trialbed.records import (
     NOT_MEASURED,
@@ -123,26 +124,29 @@ class Attribution:
         return {stage: count / total if total else None for stage, count in self.counts.items()}
 
 
-def count_calls(trials: Iterable[tuple[int | str, Iterable[AttributedCall], str]]) -> Attribution:
+def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], str]]) -> Attribution:
     """Count the expected calls of trials by stage and by who lost them.
 
     Args:
-        trials: the query of each, its expected calls, and the kind of its failure; empty for none.
+        trials: the query of each, its expected calls with the fields of ``AttributedCall``, and the kind of its
+            failure; empty for none.
     """
     counts = Counter[str]()
     losers = Counter[str]()
     first: dict[str, FirstLoss] = {}
     for query_id, calls, failure in trials:
         for call in calls:
-            counts[call.lost or USED] += 1
-            if call.lost is not None:
-                first.setdefault(call.lost, FirstLoss(query_id, call))
-                if call.reason.startswith(BY_FRAMEWORK):
+            lost = call["lost"]
+            counts[lost or USED] += 1
+            if lost is not None:
+                if lost not in first:
+                    first[lost] = FirstLoss(query_id, AttributedCall.model_validate(call))
+                if call["reason"].startswith(BY_FRAMEWORK):
                     losers["framework"] += 1
-                elif call.lost == "trial failed":
+                elif lost == "trial failed":
                     losers[FAILED_BY.get(failure, "framework")] += 1
                 else:
-                    losers[LOST_BY[call.lost]] += 1
+                    losers[LOST_BY[lost]] += 1
     return Attribution({stage: counts[stage] for stage in (*STAGES, USED)}, first, dict(losers))
 
 

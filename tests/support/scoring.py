@@ -44,7 +44,10 @@ class Attributed:
 
 def attribution_of(trials: Iterable[Attributed]) -> Attribution:
     """Count the expected calls of trials."""
-    return count_calls((one.query_id, one.gold_calls or (), one.failure.kind if one.failure else "") for one in trials)
+    return count_calls(
+        (one.query_id, [call.model_dump() for call in one.gold_calls or ()], one.failure.kind if one.failure else "")
+        for one in trials
+    )
 
 
 class Says(Judge):

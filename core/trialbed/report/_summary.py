@@ -111,7 +111,7 @@ def _summary(
     failures = sorted(_reasons(own, failed), key=lambda found: -found.count)
     integrity = framework_integrity(run.config, label, map(trial_findings, own["facts"]))
     figures = partial(score_summaries, own, first_apart=first_apart)
-    lost = ((row.query_id, row.gold_calls, row["failure"]) for row in own if row["facts"].get("gold_calls"))
+    lost = ((row.query_id, row["facts"].get("gold_calls") or (), row["failure"]) for row in own)
     return Summary(
         run=run,
         framework=label,

@@ -269,7 +269,7 @@ def read_table(connection: Connection, run: Run, renamed: Mapping[str, str] = NO
     labels, queries = run.config.frameworks, run.config.query_ids
     known = {label: place for place, label in enumerate(labels)}
     chosen = select(*(trials.c[name] for name in READ)).where(trials.c.run_id == run.run_id)
-    rows = [row for row in connection.execute(chosen) if row.framework in known]
+    rows = [row for row in connection.execute(chosen).all() if row.framework in known]
     read: dict[str, Sequence[Any]] = dict.fromkeys(READ, ()) | dict(zip(READ, zip(*rows, strict=True), strict=False))
     positions = {query_id: place for place, query_id in enumerate(queries)}
     ids = {text: decode_id(text) for text in dict.fromkeys(read["query_id"])}
