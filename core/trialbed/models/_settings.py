@@ -46,12 +46,10 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
     check_endpoint_keys(settings)
     info = model_info(settings, own_model)
     real = [("--model", settings.model)] if info.at_endpoint else []
-    real += [] if own_judge else [("--judge", model) for model in _judge_models(settings)]
-    real += _helper_models(settings)
+    real += _helper_models(settings, None if own_judge else _judge_choice(settings)[1])
     if real and not settings.base_url:
         settings = replace(settings, base_url=_openai(*real[0], settings))
     if real and settings.base_url:
-        _check_name(settings.api_key_env)
         _check_key(settings.base_url, settings.api_key_env)
     return settings
 
@@ -102,43 +100,26 @@ def check_standing(settings: RunSettings) -> None:
         raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
 
 
-def _judge_models(settings: RunSettings) -> list[str]:
-    """The judge's model, if it is to be found at the run's own endpoint."""
-    _, model = judge_choice(settings)
-    if model is None:
-        return []
-    # It also refuses an address of the judge's that is none, or has a password in it.
-    _describe(find_model(_judge_choice(settings)[1] or ""), settings, "--judge")
-    if not _describe(find_model(model), settings, "--judge").at_endpoint:
-        return []
-    if settings.judge_model is None:
-        _check_judge(model)
-    own = judge_endpoint(settings)
-    if own is None:
-        return [model]
-    url, variable = own
-    _check_name(variable)
-    _check_key(url, variable)
-    return []
-
-
-def _helper_models(settings: RunSettings) -> list[tuple[str, str]]:
-    """The models of the selector and of simulators that are at the run's own endpoint, each after its option."""
+def _helper_models(settings: RunSettings, judge: str | None) -> Iterator[tuple[str, str]]:
+    """Yield the models of helpers that are at the run's own endpoint, each after its option; check those of others."""
     named = {
+        "--judge": judge,
         "--selector-model": settings.selector_model,
         "--embedding-model": settings.embedding_model,
         "--simulator-model": settings.simulator_model,
     }
-    given = {option: model for option, model in named.items() if model is not None}
-    for option, model in given.items():
-        at_endpoint, url = _describe(find_model(model), settings, option).at_endpoint, split_address(model)[1]
-        if not at_endpoint and url is None:
-            raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url, or NAME@URL")
+    for option, model in ((option, model) for option, model in named.items() if model is not None):
+        name, url = split_address(model)
+        # It also refuses an address that is none, or has a password in it.
+        at_endpoint = _describe(find_model(model), settings, option).at_endpoint
+        if option == "--judge" and settings.judge_model is None and (at_endpoint or url):
+            _check_judge(name)
         if url is not None:
-            variable = key_variable(settings, url)
-            _check_name(variable)
-            _check_key(url, variable)
-    return [(option, model) for option, model in given.items() if split_address(model)[1] is None]
+            _check_key(url, key_variable(settings, url))
+        elif at_endpoint:
+            yield option, model
+        elif option != "--judge":  # whose model may be in the gateway
+            raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url, or NAME@URL")
 
 
 def run_model(settings: RunSettings, own: ModelDriver | None = None) -> FoundModel:
@@ -266,7 +247,8 @@ def _check_name(variable: str, option: str = "") -> None:
 
 
 def _check_key(base_url: str, variable: str) -> None:
-    """Endpoints other than OpenAI's may work without a key, and refuse requests themselves."""
+    """See that a key is kept secret, and is there; endpoints other than OpenAI's may work without one."""
+    _check_name(variable)
     if urlsplit(base_url).hostname == urlsplit(OPENAI_URL).hostname and not os.environ.get(variable):
         raise UsageError(f"{base_url} needs a key: {key_hint(variable)}")
 
