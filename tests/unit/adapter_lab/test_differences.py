@@ -5,9 +5,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cases import for_each
+from support.examples import examples
 
 from trialbed import hard_schemas
 from trialbed_adapter_lab.differences import differences, is_same, tell_texts_apart
@@ -58,6 +59,7 @@ def test_values_are_told() -> None:
 
 
 @given(VALUES | SCHEMAS)
+@settings(max_examples=examples(0.5))
 def test_a_value_does_not_differ_from_itself(value: Any) -> None:
     assert differences(value, copy.deepcopy(value)) == ()
     assert differences(value, json.loads(json.dumps(value))) == ()

@@ -225,8 +225,8 @@ async def test_an_answer_stays_however_its_agent_closes(
     for agent, seconds, problem in (
         (Raising, 60, "close() raised ValueError: closed already;"),
         (Waiting, 0.1, "close() did not return within 0.1 s;"),
-        (Endless, 0.5, f'close() did not return within 0.5 s (File "{__file__}", line '),
-        (Holding, 0.5, f'close() did not return within 0.5 s (File "{__file__}", line '),
+        (Endless, 0.2, f'close() did not return within 0.2 s (File "{__file__}", line '),
+        (Holding, 0.2, f'close() did not return within 0.2 s (File "{__file__}", line '),
     ):
         caplog.clear()
         monkeypatch.setattr("trialbed.live._code.CLOSING_SECONDS", seconds)

@@ -10,9 +10,10 @@ from statistics import fmean, median
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cases import for_each
+from support.examples import examples
 from support.memory_runs import report_of, stored_run
 from support.scoring import api_call, gold_call, model_call, sent_call
 from support.trials import NOW, run_config, run_of, trial_of, verdict
@@ -442,6 +443,7 @@ drawn = st.lists(
 
 
 @given(drawn)
+@settings(max_examples=examples(0.5))
 def test_figures_are_those_of_a_plain_recomputation(rows: Sequence[tuple[Any, ...]]) -> None:
     trials = []
     for framework, query, repeat, kind, first, label, share, wall in rows:

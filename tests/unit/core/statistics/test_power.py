@@ -6,9 +6,10 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.cases import for_each
+from support.examples import examples
 
 from trialbed.statistics import Pilot
 
@@ -32,6 +33,7 @@ def test_the_power_of_mcnemars_test_is_the_known_one() -> None:
 
 
 @given(pilots)
+@settings(max_examples=examples(0.5))
 def test_more_queries_are_needed_than_there_are_and_power_rises_with_them(pilot: Pilot) -> None:
     queries = sum(times for _, times in pilot.counts)
     enough = pilot.enough(MARGIN, beyond=queries)

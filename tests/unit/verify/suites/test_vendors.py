@@ -24,7 +24,6 @@ async def test_a_vendor_that_answers_rightly_is_right_in_every_case(send_suite: 
     ("name", "fault", "missed", "share"),
     [
         ("triggering", "never_calls", {"calls": 100}, 0.5),
-        ("triggering", "always_calls", {"calls": 100}, 0.5),
         ("constraints", "ignores:tool_choice", {"calls": 18, "tool": 18}, 48 / 84),
         (
             "constraints",

@@ -90,7 +90,7 @@ def test_parameters_are_taken_and_named_where_they_are_missing_or_of_a_wrong_typ
                 assert repr(parameter.name) in answer.error
 
 
-@settings(max_examples=examples(1))
+@settings(max_examples=examples(0.5))
 @given(api=st.sampled_from(list(WORLD.apis.values())), data=st.data())
 def test_any_arguments_get_an_answer_or_an_error(api: Api, data: st.DataObject) -> None:
     names = [parameter.name for parameter in (*api.required_parameters, *api.optional_parameters)]
