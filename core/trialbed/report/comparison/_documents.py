@@ -31,9 +31,6 @@ FOLDER = Path("results", "tools")
 ORIGINAL_SCORES = frozenset({"sopr_score", "api_call_score"})
 """The scores in a result file of MASBench, which names none; each is one of quality from 0 to 1."""
 
-FIRST_LINE = 2**20
-"""Bytes of a first line that shows whether a file has a JSON object on each."""
-
 NEAR = 1e-9
 """By how much rounding may put a score outside its range."""
 
@@ -41,19 +38,11 @@ NEAR = 1e-9
 def is_document(path: Path) -> bool:
     """Return whether a file is a result document, or the list of them that ``bench run --json`` prints."""
     try:
-        with path.open("rb") as file:
-            first = file.readline(FIRST_LINE)
-        if first[:1] not in (b"{", b"["):
-            return False
-        try:
-            whole = json.loads(first)  # a file of rows is not read any further, however long it is
-        except ValueError:
-            whole = json.loads(read_bytes(path))
-        documents = _documents(whole)
-        needed = {"metadata", "summary", "results"}
-        return bool(documents) and all(isinstance(one, dict) and needed <= one.keys() for one in documents)
-    except (OSError, ValueError):
+        documents = _documents(json.loads(read_bytes(path)))
+    except (OSError, ValueError, DataError):
         return False
+    needed = {"metadata", "summary", "results"}
+    return bool(documents) and all(isinstance(one, dict) and needed <= one.keys() for one in documents)
 
 
 def document_file(value: str) -> Path | None:
@@ -167,34 +156,40 @@ def _table(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> Tri
     places: dict[QueryId, int] = {}
     absences: dict[tuple[str, ...], int] = {(): 0}
     counts = Counter[QueryId]()
-    found: dict[str, list[Any]] = {name: [] for name in ("query", "repeat", "status", "failure", "first", "absent")}
-    values: dict[str, dict[int, float]] = {}
-    for at, entry in enumerate(entries):
-        query_id = entry["query_id"]
+    rows = []
+    for entry in entries:
+        query_id, scores = entry["query_id"], entry["scores"]
         error = entry.get("error", {"kind": ""})
         # An error that is text, as in result files of MASBench, is the agent's.
         failure = "agent" if isinstance(error, str) else str(error["kind"])
         measured = entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED
-        scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, (int, float))}
-        for name, value in scores.items():
-            values.setdefault(name, {})[at] = value
-        absent = tuple(name for name in stated if name not in scores) if failure else ()
-        found["query"].append(places.setdefault(query_id, len(places)))
-        # Documents of other programs do not number the repeats; they are in order.
-        found["repeat"].append(entry.get("repeat", counts[query_id]))
-        found["status"].append(("failed" if failure else "answered") if measured else "not measured")
-        found["failure"].append(failure)
-        found["first"].append(float(bool((entry.get("timing") or {}).get("first"))))
-        found["absent"].append(absences.setdefault(absent, len(absences)))
+        absent = tuple(name for name in stated if _number(scores.get(name)) is None) if failure else ()
+        row = {
+            "query": places.setdefault(query_id, len(places)),
+            # Documents of other programs do not number the repeats; they are in order.
+            "repeat": entry.get("repeat", counts[query_id]),
+            "status": ("failed" if failure else "answered") if measured else "not measured",
+            "failure": failure,
+            "first": float(bool((entry.get("timing") or {}).get("first"))),
+            "absent": absences.setdefault(absent, len(absences)),
+            "tools": tools_digest(entry.get("selected_tools") or ()),
+        }
+        rows.append(row)
         counts[query_id] += 1
-    kinds = {"query": np.int64, "first": np.float64, "absent": np.int64}
-    columns = {name: np.array(column, dtype=kinds.get(name, object)) for name, column in found.items()}
-    columns["tools"] = np.array([tools_digest(entry.get("selected_tools") or ()) for entry in entries], dtype=object)
+    kinds = dict.fromkeys(("repeat", "status", "failure", "tools"), object)
+    kinds |= {"query": np.int64, "first": np.float64, "absent": np.int64}
+    columns = {name: np.array([row[name] for row in rows], dtype=kind) for name, kind in kinds.items()}
     every = np.arange(len(entries))
     columns |= {"framework": every * 0, "row": every}
-    scored = {name: np.array([own.get(at, np.nan) for at in every.tolist()]) for name, own in values.items()}
+    numbers = [{name: _number(value) for name, value in entry["scores"].items()} for entry in entries]
+    names = dict.fromkeys(name for own in numbers for name, value in own.items() if value is not None)
+    scored = {name: np.array([own.get(name) for own in numbers], dtype=float) for name in names}
     given = {name: np.isfinite(column) for name, column in scored.items()}
     return TrialTable((), list(places), columns, scored, given, absences=list(absences))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
 
 
 def _check(source: str, entries: Sequence[Mapping[str, Any]], trials: TrialTable, bounded: Collection[str]) -> None:
@@ -203,20 +198,17 @@ def _check(source: str, entries: Sequence[Mapping[str, Any]], trials: TrialTable
     Raises:
         DataError: it is not so, as in a document that was changed by hand or written by another program.
     """
-    queries, repeats = trials["query"].tolist(), trials["repeat"].tolist()
-    for query, repeat in zip(queries, repeats, strict=True):
+    seen = set()
+    for entry, repeat in zip(entries, trials["repeat"].tolist(), strict=True):
+        place = f"{source}: query {entry['query_id']!r}"
         if not isinstance(repeat, int) or not 0 <= repeat < 2**31:
-            place = f"{source}: query {trials.queries[query]!r}: repeat"
-            raise DataError(f"{place} is {repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
-    places = Counter(zip(queries, repeats, strict=True))
-    twice = next((place for place, count in places.items() if count > 1), None)
-    if twice is not None:
-        query_id = trials.queries[twice[0]]
-        raise DataError(f"{source}: query {query_id!r} has repeat {twice[1]} more than once; keep one of them")
-    for entry in entries:
+            raise DataError(f"{place}: repeat is {repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
+        if (entry["query_id"], repeat) in seen:
+            raise DataError(f"{place} has repeat {repeat} more than once; keep one of them")
+        seen.add((entry["query_id"], repeat))
         for name, value in entry["scores"].items():
-            is_number = isinstance(value, (int, float)) and math.isfinite(value)
-            if name in bounded and value is not None and not (is_number and -NEAR <= value <= 1 + NEAR):
-                raise DataError(f"{source}: query {entry['query_id']!r}: {name} is {value!r}, not a number from 0 to 1")
-            if isinstance(value, float) and not is_number:
-                raise DataError(f"{source}: query {entry['query_id']!r}: {name} is {value!r}, not a number")
+            number = _number(value)
+            if name in bounded and value is not None and not (number is not None and -NEAR <= number <= 1 + NEAR):
+                raise DataError(f"{place}: {name} is {value!r}, not a number from 0 to 1")
+            if number is not None and not math.isfinite(number):
+                raise DataError(f"{place}: {name} is {value!r}, not a number")
