@@ -317,5 +317,5 @@ def _gold_call(call: Mapping[str, Any]) -> AttributedCall:
 
 
 def _tokens(totals: dict[str, int]) -> Tokens:
-    names = ("prompt_tokens", "completion_tokens", "total_tokens", "model_requests", "unreported_requests")
+    names = ("prompt_tokens", "completion_tokens", "model_requests", "unreported_requests")
     return Tokens(*(totals.get(name, 0) for name in (*names, "recorded_requests", "recorded_tokens")))

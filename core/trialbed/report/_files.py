@@ -8,7 +8,6 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,18 +43,11 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
         DataError: they cannot.
     """
     path = Path(folder)
-    absent: list[Path] = []
     try:
-        absent += [place for place in (path, *path.parents) if not place.exists()]
-        path.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=path):
+        with tempfile.TemporaryFile(dir=next(place for place in (path, *path.parents) if place.exists())):
             pass
     except OSError as error:
         raise unwritable(path, error) from error
-    finally:
-        for place in absent:
-            with suppress(OSError):  # another run may have written into it meanwhile
-                place.rmdir()
 
 
 def json_bytes(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:

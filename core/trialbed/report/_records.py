@@ -183,12 +183,16 @@ class Tokens:
 
     prompt: int
     completion: int
-    total: int
     requests: int
     unreported: int
     recorded_requests: int = 0
     recorded: int = 0
     cost: float | None = None
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.prompt + self.completion
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,6 @@ def _tokens(attempts: TrialTable, *, has_prices: bool) -> Tokens:
     return Tokens(
         prompt=total["prompt_tokens"],
         completion=total["completion_tokens"],
-        total=total["prompt_tokens"] + total["completion_tokens"],
         requests=total["requests"],
         unreported=int(attempts["unreported"].sum()),
         recorded_requests=int(attempts["recorded_requests"].sum()),

@@ -221,31 +221,25 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
         for side in (baseline, candidate)
         if (note := incomplete_note(side))
     ]
-    common = CommonQueries(baseline, candidate)
+    common, both = CommonQueries(baseline, candidate), f"{baseline.source} and {candidate.source}"
     if not common and (baseline.missing or candidate.missing):
-        raise UsageError(f"{baseline.source} and {candidate.source} have measured no query in common yet")
+        raise UsageError(f"{both} have measured no query in common yet")
     if not common:
-        raise UsageError(
-            f"{baseline.source} and {candidate.source} have no query in common, so there is nothing to compare: they "
-            f"are of {baseline.about.test_set} and {candidate.about.test_set}"
-        )
+        of = f"{baseline.about.test_set} and {candidate.about.test_set}"
+        raise UsageError(f"{both} have no query in common, so there is nothing to compare: they are of {of}")
     digests = {side.about.dataset_digest for side in (baseline, candidate)}
     test_sets = {side.about.test_set for side in (baseline, candidate)}
     if len(test_sets if None in digests else digests) > 1:
         problem = f"the datasets differ ({baseline.about.dataset} and {candidate.about.dataset})"
         if not options.force:
             raise UsageError(
-                f"{baseline.source} and {candidate.source}: {problem}, so queries of the same id may be different "
-                f"tasks; with --force the {len(common)} queries of the same id are compared"
+                f"{both}: {problem}, so queries of the same id may be different tasks; with --force the "
+                f"{len(common)} queries of the same id are compared"
             )
         notes.append(f"{problem}: queries of the same id may be different tasks")
     if judges_differ(baseline, candidate):
-        problem = "the judges differ, and verdicts of different judges are not comparable"
-        notes.append(
-            f"{problem}; they are compared because of --force"
-            if options.force
-            else f"{problem}: {shown_name(JUDGED)} is left out"
-        )
+        outcome = "; they are compared because of --force" if options.force else f": {shown_name(JUDGED)} is left out"
+        notes.append(f"the judges differ, and verdicts of different judges are not comparable{outcome}")
     ours, theirs = baseline.tasks, candidate.tasks
     tasks = sum(1 for query, task in ours.items() if query in theirs and task != theirs[query])
     for what, unlike in (("the text or the expected Apis", tasks), ("the offered tools", common.unlike_offers)):

@@ -268,21 +268,13 @@ def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | Non
     sides = [side for side in sides if not side.void]
     if len(sides) < LEAST:
         return {}
-    found = paired_findings(list(combinations(sides, 2)), margin, scores)
     ranks: dict[str, dict[str, tuple[int, int]]] = {}
-    for score in dict.fromkeys(finding.score for finding in found):
-        better = [
-            (one.candidate, one.baseline) if one.verdict == "better" else (one.baseline, one.candidate)
-            for one in found
-            if one.score == score and one.is_difference
-        ]
-        ranks[score] = {
-            side.name: (
-                1 + sum(1 for _, worse in better if worse == side.name),
-                len(sides) - sum(1 for winner, _ in better if winner == side.name),
-            )
-            for side in sides
-        }
+    for one in paired_findings(list(combinations(sides, 2)), margin, scores):
+        own = ranks.setdefault(one.score, {side.name: (1, len(sides)) for side in sides})
+        if one.is_difference:
+            worse, better = (one.baseline, one.candidate)[:: 1 if one.verdict == "better" else -1]
+            own[worse] = own[worse][0] + 1, own[worse][1]
+            own[better] = own[better][0], own[better][1] - 1
     return ranks
 
 

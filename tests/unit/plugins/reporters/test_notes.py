@@ -143,7 +143,7 @@ def test_deviations_and_false_claims_are_noted_by_framework(show: Show) -> None:
 
 
 def test_the_part_of_recorded_answers_is_said(show: Show) -> None:
-    totals = {"model_requests": 40, "total_tokens": 1_000, "recorded_requests": 10, "recorded_tokens": 100}
+    totals = {"model_requests": 40, "prompt_tokens": 1_000, "recorded_requests": 10, "recorded_tokens": 100}
     some = document("some")
     some["summary"]["totals"] = totals
     text = " ".join(show([document(), some]).split())
