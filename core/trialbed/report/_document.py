@@ -6,10 +6,10 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from importlib.resources import files
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import DataError
 from trialbed.records import GoldAnswer, TrialKey, TrialResult
@@ -25,6 +25,9 @@ from trialbed.wire.redaction import redact
 
 if TYPE_CHECKING:
     from trialbed.report.comparison import FactorEffects
+
+IN_MEMORY = 8 * 2**20
+"""Bytes of entries that are kept in memory, before they go into a file."""
 
 ALWAYS_THERE = ("prompt_tokens", "completion_tokens", "total_tokens", "model_turns", *TIMES)
 """Figures that are null where no trial has them."""
@@ -58,11 +61,14 @@ def legacy_documents(report: Report) -> list[dict[str, Any]]:
         return [{**document, "results": list(map(json.loads, entries))} for document, entries in documents]
 
 
-class DocumentEntries:
+class DocumentEntries(AbstractContextManager["DocumentEntries"]):
     """The entries of a run's documents, in a scratch file, so that trials need not be read again at the end.
 
     Args:
         queries: gives the tasks by id.
+
+    Attributes:
+        places: the trials and attempts whose entries are known.
 
     Raises:
         DataError: the file, which is in the system's folder of temporary files, cannot be written.
@@ -70,20 +76,16 @@ class DocumentEntries:
 
     def __init__(self, queries: Callable[[], Queries]) -> None:
         self._queries = queries
-        self._file: IO[bytes] | None = None
+        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - `__exit__` closes it
+        self.places: dict[tuple[TrialKey, int], tuple[int, int]] = {}
         self._end = 0
-        self._places: dict[tuple[str, QueryId, int, int], tuple[int, int]] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._file.close()
 
     def clear(self) -> None:
         """Forget the entries, such as when trials have new scores."""
-        self._places.clear()
+        self.places.clear()
 
     def add(self, results: Iterable[TrialResult], gold: Mapping[QueryId, GoldAnswer] | None = None) -> None:
         """Write the entries of trials.
@@ -93,29 +95,21 @@ class DocumentEntries:
         """
         queries, answers, secrets = self._queries(), gold or {}, secret_values()
         for result in results:
-            key = result.key
-            text = json_bytes(clean(entry(queries[key.query_id], result, answers.get(key.query_id)), secrets))
+            query = queries[result.key.query_id]
+            text = json_bytes(clean(entry(query, result, answers.get(query.query_id)), secrets))
             try:
-                if self._file is None:
-                    self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `__exit__` closes it
                 self._file.write(text)
             except OSError as error:
                 full = f"{tempfile.gettempdir()} cannot be written: {error.strerror}; name another folder in TMPDIR"
                 raise DataError(full) from error
-            self._places[key.framework, key.query_id, key.repeat, result.attempt] = self._end, len(text)
+            self.places[result.key, result.attempt] = self._end, len(text)
             self._end += len(text)
-
-    def has(self, key: TrialKey, attempt: int) -> bool:
-        """Return whether the entry of an attempt is known."""
-        return (key.framework, key.query_id, key.repeat, attempt) in self._places
 
     def of(self, summary: Summary) -> Iterator[bytes]:
         """Yield the entries of a framework as JSON, in the order of its trials."""
-        if self._file is None:
-            return
         quality = [score.name for score in summary.scores.values() if score.quality]
         for row in summary.trials:
-            begin, length = self._places[summary.framework, row.query_id, row.repeat, int(row["attempt"])]
+            begin, length = self.places[row.key, int(row["attempt"])]
             self._file.seek(begin)
             text = self._file.read(length)
             if row.status == "failed":  # which scores it has as 0 is known at the end alone
@@ -141,7 +135,7 @@ def open_documents(
     with entries or DocumentEntries(lambda: report.queries) as known:
         if report.gold:
             known.clear()
-        missing = [int(row["row"]) for row in report.table if not known.has(row.key, int(row["attempt"]))]
+        missing = [int(row["row"]) for row in report.table if (row.key, int(row["attempt"])) not in known.places]
         known.add(report.results(missing), report.gold)
         shared = {} if report.factors is None else {"effects": _effects(report.factors)}
         yield (

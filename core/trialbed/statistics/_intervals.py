@@ -39,15 +39,10 @@ def clustered_interval(parts: Sequence[float], wholes: Sequence[float]) -> Inter
 
     Args:
         parts: per cluster, the sum of its observations, each in [0, 1].
-        wholes: per cluster, their number; clusters without any are left out.
-
-    Raises:
-        ValueError: no cluster has an observation.
+        wholes: per cluster, their number; clusters without any are left out, not all.
     """
     known = [(part, whole) for part, whole in zip(parts, wholes, strict=True) if whole > 0]
     total = math.fsum(whole for _, whole in known)
-    if not known:
-        raise ValueError("an interval needs at least one value")
     proportion = min(1.0, max(0.0, math.fsum(part for part, _ in known) / total))
     clusters = len(known)
     squares = math.fsum((part - proportion * whole) ** 2 for part, whole in known)
@@ -213,11 +208,7 @@ def pass_at_k(trials: int, successes: int, k: int) -> float:
     Args:
         trials: of one case; at least k.
         successes: how many of them succeeded.
-
-    Raises:
-        ValueError: there are fewer trials than k, or the numbers cannot be.
     """
-    _check(trials, successes, k)
     every = math.comb(trials, k)
     return (every - math.comb(trials - successes, k)) / every
 
@@ -231,14 +222,5 @@ def pass_hat_k(trials: int, successes: int, k: int) -> float:
     Args:
         trials: of one case; at least k.
         successes: how many of them succeeded.
-
-    Raises:
-        ValueError: there are fewer trials than k, or the numbers cannot be.
     """
-    _check(trials, successes, k)
     return math.comb(successes, k) / math.comb(trials, k)
-
-
-def _check(trials: int, successes: int, k: int) -> None:
-    if not (1 <= k <= trials and 0 <= successes <= trials):
-        raise ValueError(f"{successes} successes in {trials} trials say nothing about {k} trials")

@@ -24,9 +24,6 @@ def lost_line(lost: Mapping[str, int]) -> str:
     count = sum(lost.values())
     if not count:
         return ""
-    trials = (
-        "1 trial was lost with its node, and ran"
-        if count == 1
-        else f"{count:,} trials were lost with their nodes, and ran"
-    )
-    return f"{trials} again: {', '.join(f'{node} {number:,}' for node, number in sorted(lost.items()))}"
+    were, nodes = ("was", "its node") if count == 1 else ("were", "their nodes")
+    numbers = ", ".join(f"{node} {number:,}" for node, number in sorted(lost.items()))
+    return f"{number_of(count, 'trial')} {were} lost with {nodes}, and ran again: {numbers}"

@@ -15,10 +15,9 @@ from trialbed.files import read_bytes
 from trialbed.integrity import framework_integrity, trial_findings
 from trialbed.records import NOT_MEASURED
 from trialbed.report.comparison._sides import (
-    ComparedRun,
     QueryId,
     Side,
-    compared_settings,
+    compared_run,
     missing_trials,
     run_side,
 )
@@ -113,27 +112,14 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
     first = summary.get("first_trials") or {}
     _check(source, entries, trials, bounded)
     trials = replace(trials, columns={**trials.columns, "repeat": trials["repeat"].astype("int64")})
-    defaults: Mapping[str, Any] = {} if is_claimed else compared_settings()
-    judge, known = about.get("judge"), about.get("judge") or {}
-    settings = {key: about.get(key, defaults.get(key)) for key in compared_settings()}
-    run = ComparedRun(
-        framework=about["agent_name"],
-        framework_version=about.get("framework_version"),
-        run_id=about.get("run_id"),
-        status=about.get("status"),
-        dataset_digest=about.get("dataset_digest"),
-        judge=judge,
-        settings={**settings, "judge_prompt": known.get("prompt"), "judge_rules": known.get("rules")},
-    )
-    due = (about.get("num_queries") or 0) * (about.get("repeat") or 1)
     return Side(
         source=source,
-        name=run.framework,
-        about=run,
+        name=about["agent_name"],
+        about=compared_run(about, is_claimed=is_claimed),
         trials=trials,
         bounded=bounded,
         quality=bounded if declared is None else frozenset(declared),
-        missing=missing_trials(run.status, due=due, trials=len(trials), measured=int(trials.measured.sum())),
+        missing=missing_trials(about, trials),
         tasks={
             entry["query_id"]: json.dumps([entry["query_text"], entry.get("gold_apis")])
             for entry in entries

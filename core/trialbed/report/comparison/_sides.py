@@ -12,7 +12,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from trialbed.records import Json, Run, ScoreDescription
-from trialbed.report._metadata import fault_words, framework_info, shown_settings
+from trialbed.report._metadata import fault_words, metadata
 from trialbed.scoring import ALWAYS, TIMES
 from trialbed.settings import MARGIN, declared_settings
 from trialbed.store import TrialTable
@@ -305,14 +305,27 @@ def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     return first, replace(candidate, trials=theirs.take(np.isin(pairs, shared)))
 
 
-def missing_trials(status: str | None, due: int, trials: int, measured: int) -> int:
-    """Return how many trials a run has still to measure; 0 where its status is not known.
+def compared_run(about: Mapping[str, Any], *, is_claimed: bool = False, **more: Any) -> ComparedRun:
+    """Return the run that a document's metadata describes.
 
     Args:
-        due: queries times repeats.
-        trials: that there are, of which some were measured.
+        is_claimed: whether settings that it does not have are not known, in place of their defaults.
+        **more: other fields of the run.
     """
-    return 0 if status in (None, "finished") else max(due, trials) - measured
+    judge, defaults = about.get("judge") or {}, compared_settings()
+    settings = {key: about.get(key, None if is_claimed else default) for key, default in defaults.items()}
+    return ComparedRun(
+        framework=about["agent_name"],
+        **{name: about.get(name) for name in ("framework_version", "run_id", "status", "dataset_digest", "judge")},
+        settings={**settings, "judge_prompt": judge.get("prompt"), "judge_rules": judge.get("rules")},
+        **more,
+    )
+
+
+def missing_trials(about: Mapping[str, Any], trials: TrialTable) -> int:
+    """Return how many trials a run has still to measure, by its metadata; 0 if its status is not known."""
+    due = (about.get("num_queries") or 0) * (about.get("repeat") or 1)
+    return 0 if about.get("status") in (None, "finished") else max(due, len(trials)) - int(trials.measured.sum())
 
 
 def incomplete_note(side: Side) -> str:
@@ -344,35 +357,15 @@ def run_side(
         void: why it cannot be compared.
         first_apart: whether times leave out each worker's first trial.
     """
-    config, info = run.config.of(framework), framework_info(run, framework)
-    known = {
-        **shown_settings(config),
-        "test_set": config.test_set,
-        "judge_prompt": run.judge.get("prompt"),
-        "judge_rules": run.judge.get("rules"),
-        "catalog_digest": config.catalog_digest,
-        "trialbed_version": config.trialbed_version,
-    }
-    about = ComparedRun(
-        framework=framework,
-        framework_version=info.version if info else None,
-        run_id=run.run_id,
-        status=run.status,
-        dataset_digest=config.dataset_digest,
-        judge=dict(run.judge) or None,
-        settings={key: known[key] for key in compared_settings()},
-        against=run.against,
-        margin=run.margin,
-    )
-    due, measured = len(config.query_ids) * config.repeat, int(own.measured.sum())
+    about = metadata(run, framework)
     return Side(
         source=run.run_id,
         name=framework,
-        about=about,
+        about=compared_run(about, against=run.against, margin=run.margin),
         trials=own,
         bounded=quality.union(name for name, kind in own.kinds.items() if kind.bounded),
         quality=quality,
-        missing=missing_trials(run.status, due=due, trials=len(own), measured=measured),
+        missing=missing_trials(about, own),
         described=run.scores,
         first_apart=first_apart,
         void=void,
