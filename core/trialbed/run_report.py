@@ -49,7 +49,7 @@ async def run_and_report(
         keep = entries.add if entries else None
         ended = await run(prepared, executor=executor, ambient=ambient, progress=progress, committed=keep)
         if await _judge_again(prepared, ended, shown) and entries is not None:
-            entries.clear()
+            entries.places.clear()
 
         def conclude() -> Report:
             with open_store(store) as reader:

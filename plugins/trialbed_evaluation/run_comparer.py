@@ -119,13 +119,12 @@ def _conclusions(comparisons: Sequence[RunComparison]) -> Table:
 
 def _conclusion(found: RunComparison) -> Conclusion | None:
     from trialbed.report import Conclusion, ScoreMean
-    from trialbed.report.comparison import CommonQueries
 
     score = next(iter(found.findings), "sopr_score")
     finding = found.findings.get(score)
     if finding is None:
         return None
-    baseline, candidate = CommonQueries(found.baseline, found.candidate).unsure if score == "sopr_score" else (0, 0)
+    baseline, candidate = found.common.unsure if score == "sopr_score" else (0, 0)
     return Conclusion(
         found.candidate.name,
         score,

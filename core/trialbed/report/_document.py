@@ -83,10 +83,6 @@ class DocumentEntries(AbstractContextManager["DocumentEntries"]):
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def clear(self) -> None:
-        """Forget the entries, such as when trials have new scores."""
-        self.places.clear()
-
     def add(self, results: Iterable[TrialResult], gold: Mapping[QueryId, GoldAnswer] | None = None) -> None:
         """Write the entries of trials.
 
@@ -134,7 +130,7 @@ def open_documents(
     """
     with entries or DocumentEntries(lambda: report.queries) as known:
         if report.gold:
-            known.clear()
+            known.places.clear()
         missing = [int(row["row"]) for row in report.table if (row.key, int(row["attempt"])) not in known.places]
         known.add(report.results(missing), report.gold)
         shared = {} if report.factors is None else {"effects": _effects(report.factors)}

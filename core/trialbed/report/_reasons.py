@@ -34,27 +34,29 @@ def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
 
     table = report.table
     # The mean of the scores that say how a trial went; one without a value is 0.
-    quality = np.mean([np.nan_to_num(table.values(name, zeros=True)) for name in JUDGING], axis=0)
-    faults = table["api_errors"] + table["invalid_calls"] + table["request_errors"]
-    flawed = ~table.answered | (quality < 1) | (faults > 0)
-    numbers, first, place = np.unique(table["query"], return_index=True, return_inverse=True)
-    if not len(numbers):
-        return []
-    known = np.bincount(place, table.measured)
-    total = np.bincount(place, quality)  # that of a trial that was not measured is 0
-    mean = np.round(np.divide(total, known, out=np.zeros_like(total), where=known > 0), DIGITS)
-    order = np.lexsort((first, -np.bincount(place, faults), mean, known == 0))
-    order = order[np.bincount(place, flawed)[order] > 0]
+    means = np.mean([np.nan_to_num(table.values(name, zeros=True)) for name in JUDGING], axis=0)
+    counts = table["api_errors"] + table["invalid_calls"] + table["request_errors"]
+    flawed = (~table.answered | (means < 1) | (counts > 0)).tolist()
+    quality, faults, measured = means.tolist(), counts.tolist(), table.measured.tolist()
+    by_query: dict[int, list[int]] = {}
+    for place, number in enumerate(table["query"].tolist()):
+        by_query.setdefault(number, []).append(place)
+
+    def order(places: list[int]) -> tuple[bool, float, float]:
+        known = [quality[place] for place in places if measured[place]]
+        return not known, round(sum(known) / max(len(known), 1), DIGITS), -sum(faults[place] for place in places)
+
     found = []
-    for number in numbers[order[:most]].tolist():
-        places = np.flatnonzero(table["query"] == number)
+    for places in sorted((own for own in by_query.values() if any(flawed[at] for at in own)), key=order)[:most]:
+        rows = [table.row(place) for place in places]
         trials: dict[str, list[TrialRow]] = {}
-        for at in places.tolist():
-            trials.setdefault(table.labels[int(table["framework"][at])], []).append(table.row(at))
-        own = places[flawed[places]].tolist()
-        worst = min(own, key=lambda at: (table["status"][at] == "not measured", quality[at], -faults[at]))
-        query = table.queries[number]
-        found.append(WorstQuery(query, report.queries[query].text, trials, table.row(worst)))
+        for row in rows:
+            trials.setdefault(row.key.framework, []).append(row)
+        worst = min(
+            (row for row in rows if flawed[row.place]),
+            key=lambda row: (row.status == "not measured", quality[row.place], -faults[row.place]),
+        )
+        found.append(WorstQuery(worst.query_id, report.queries[worst.query_id].text, trials, worst))
     return found
 
 

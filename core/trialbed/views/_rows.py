@@ -59,26 +59,19 @@ class RowLayout(NamedTuple):
 
     def label(self, top: float) -> TextPlace:
         """Return where the label of the row that begins here stands."""
-        return (
-            TextPlace(EDGE, top + 15, "start")
-            if self.texts
-            else TextPlace(self.start - BESIDE, self._beside(top), "end")
-        )
+        if self.texts:
+            return TextPlace(EDGE, top + 15, "start")
+        return TextPlace(self.start - BESIDE, self.middle(top) + 4, "end")
 
     def figure(self, top: float) -> TextPlace:
         """Return where the figures in words of the row that begins here stand."""
-        return (
-            TextPlace(self.end, top + 15, "end")
-            if self.texts
-            else TextPlace(self.end + BESIDE, self._beside(top), "start")
-        )
+        if self.texts:
+            return TextPlace(self.end, top + 15, "end")
+        return TextPlace(self.end + BESIDE, self.middle(top) + 4, "start")
 
     def middle(self, top: float) -> float:
         """Return the middle of the drawing of the row that begins here."""
         return top + (self.row + self.texts - (APART if self.texts else 0)) / 2
-
-    def _beside(self, top: float) -> float:
-        return self.middle(top) + 4
 
 
 @dataclass(frozen=True)

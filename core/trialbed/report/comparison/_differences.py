@@ -107,7 +107,7 @@ class RunComparison:
     """A candidate compared with the baseline.
 
     Attributes:
-        common: how many queries both have; ``only_baseline`` and ``only_candidate`` are left out.
+        common: the queries that both have; others are left out.
         settings: those that differ, with the value of each side.
         findings: the verdicts, by score.
         recovery: of a run with faults, compared with one without.
@@ -117,9 +117,7 @@ class RunComparison:
 
     baseline: Side
     candidate: Side
-    common: int
-    only_baseline: int
-    only_candidate: int
+    common: CommonQueries
     settings: Mapping[str, Sequence[Any]]
     scores: Mapping[str, ScoreDifference]
     findings: Mapping[str, ScoreFinding]
@@ -128,10 +126,15 @@ class RunComparison:
     notes: Sequence[str]
     ranks: Ranks = field(default_factory=dict)
 
+    @property
+    def only(self) -> dict[str, int]:
+        """The numbers of queries that only the baseline and only the candidate has."""
+        sides = {"baseline": self.baseline, "candidate": self.candidate}
+        return {name: len(side.queries) - len(self.common) for name, side in sides.items()}
+
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
         sides = {"baseline": self.baseline, "candidate": self.candidate}
-        queries = ("common", "only_baseline", "only_candidate")
         score = ("n", "bounded", "baseline", "candidate", "difference", "better", "worse")
         return {
             **{
@@ -139,7 +142,7 @@ class RunComparison:
                 | {"missing": side.missing, "failures": side.failures}
                 for name, side in sides.items()
             },
-            "queries": {name: getattr(self, name) for name in queries},
+            "queries": {"common": len(self.common), **{f"only_{name}": only for name, only in self.only.items()}},
             "settings": dict(self.settings),
             "scores": {
                 name: {key: getattr(found, key) for key in score} | {"difference": found.difference.as_json()}
@@ -185,9 +188,7 @@ def compare_pairs(pairs: Sequence[tuple[Side, Side]], options: ComparisonOptions
         one = RunComparison(
             baseline=baseline,
             candidate=candidate,
-            common=len(common),
-            only_baseline=len(baseline.queries) - len(common),
-            only_candidate=len(candidate.queries) - len(common),
+            common=common,
             settings={key: [run.settings[key] for run in runs] for key in differing},
             scores={name: _score(name, common) for name in names},
             findings=found,

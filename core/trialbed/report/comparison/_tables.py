@@ -87,7 +87,7 @@ def _table(
     found: RunComparison, described: Mapping[str, ScoreDescription], named: Callable[[str], str] | None
 ) -> Table:
     baseline, candidate = found.baseline, found.candidate
-    common = number_of(found.common, "common query", "common queries")
+    common = number_of(len(found.common), "common query", "common queries")
     title = f"{candidate.name} compared with {baseline.name}: {common} of {baseline.about.test_set}"
     columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
     rows = [
@@ -211,7 +211,7 @@ def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
             f"{names}: means over the queries that both have, each counted once; those over all trials stand in the "
             "table of each run."
         )
-    for side, only in zip(sides, (found.only_baseline, found.only_candidate), strict=True):
+    for side, only in zip(sides, found.only.values(), strict=True):
         if only:
             are, them = ("is", "it") if only == 1 else ("are", "them")
             yield f"{number_of(only, 'query', 'queries')} {are} left out, as only {side.name} has {them}."

@@ -341,7 +341,7 @@ def repeated(results: list[TrialResult], known: DocumentEntries) -> list[TrialRe
 def rescored(results: list[TrialResult], known: DocumentEntries) -> list[TrialResult]:
     """Another judge has graded the answers since."""
     known.add(results)
-    known.clear()
+    known.places.clear()
     return [one.model_copy(update={"scores": (*one.scores, Score(name="late", value=0.5))}) for one in results]
 
 
