@@ -16,7 +16,7 @@ from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
 from trialbed.records import Run, TrialResult
-from trialbed.report import DocumentEntries, Report, check_folder, open_documents, write_document
+from trialbed.report import DocumentEntries, Report, check_folder, each_document, write_document
 from trialbed.store import Store, open_store
 from trialbed.stored_report import report_run
 
@@ -62,9 +62,8 @@ async def run_and_report(
                     plugins=objects.plugins,
                 )
                 if entries is not None:
-                    with open_documents(report, entries) as made:
-                        for document, own in made:
-                            write_document(document, options.output, own)
+                    for document, own in each_document(report, entries):
+                        write_document(document, options.output, own)
                 installed_listeners(objects.plugins).notify("run_finished", run=report.run, report=report)
             return replace(report, results=partial(_results, store, ended.run_id))
 

@@ -13,15 +13,14 @@ if TYPE_CHECKING:
 
 def print_documents(report: Report) -> None:
     """Write the documents of all frameworks on stdout as a list in JSON, trial by trial."""
-    from trialbed.report import document_parts, open_documents
+    from trialbed.report import document_parts, each_document
 
     stdout, before = sys.stdout.buffer, b"[\n  "
-    with open_documents(report) as documents:
-        for document, entries in documents:
-            stdout.write(before)
-            for part in document_parts(document, entries):
-                stdout.write(_list_entry(part))
-            before = b",\n  "
+    for document, entries in each_document(report):
+        stdout.write(before)
+        for part in document_parts(document, entries):
+            stdout.write(_list_entry(part))
+        before = b",\n  "
     stdout.write(b"\n]\n")
     stdout.flush()
 

@@ -6,11 +6,11 @@ from ._conclusion import main_loss as main_loss
 from ._conclusion import verdict as verdict
 from ._document import DocumentEntries as DocumentEntries
 from ._document import document_schema as document_schema
+from ._document import each_document as each_document
 from ._document import legacy_document as legacy_document
 from ._document import legacy_documents as legacy_documents
 from ._document import legacy_metadata as legacy_metadata
 from ._document import legacy_summary as legacy_summary
-from ._document import open_documents as open_documents
 from ._files import check_folder as check_folder
 from ._files import document_parts as document_parts
 from ._files import document_path as document_path

@@ -31,7 +31,7 @@ LOSSES = {
 BASELINE = "baseline"
 
 MOST_NAMES = 3
-"""Set-ups that a sentence about many of them names."""
+"""Setups that a sentence about many of them names."""
 
 SEVERAL = {" solves ": " each solve ", " reaches ": " each reach ", " failed in ": " each failed in "}
 """The beginning of what is said of one framework, and the same of several."""
@@ -321,7 +321,7 @@ def _as_half(unsure: int) -> str:
 
 
 def summary_finding(summary: Summary, score: str) -> ScoreFinding | None:
-    """Return the finding of a set-up on a score, against the baseline that has the same model."""
+    """Return the finding of a setup on a score, against the baseline that has the same model."""
     config = summary.run.config
     found = (one.scores.get(score) for one in summary.comparisons if one.kind == "reference")
     own = config.of(summary.framework).model
@@ -329,7 +329,7 @@ def summary_finding(summary: Summary, score: str) -> ScoreFinding | None:
 
 
 def verdict(summaries: Sequence[Summary], summary: Summary, score: str) -> str:
-    """Return the verdict on a set-up by a score: ``baseline`` for the one that others are compared with."""
+    """Return the verdict on a setup by a score: ``baseline`` for the one that others are compared with."""
     if found := summary_finding(summary, score):
         from trialbed.report.comparison import finding_cells
 

@@ -6,7 +6,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -57,8 +57,7 @@ def legacy_document(report: Report, framework: str) -> dict[str, Any]:
 
 def legacy_documents(report: Report) -> list[dict[str, Any]]:
     """Return the documents of all frameworks."""
-    with open_documents(report) as documents:
-        return [{**document, "results": list(map(json.loads, entries))} for document, entries in documents]
+    return [{**document, "results": list(map(json.loads, entries))} for document, entries in each_document(report)]
 
 
 class DocumentEntries(AbstractContextManager["DocumentEntries"]):
@@ -116,11 +115,10 @@ class DocumentEntries(AbstractContextManager["DocumentEntries"]):
             yield text
 
 
-@contextmanager
-def open_documents(
+def each_document(
     report: Report, entries: DocumentEntries | None = None
-) -> Iterator[Iterator[tuple[dict[str, Any], Iterator[bytes]]]]:
-    """Give each framework's document without its results, and these as JSON, one by one.
+) -> Iterator[tuple[dict[str, Any], Iterator[bytes]]]:
+    """Yield each framework's document without its results, and these as JSON, one by one.
 
     Args:
         entries: those that are known; the others are read from the store.
@@ -134,10 +132,9 @@ def open_documents(
         missing = [int(row["row"]) for row in report.table if (row.key, int(row["attempt"])) not in known.places]
         known.add(report.results(missing), report.gold)
         shared = {} if report.factors is None else {"effects": _effects(report.factors)}
-        yield (
-            ({"metadata": legacy_metadata(one), "summary": legacy_summary(one) | shared, "results": []}, known.of(one))
-            for one in report.frameworks
-        )
+        for one in report.frameworks:
+            summary = legacy_summary(one) | shared
+            yield {"metadata": legacy_metadata(one), "summary": summary, "results": []}, known.of(one)
 
 
 def legacy_metadata(summary: Summary) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from trialbed.records import (
     FrameworkInfo,
     Run,
     RunConfig,
-    framework_name,
     framework_profile,
     labels_in_words,
     read_fault_plan,
@@ -118,13 +117,10 @@ NAMED = 3
 
 
 def run_title(run: Run) -> str:
-    """Return the frameworks or the vendors, the models and the queries of a run in words."""
+    """Return the setups or the endpoints, the models and the queries of a run in words."""
     config = run.config
     names = config.frameworks
-    if run.kind == "endpoints":
-        subjects = "vendors" if len({one.vendor for one in run.endpoints}) == len(run.endpoints) else "endpoints"
-    else:  # a framework may have several labels, for its profiles, releases and models
-        subjects = "frameworks" if len(set(map(framework_name, names))) == len(names) else "set-ups"
+    subjects = "endpoints" if run.kind == "endpoints" else "setups"
     compared = _in_words(names) if len(names) <= NAMED else f"{len(names)} {subjects}"
     number = len(config.query_ids)
     queries = number_of(number, "query", "queries")

@@ -107,12 +107,11 @@ def _report(
 def _write(report: Report, given: Mapping[str, Any]) -> None:
     """Write the documents, and print them, where that is asked for."""
     from trialbed.cli.documents import print_documents
-    from trialbed.report import open_documents, write_document
+    from trialbed.report import each_document, write_document
 
     if given["output"] is not None:
-        with open_documents(report) as documents:
-            for document, entries in documents:
-                click.echo(f"written: {write_document(document, given['output'], entries)}", err=True)
+        for document, entries in each_document(report):
+            click.echo(f"written: {write_document(document, given['output'], entries)}", err=True)
     if given["as_json"]:
         print_documents(report)
 

@@ -34,10 +34,10 @@ from trialbed.report import (
     Report,
     document_parts,
     document_schema,
+    each_document,
     json_bytes,
     legacy_document,
     legacy_documents,
-    open_documents,
     read_report,
 )
 from trialbed.wire.redaction import shown_url
@@ -299,8 +299,7 @@ def test_secrets_and_what_is_no_json_stay_out(monkeypatch: pytest.MonkeyPatch) -
 
 def written(report: Report, known: DocumentEntries | None = None) -> list[dict[str, Any]]:
     """The documents as they are written to files."""
-    with open_documents(report, known) as parts:
-        return [json.loads(b"".join(document_parts(head, own))) for head, own in parts]
+    return [json.loads(b"".join(document_parts(head, own))) for head, own in each_document(report, known)]
 
 
 def both() -> list[TrialResult]:

@@ -15,14 +15,14 @@ from trialbed.report import fault_note, run_title
 TITLES = {
     ("reference",): "reference with scripted:wrong-args on 3 queries (mini)",
     ("a", "b"): "a and b with scripted:wrong-args on 3 queries (mini)",
-    ("a", "b", "c", "d"): "4 frameworks with scripted:wrong-args on 3 queries (mini)",
-    ("a:native", "a:controlled", "b", "c"): "4 set-ups with scripted:wrong-args on 3 queries (mini)",
-    ("a==1.0", "a==1.1", "b@0.5", "b@0.7"): "4 set-ups with scripted:wrong-args on 3 queries (mini)",
+    ("a", "b", "c", "d"): "4 setups with scripted:wrong-args on 3 queries (mini)",
+    ("a:native", "a:controlled", "b", "c"): "4 setups with scripted:wrong-args on 3 queries (mini)",
+    ("a==1.0", "a==1.1", "b@0.5", "b@0.7"): "4 setups with scripted:wrong-args on 3 queries (mini)",
 }
 
 ENDPOINTS = {
     (("k2", "a"), ("k2", "b")): "Verification: a and b with k2 on 1 query (set)",
-    (("k2", "a"), ("k2", "b"), ("k2", "c"), ("k2", "d")): "Verification: 4 vendors with k2 on 1 query (set)",
+    (("k2", "a"), ("k2", "b"), ("k2", "c"), ("k2", "d")): "Verification: 4 endpoints with k2 on 1 query (set)",
     (("k2", "a"), ("k2", "b"), ("m1", "a"), ("m1", "b")): "Verification: 4 endpoints with k2 on 1 query (set)",
 }
 
