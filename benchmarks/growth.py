@@ -133,9 +133,10 @@ def parts(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 END = """
 import sys
 from trialbed.store import open_store
-from trialbed.stored_report import report_run
+from trialbed.plugins import installed_listeners
+from trialbed.report import read_report
 with open_store(sys.argv[1]) as reader:
-    report_run(reader.run("latest"))
+    read_report(reader.run("latest"), plugins=installed_listeners())
 """
 """The report that the end of a run makes."""
 

@@ -16,9 +16,8 @@ from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
 from trialbed.records import Run, TrialResult
-from trialbed.report import DocumentEntries, Report, check_folder, each_document, write_document
+from trialbed.report import DocumentEntries, Report, check_folder, each_document, read_report, write_document
 from trialbed.store import Store, open_store
-from trialbed.stored_report import report_run
 
 
 async def run_and_report(
@@ -53,18 +52,19 @@ async def run_and_report(
 
         def conclude() -> Report:
             with open_store(store) as reader:
-                report = report_run(
+                listeners = installed_listeners(objects.plugins)
+                report = read_report(
                     reader.run(ended.run_id),
                     queries,
+                    listeners,
                     against=options.against,
                     margin=options.margin,
                     allow_incomplete=options.allow_incomplete,
-                    plugins=objects.plugins,
                 )
                 if entries is not None:
                     for document, own in each_document(report, entries):
                         write_document(document, options.output, own)
-                installed_listeners(objects.plugins).notify("run_finished", run=report.run, report=report)
+                listeners.notify("run_finished", run=report.run, report=report)
             return replace(report, results=partial(_results, store, ended.run_id))
 
         return await say_when_long(shown.note, "reporting the trials", asyncio.to_thread(conclude))

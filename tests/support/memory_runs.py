@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 from trialbed.attribution import attribute_trial
@@ -78,6 +79,7 @@ def report_of(
     tools: Sequence[ToolSpec] | None = None,
     gold: Mapping[int | str, GoldAnswer] | None = None,
     allow_incomplete: bool = False,
+    aggregate: Callable[..., Mapping[str, Any]] | None = None,
     **more: Any,
 ) -> Report:
     """The report of a run with these attempts; the other arguments are those of ``read_report``."""
@@ -85,8 +87,9 @@ def report_of(
         ended_with(one, run, queries[one.key.query_id], tools) if one.key.query_id in queries else one
         for one in attempts
     ]
+    plugins = SimpleNamespace(descriptions=dict, aggregate=aggregate) if aggregate else None
     with stored_run(run, known, gold) as stored:
-        report = read_report(stored, queries, allow_incomplete=allow_incomplete, **more)
+        report = read_report(stored, queries, plugins, allow_incomplete=allow_incomplete, **more)
         rows = report.table["row"].tolist()
         whole = dict(zip(rows, report.results(rows), strict=True))
     return replace(report, results=lambda asked: (whole[row] for row in asked))

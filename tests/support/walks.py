@@ -13,10 +13,10 @@ from typing import Any
 
 from trialbed.catalogs import known_queries
 from trialbed.contracts import Reporter
-from trialbed.report import Report, legacy_documents
+from trialbed.plugins import installed_listeners
+from trialbed.report import Report, legacy_documents, read_report
 from trialbed.report.comparison import ComparisonOptions, RunComparison, compare_groups, read_sides
 from trialbed.store import StoredRun
-from trialbed.stored_report import report_run
 from trialbed_pages.report import run_report
 from trialbed_pages.runs import RunCache, RunFigures
 from trialbed_plugins.reporters import CsvReporter, MarkdownReporter
@@ -30,7 +30,7 @@ class Walk:
 
     def __init__(self, run: StoredRun, store: str, data_dir: Path) -> None:
         self.run, self.store, self.data_dir = run, store, data_dir
-        self.report: Report = report_run(run, known_queries(run.config, data_dir))
+        self.report: Report = read_report(run, known_queries(run.config, data_dir), installed_listeners())
         self.figures: RunFigures = RunCache(data_dir).of(run)
 
     @property

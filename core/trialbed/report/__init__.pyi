@@ -50,6 +50,7 @@ from ._records import WorstQuery as WorstQuery
 from ._report import AskQueries as AskQueries
 from ._report import Queries as Queries
 from ._report import Report as Report
+from ._report import ReportPlugins as ReportPlugins
 from ._report import read_report as read_report
 from ._shares import percent as percent
 from ._shares import points as points

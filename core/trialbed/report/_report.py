@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from trialbed.errors import UsageError
 from trialbed.records import GoldAnswer, Query, Run, ScoreDescription, TrialResult, leading_scores, meant_labels
@@ -20,8 +20,15 @@ from trialbed.store import StoredRun, TrialTable, require_frameworks
 if TYPE_CHECKING:
     from trialbed.report.comparison import FactorEffects
 
-Aggregate = Callable[[Run, Iterable[TrialResult]], Mapping[str, Any]]
-"""Gives the figures of plugins on the trials of a framework."""
+
+class ReportPlugins(Protocol):
+    """What plugins add to reports."""
+
+    def descriptions(self) -> Mapping[str, ScoreDescription]:
+        """Return the descriptions of scores by name."""
+
+    def aggregate(self, run: Run, results: Iterable[TrialResult]) -> Mapping[str, Any]:
+        """Return figures on the trials of a framework."""
 
 
 Queries = Mapping[QueryId, Query]
@@ -174,12 +181,11 @@ class Report:
 def read_report(
     stored: StoredRun,
     queries: Queries | AskQueries | None = None,
+    plugins: ReportPlugins | None = None,
     *,
     against: str | None = None,
     margin: float | None = None,
     allow_incomplete: bool = True,
-    described: Mapping[str, ScoreDescription] | None = None,
-    aggregate: Aggregate | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> Report:
     """Report a run as the store holds it now.
@@ -189,11 +195,10 @@ def read_report(
     Args:
         queries: the run's queries by id, or a function that reads them when they are looked at; None if the dataset is
             out of reach: their texts and expected Apis are not known then.
+        plugins: describe scores, where the run does not keep it, and add figures of their own: ``installed_listeners``.
         against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
         margin: the largest difference of a score that does not matter; None for the run's own.
         allow_incomplete: of a run that lacks trials, add the figures over those that every framework has.
-        described: the descriptions of scores; those that the run keeps come first.
-        aggregate: gives the figures of plugins on the trials of a framework.
         renamed: as ``StoredRun.table`` takes it, such as for the verdicts of another judge.
 
     Raises:
@@ -205,7 +210,7 @@ def read_report(
     every, gold = stored.attempt_table(renamed), stored.gold_answers()
     results = partial(_read_results, stored, renamed or {})
     # The scorers of the run may not be installed here, or have changed.
-    known = {**(described or {}), **run.scores}
+    known = {**(plugins.descriptions() if plugins else {}), **run.scores}
     summaries = summarise(run, every, known, gold, allow_incomplete=allow_incomplete)
     against, is_whole = against or run.against, run.status == "finished"
     if (len(summaries) > 1 or against) and (is_whole or all(one.common for one in summaries)):
@@ -218,8 +223,10 @@ def read_report(
             own = {score: found[one.framework] for score, found in ranks.items() if one.framework in found}
             comparisons = compared.get(one.framework, ())
             summaries[place] = replace(one, comparisons=comparisons, ranks=own if is_whole else None)
-    if aggregate is not None:
-        summaries = [replace(one, extra=aggregate(run, results(one.trials["row"].tolist()))) for one in summaries]
+    if plugins is not None:
+        summaries = [
+            replace(one, extra=plugins.aggregate(run, results(one.trials["row"].tolist()))) for one in summaries
+        ]
     ask = queries if callable(queries) else lambda: queries
     return Report(run, tuple(summaries), every.take(every["counts"]), known, gold, results, ask)
 

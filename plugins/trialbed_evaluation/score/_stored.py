@@ -91,8 +91,9 @@ def _report(
 ) -> Iterator[Report | None]:
     """Yield the report of the run as its documents describe it, its trials read again; None if no output needs it."""
     from trialbed.cli.waiting import names_itself
+    from trialbed.plugins import installed_listeners
+    from trialbed.report import read_report
     from trialbed.store import open_store
-    from trialbed.stored_report import report_run
 
     if not (given["as_json"] or given["output"] is not None or given["fail_under"]):
         yield None
@@ -100,7 +101,7 @@ def _report(
     with open_store(_place(given)) as reader:
         stored = replace(reader.run(rescored.run.run_id), record=rescored.run)
         with names_itself("reading the trials with their new scores"):
-            report = report_run(stored, queries, renamed=rescored.renamed)
+            report = read_report(stored, queries, installed_listeners(), renamed=rescored.renamed)
         yield report
 
 

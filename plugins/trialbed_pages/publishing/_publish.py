@@ -9,10 +9,11 @@ from pathlib import Path
 
 from trialbed.errors import UsageError
 from trialbed.files import read_bytes, read_text
+from trialbed.plugins import installed_listeners
+from trialbed.report import read_report
 from trialbed.settings import data_dir as default_folder
 from trialbed.settings import model_cache
 from trialbed.store import StoredRun, open_store, require_frameworks
-from trialbed.stored_report import report_run
 from trialbed_pages.publishing._folder import read_numbers, write_publication
 from trialbed_pages.publishing._loading import check_loads
 from trialbed_pages.publishing._manifest import NAME, PublicationManifest, RunSource, check_unchanged, read_manifest
@@ -105,7 +106,7 @@ def _add_run(
     shown = replace(run, record=run.record.model_copy(update=public))
     page = run_report(shown, data_dir=data_dir, queries=dataset.queries)
     found.add(f"runs/{run.run_id}.html", mask(page).encode("utf-8", "backslashreplace"))
-    report = report_run(run, dataset.queries)
+    report = read_report(run, dataset.queries, installed_listeners())
     found.numbers.append(numbers_of(report, dataset.queries, traces_of(run), name=run.run_id, model=source.model))
     found.sources.append(source)
 

@@ -13,9 +13,10 @@ from typing import Any
 
 from trialbed.catalogs import run_queries
 from trialbed.errors import DataError, UsageError
+from trialbed.plugins import installed_listeners
 from trialbed.records import meant_labels
+from trialbed.report import read_report
 from trialbed.store import open_store
-from trialbed.stored_report import report_run
 from trialbed.texts import number_of
 from trialbed_pages.publishing._folder import made_files, read_numbers
 from trialbed_pages.publishing._manifest import PublicationManifest, RunSource
@@ -208,7 +209,7 @@ def _replay(
         kept = place / run.config.dataset
         config = run.config.model_copy(update={"dataset": str(kept)}) if kept.is_file() else run.config
         queries = run_queries(config, how.data_dir)
-        report, traces = report_run(run, queries), traces_of(run)
+        report, traces = read_report(run, queries, installed_listeners()), traces_of(run)
     lines = [
         f"{summary.framework}: {number_of(reason.count, 'trial')} {reason.status}, first at task {reason.query_id}: "
         f"{reason.message}"

@@ -19,6 +19,7 @@ from markupsafe import Markup
 from trialbed.catalogs import run_queries
 from trialbed.drivers import load_driver
 from trialbed.errors import TrialbedError
+from trialbed.plugins import installed_listeners
 from trialbed.records import Query, leading_scores
 from trialbed.report import (
     FactorEffects,
@@ -31,12 +32,12 @@ from trialbed.report import (
     conclusions,
     how_to_complete,
     join_alike,
+    read_report,
     reason_lines,
     worst_queries,
 )
 from trialbed.scoring import JUDGED
 from trialbed.store import StoredRun, TrialRow, TrialTable
-from trialbed.stored_report import report_run
 from trialbed.views import compact, helper_line, html_parts
 
 if TYPE_CHECKING:
@@ -274,7 +275,7 @@ class RunCache:
 
         def read() -> RunFigures:
             queries = self.queries(run)
-            return RunFigures(run, report_run(run, queries), queries)
+            return RunFigures(run, read_report(run, queries, installed_listeners()), queries)
 
         return self._once("figures", run, read)
 

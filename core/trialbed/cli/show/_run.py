@@ -50,13 +50,13 @@ def show_run(
         legend: whether the table is to say what each figure means, and so to have them all.
         full: whether all of it is shown, instead of a screen.
     """
-    from trialbed.report import worst_queries
-    from trialbed.stored_report import report_run
+    from trialbed.plugins import installed_listeners
+    from trialbed.report import read_report, worst_queries
 
     brief = not (full or legend)
     chosen = run_reporter("table" if as_json else reporter, explained=legend, brief=brief)
     with names_reading():
-        report = report_run(run, ask)
+        report = read_report(run, ask, installed_listeners())
     worst = worst_queries(report)
     if as_json:
         print_json(_document(run, report, worst))

@@ -106,7 +106,7 @@ def test_the_page_of_a_run_is_made_without_addresses_and_paths(monkeypatch: pyte
     monkeypatch.setattr(_publish, "dataset_of", lambda *_: PublishedDataset("datasets/desk.py", {}, {}))
     monkeypatch.setattr(_publish, "_recording", lambda _: (b"", 0))
     monkeypatch.setattr(_publish, "traces_of", lambda *_: TrialTraces())
-    monkeypatch.setattr(_publish, "report_run", lambda run, _: SimpleNamespace(run=run.record, frameworks=()))
+    monkeypatch.setattr(_publish, "read_report", lambda run, *_: SimpleNamespace(run=run.record, frameworks=()))
     monkeypatch.setattr(_publish, "run_report", lambda run, **_: run.record.model_dump_json())
     found = _Collected()
     _publish._add_run(found, stored, None, (), tmp_path)
