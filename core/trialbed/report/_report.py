@@ -224,9 +224,9 @@ def read_report(
             comparisons = compared.get(one.framework, ())
             summaries[place] = replace(one, comparisons=comparisons, ranks=own if is_whole else None)
     if plugins is not None:
-        summaries = [
-            replace(one, extra=plugins.aggregate(run, results(one.trials["row"].tolist()))) for one in summaries
-        ]
+        for place, one in enumerate(summaries):
+            extra = plugins.aggregate(run, results(one.trials["row"].tolist()))
+            summaries[place] = replace(one, extra=extra)
     ask = queries if callable(queries) else lambda: queries
     return Report(run, tuple(summaries), every.take(every["counts"]), known, gold, results, ask)
 
