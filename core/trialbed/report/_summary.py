@@ -267,8 +267,6 @@ def _wire(own: TrialTable) -> WireFigures:
     for facts in own["facts"]:
         for name, counter in kinds.items():
             counter.update(facts[name] or ())
-
-    kinds["finish_reasons"], kinds["refused"] = +kinds["finish_reasons"], +kinds["refused"]
     tallies = {}
     for name in ("truncated", "text_calls", "refused", "lost_calls", "filled", "waited", "translated"):
         column = own[name].round()

@@ -95,10 +95,9 @@ class CaseBootstrap:
         found = {}
         for name, figure in figures.items():
             value = float(_apply(figure, totals))
+            found[name] = Estimate(None, None, stated)
             if math.isfinite(value):
                 found[name] = Estimate(value, _percentile_interval(_apply(figure, sums), level), stated)
-            else:
-                found[name] = Estimate(None, None, stated)
         return found
 
     def sums(self, columns: NDArray[Any]) -> NDArray[Any]:

@@ -196,16 +196,12 @@ class Timeline(Drawing):
     @property
     def rectangles(self) -> list[tuple[BarSpan, float, float, int, int]]:
         """Each span with its start, width, vertical position and the number of its lane."""
-        return [
-            (
-                span,
-                self.scale.at(span.start),
-                max(2.0, round(self.scale.at(span.start + span.length) - self.scale.at(span.start), 1)),
-                8 + ROW * self.lanes.index(span.lane),
-                self.lanes.index(span.lane),
-            )
-            for span in self.spans
-        ]
+        found = []
+        for span in self.spans:
+            lane, start = self.lanes.index(span.lane), self.scale.at(span.start)
+            width = max(2.0, round(self.scale.at(span.start + span.length) - start, 1))
+            found.append((span, start, width, 8 + ROW * lane, lane))
+        return found
 
     @property
     def description(self) -> str:

@@ -73,12 +73,11 @@ def read_groups(values: Sequence[str], store: str | None) -> list[list[Side]]:
             if run.run_id not in tables:
                 tables[run.run_id] = run.table()
             table, group = tables[run.run_id], []
+            quality, is_apart = frozenset(table.quality), table.first_apart
             for label in (run.framework(framework),) if framework else run.config.frameworks:
                 own = table.of(label)
                 void = framework_integrity(run.config, label, map(trial_findings, own["facts"])).void
-                group.append(
-                    run_side(run.record, label, own, frozenset(table.quality), void=void, first_apart=table.first_apart)
-                )
+                group.append(run_side(run.record, label, own, quality, void=void, first_apart=is_apart))
             groups.append(group)
     return groups
 

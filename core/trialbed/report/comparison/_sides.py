@@ -26,7 +26,6 @@ QueryId = int | str
 LABELS = {
     "test_set": "dataset",
     "base_url": "endpoint",
-    "max_tokens": "max_tokens",
     "repeat": "repeats",
     "evaluator_model": "judge",
     "judge_rules": "version of the judge's rules",
