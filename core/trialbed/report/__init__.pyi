@@ -1,7 +1,6 @@
 from ._conclusion import Conclusion as Conclusion
 from ._conclusion import conclusions as conclusions
 from ._conclusion import headline as headline
-from ._conclusion import join_alike as join_alike
 from ._conclusion import main_loss as main_loss
 from ._conclusion import verdict as verdict
 from ._document import DocumentEntries as DocumentEntries

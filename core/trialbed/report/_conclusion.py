@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -32,9 +32,6 @@ BASELINE = "baseline"
 
 MOST_NAMES = 3
 """Setups that a sentence about many of them names."""
-
-SEVERAL = {" solves ": " each solve ", " reaches ": " each reach ", " failed in ": " each failed in "}
-"""The beginning of what is said of one framework, and the same of several."""
 
 
 @dataclass(frozen=True)
@@ -267,27 +264,6 @@ def main_loss(report: Report) -> str:
 
 def _few(names: Sequence[str]) -> str:
     return _listed(names) if len(names) <= MOST_NAMES else f"{len(names)} setups"
-
-
-def join_alike(said: Iterable[tuple[str, str]]) -> list[str]:
-    """Return sentences that begin with a name, those that say the same of several as one sentence about all of these.
-
-    Args:
-        said: each name with its sentence.
-    """
-    names: dict[str, list[str]] = {}
-    for name, sentence in said:
-        names.setdefault(sentence.removeprefix(name), []).append(name)
-    found = []
-    for rest, own in names.items():
-        verb = next((verb for verb in SEVERAL if rest.startswith(verb)), None)
-        if len(own) == 1 or verb is None:
-            found += [f"{name}{rest}" for name in own]
-            continue
-        told = rest.replace(verb, SEVERAL[verb], 1).replace(" of its ", " of each one's ", 1)
-        told = told.replace("; it solves ", "; they solve ", 1).replace("; it reaches ", "; they reach ", 1)
-        found.append(f"{_listed(own)}{told}")
-    return found
 
 
 def _enough(finding: ScoreFinding) -> str:

@@ -83,10 +83,6 @@ class IntervalPlot(RowPlot):
         ends = [end for point in self.points for end in (point.value, point.low, point.high)]
         return Scale.of((value for value in (*ends, self.zero, *self.marks) if value is not None), start, end)
 
-    def x(self, value: float) -> float:
-        """The position of a value on the drawing, from the left."""
-        return self.scale.at(value)
-
     def top(self, row: int) -> int:
         """The position of the beginning of a row, from the top."""
         return HEAD + self.layout.row * row

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from trialbed.attribution import USED
 from trialbed.records import STAGES
-from trialbed.report import join_alike, percent, points
+from trialbed.report import percent, points
 from trialbed.scoring import JUDGED, score_words
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
@@ -49,9 +49,8 @@ BRACKETS = (
 
 
 def _conclusions(frameworks: Sequence[PublishedFramework]) -> list[str]:
-    """Return the conclusions, those that say the same of several set-ups as one."""
-    said = ((one.label, one.conclusion.replace(" queries", " tasks").replace(" query", " task")) for one in frameworks)
-    return join_alike(said)
+    """Return the conclusions, which speak of tasks."""
+    return [one.conclusion.replace(" queries", " tasks").replace(" query", " task") for one in frameworks]
 
 
 def _costs(run: RunNumbers, prefix: str) -> Table:

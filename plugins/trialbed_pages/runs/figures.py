@@ -31,7 +31,6 @@ from trialbed.report import (
     Tokens,
     conclusions,
     how_to_complete,
-    join_alike,
     read_report,
     reason_lines,
     worst_queries,
@@ -180,8 +179,8 @@ class RunFigures:
 
     @property
     def conclusions(self) -> list[str]:
-        """The results of the frameworks in sentences, those that say the same of several as one."""
-        return join_alike((one.framework, str(one)) for one in conclusions(self.report))
+        """The results of the frameworks, in a sentence each."""
+        return list(map(str, conclusions(self.report)))
 
     @property
     def missing(self) -> list[str]:

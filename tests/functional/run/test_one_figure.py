@@ -16,7 +16,7 @@ from support.stored_columns import CROSSED, MODELS, load_columns
 from support.walks import Figure, Walk, agree, setup_cells
 
 from trialbed.records import Usage
-from trialbed.report import FactorEffects, conclusions, join_alike, legacy_summary, percent, run_title
+from trialbed.report import FactorEffects, conclusions, legacy_summary, percent, run_title
 from trialbed.report.comparison import (
     comparison_tables,
     difference_text,
@@ -221,11 +221,10 @@ def every_output_begins_with_the_same_sentences(walk: Walk) -> None:
     for sentence in sentences:
         assert html.escape(sentence) in page.partition("<table")[0]
         assert f'name="conclusion" value="{html.escape(sentence)}"' in junit
-    # A page says once what is the same of several.
-    joined = join_alike((one.framework, str(one)) for one in conclusions(walk.report))
-    for sentence in joined:
+    said = [str(one) for one in conclusions(walk.report)]
+    for sentence in said:
         assert html.escape(sentence) in walk.page.partition("<table")[0]
-    assert walk.figures.conclusions == joined
+    assert walk.figures.conclusions == said
 
 
 def sentences_have_the_figures_of_the_table(walk: Walk) -> None:

@@ -285,7 +285,8 @@ def _score(name: str, common: CommonQueries) -> ScoreDifference:
     means = [fmean(own) if n else None for own in (ours, theirs)]
     whole = True
     for side, mean in zip(common.sides, means, strict=True):
-        every = side.trial_values(name)
+        every = side.column(name)
+        every = every[~np.isnan(every)]
         whole &= mean is not None and math.isclose(fmean(every), mean, rel_tol=1e-9) if len(every) else mean is None
     better, worse = int((values > 0).sum()), int((values < 0).sum())
     return ScoreDifference(n, bounded, means[0], means[1], difference, better, worse, whole)

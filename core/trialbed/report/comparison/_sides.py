@@ -194,12 +194,6 @@ class Side:
             self._means[score] = self.trials.means(self.column(score))
         return self._means[score]
 
-    def trial_values(self, score: str) -> NDArray[Any]:
-        """Return the values of a score in the trials in which it counts."""
-        column = self.column(score)
-        found: NDArray[Any] = column[column == column]  # NaN is unlike itself
-        return found
-
     def each(self, score: str) -> dict[tuple[QueryId, int], float]:
         """Return a score of each query and repeat for which it is known."""
         values = zip(self.trials, self.column(score).tolist(), strict=True)

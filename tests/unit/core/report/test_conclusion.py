@@ -11,7 +11,7 @@ from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed.attribution import USED, Attribution
 from trialbed.records import STAGES, Query, Score, ScoreDescription
-from trialbed.report import Conclusion, ScoreMean, conclusions, join_alike, percent, points
+from trialbed.report import Conclusion, ScoreMean, conclusions, percent, points
 from trialbed.report.comparison import ScoreFinding, paired_findings
 from trialbed.views import number
 
@@ -56,25 +56,6 @@ def test_a_verdict_is_said_as_it_is(found: ScoreFinding, words: str) -> None:
     assert words in conclusion(0.5, finding=found)
 
 
-def test_those_of_which_the_same_is_solved_share_a_sentence() -> None:
-    lost = "expected calls were used, and 33 of the other 49 were never made by the model."
-    text = f" solves 38 % of 30 queries; 23 of its 72 {lost}"
-    absent = " has no result yet: 1 trial was not measured."
-    said = [
-        ("a", f"a{text}"),
-        ("b", f"b{text}"),
-        ("c", "c solves 0 % of 30 queries."),
-        ("d", f"d{absent}"),
-        ("e", f"e{absent}"),
-    ]
-    assert join_alike(said) == [
-        f"a and b each solve 38 % of 30 queries; 23 of each one's 72 {lost}",
-        "c solves 0 % of 30 queries.",
-        f"d{absent}",
-        f"e{absent}",
-    ]
-
-
 def test_one_framework_has_its_interval() -> None:
     assert conclusion(0.62) == "mine solves 62 % [31 %, 86 %] of 10 queries."
     assert conclusion(0.62, unsure=2) == "mine solves 62 % [31 %, 86 %] of 10 queries (with 2 unsure as half)."
@@ -103,9 +84,6 @@ def test_one_whose_trials_all_failed_is_said_to_have_failed_first() -> None:
     assert two.startswith("mine failed in all 10 trials: error in the agent (8), timeout (2); it solves")
     assert conclusion(0.0, measured=1, failures={"agent": 1}).startswith("mine failed in its one trial: error in")
     assert conclusion(0.0, measured=10, failures={"agent": 9}).startswith("mine solves 0 %")
-    assert join_alike([(name, f"{name}{failed[4:]}; it solves 0 %.") for name in ("a", "b")]) == [
-        "a and b each failed in all 10 trials: error in the agent; they solve 0 %."
-    ]
 
 
 def test_losses_are_counted() -> None:

@@ -299,18 +299,6 @@ def test_the_causes_of_single_lower_tasks_do_not_say_that_the_whole_is_lower() -
     )
 
 
-def test_set_ups_with_the_same_conclusion_share_a_sentence() -> None:
-    lost = "expected calls were used, and 33 of the other 49 were never made by the model."
-    text = f" solves 38 % of 30 queries; 23 of its 72 {lost}"
-    same = [one.model_copy(update={"conclusion": one.label + text}) for one in run().frameworks]
-    part = parts_of(run().model_copy(update={"frameworks": tuple(same)}), figures_of(run()))[0]
-    assert isinstance(part, Table)
-    assert list(part.notes)[1:] == [
-        f"reference and crewai:native each solve 38 % of 30 tasks; 23 of each one's 72 {lost}"
-    ]
-    assert "95 % interval" in part.notes[0]
-
-
 def test_noise_is_what_repeats_of_one_set_up_differ_by() -> None:
     reference = run().frameworks[0]
     assert flips(reference) == 1
