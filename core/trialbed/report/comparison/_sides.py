@@ -307,9 +307,10 @@ def compared_run(about: Mapping[str, Any], *, is_claimed: bool = False, **more: 
     """
     judge, defaults = about.get("judge") or {}, compared_settings()
     settings = {key: about.get(key, None if is_claimed else default) for key, default in defaults.items()}
+    same = ("framework_version", "run_id", "status", "dataset_digest", "judge")
+    more |= {name: about.get(name) for name in same}
     return ComparedRun(
         framework=about["agent_name"],
-        **{name: about.get(name) for name in ("framework_version", "run_id", "status", "dataset_digest", "judge")},
         settings={**settings, "judge_prompt": judge.get("prompt"), "judge_rules": judge.get("rules")},
         **more,
     )
