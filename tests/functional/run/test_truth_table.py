@@ -128,7 +128,7 @@ def documents(
     with pytest.MonkeyPatch.context() as own, warm_programs():
         own.setenv("SSL_CERT_FILE", str(one_certificate(folder / "certificate.pem")))
         # Of three hundred set-ups every pair would be compared, at which nobody looks here.
-        own.setattr("trialbed.report._report.open_ranks", lambda *_: {})
+        own.setattr("trialbed.report.comparison.open_ranks", lambda *_: {})
         return asyncio.run(run_all())
 
 
