@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from jsonschema import Draft202012Validator
 from support.bench import Bench
 
@@ -55,7 +58,8 @@ def test_numbers_of_tools_are_columns_of_one_run_by_which_it_can_be_extended(ben
     assert {call["lost"] for entry in few["results"] for call in entry["gold_calls"]} >= {"not offered"}
 
 
-def test_an_object_of_a_program_has_columns_too() -> None:
+def test_an_object_of_a_program_has_columns_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     asked = []
 
     def agent(query, tools):  # type: ignore[no-untyped-def]
