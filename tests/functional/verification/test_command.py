@@ -88,7 +88,6 @@ async def test_every_case_is_sent_as_often_as_asked_and_more_trials_can_follow(b
     ("script", "said"),
     [
         ("status:401", "http_401"),
-        ("status:404", "http_404"),
         ("html", "html"),
         ("reset_before", "reset"),
     ],

@@ -65,7 +65,7 @@ def test_other_texts_stay_the_same_objects(text: str) -> None:
 
 
 def test_runs_of_escapes_cost_no_more_than_other_texts() -> None:
-    for text in ("\\" * 1_000_000, "%25" * 300_000, "&amp;" * 200_000, "\\u002" * 200_000):
+    for text in ("\\" * 300_000, "%25" * 100_000, "&amp;" * 60_000, "\\u002" * 60_000):
         assert SECRET not in Redaction([SECRET]).text(SECRET + text)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import pytest
+from support.warm import warm_programs
 
 from trialbed.records import Limits, ModelEndpoint, TrialKey, TrialSpec
 from trialbed_plugins.executors import _worker
@@ -15,6 +17,13 @@ from trialbed_plugins.executors._worker import Stopwatch
 from trialbed_plugins.executors.local import LocalExecutor
 
 NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.fixture
+def forked() -> Iterator[None]:
+    """Workers start without the wait for their imports."""
+    with warm_programs():
+        yield
 
 
 def spec(*, fresh: bool = False) -> TrialSpec:
@@ -31,6 +40,7 @@ def spec(*, fresh: bool = False) -> TrialSpec:
     )
 
 
+@pytest.mark.usefixtures("forked")
 async def test_a_hold_up_while_a_trial_begins_is_not_the_trials_time(monkeypatch: pytest.MonkeyPatch) -> None:
     jumped = 0.0
     start = Stopwatch.start
@@ -50,6 +60,7 @@ async def test_a_hold_up_while_a_trial_begins_is_not_the_trials_time(monkeypatch
     assert outcome.wall_time < 500
 
 
+@pytest.mark.usefixtures("forked")
 async def test_an_adapter_that_has_loaded_before_is_not_blamed_for_a_slow_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
