@@ -25,7 +25,7 @@ from trialbed.settings import (
 )
 from trialbed.wire import lenient_json
 from trialbed.wire.addresses import is_loopback
-from trialbed.wire.redaction import shown_url
+from trialbed.wire.redaction import check_url
 
 MIN_TOKEN = 16
 """Characters of a token."""
@@ -131,14 +131,14 @@ class ServerOptions:
         for origin in self.allow_origins:
             _check_origin(origin)
         for name, option in (
-            ("upstream", "--upstream"),
+            ("upstream", "--base-url"),
             ("simulator_upstream", "--simulator-model"),
             ("real_url", "--real-url"),
         ):
             url = getattr(self, name)
             if url is not None:
-                object.__setattr__(self, name, checked_upstream(url, option))
-        others = tuple(checked_upstream(url, "--other-upstream") for url in self.other_upstreams)
+                object.__setattr__(self, name, _checked_upstream(url, option))
+        others = tuple(_checked_upstream(url, "--other-upstream") for url in self.other_upstreams)
         object.__setattr__(self, "other_upstreams", others)
         object.__setattr__(self, "upstream_keys", {url.rstrip("/"): key for url, key in self.upstream_keys.items()})
         if self.simulator_model is not None and not (self.upstream or self.simulator_upstream):
@@ -219,17 +219,7 @@ def _upstream_keys(text: str) -> dict[str, str]:
     return keys
 
 
-def checked_upstream(url: str, option: str = "--upstream") -> str:
-    """The URL without its final ``/``.
-
-    Args:
-        option: where it comes from, for the error.
-
-    Raises:
-        UsageError: it is not an http(s) URL.
-    """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        example = "http://localhost:8080/rapidapi" if option == "--real-url" else "https://api.openai.com/v1"
-        raise UsageError(f"{option} {shown_url(url)!r} is not an http(s) URL; give one such as {example}")
+def _checked_upstream(url: str, option: str) -> str:
+    """Return the URL without its final ``/``."""
+    check_url(url, option, "http://localhost:8080/rapidapi" if option == "--real-url" else "https://api.openai.com/v1")
     return url.rstrip("/")

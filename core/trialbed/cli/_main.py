@@ -36,6 +36,10 @@ def main(args: Sequence[str] | None = None) -> int:
     The program itself, without ``args``, ends with a code of its own at an exception that nothing handles: 1 is that of
     a check that failed.
     """
+    if args is None:
+        for stream in (sys.stdout, sys.stderr):  # one that lacks a character shows its code
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
     try:
         return _run(args)
     except Exception:

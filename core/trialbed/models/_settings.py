@@ -16,7 +16,7 @@ from trialbed.models._find import FoundModel, close_scheme, find_model
 from trialbed.settings import RunSettings, declared_settings, is_secret, key_variable, make_folder, model_cache
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback, split_address
-from trialbed.wire.redaction import shown_url
+from trialbed.wire.redaction import check_url, shown_url
 
 MODEL_JUDGE = "llm"
 """The judge driver that a model's name stands for."""
@@ -42,7 +42,11 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
         UsageError: a model or a judge is not known, an address is none of the web, or a model has no endpoint
             or no key; says what to do.
     """
-    _check_address(settings.base_url, "--base-url")
+    if not settings.model.strip():
+        raise UsageError("--model is empty; name a model, such as scripted:gold")
+    for url, option in ((settings.base_url, "--base-url"), (settings.server_url, "--server-url")):
+        if url is not None:
+            check_url(url, option, OPENAI_URL if option == "--base-url" else "http://127.0.0.1:8080")
     check_endpoint_keys(settings)
     info = model_info(settings, own_model)
     real = [("--model", settings.model)] if info.at_endpoint else []
@@ -177,21 +181,10 @@ def _check_judge(judge: str) -> None:
         raise UsageError(f"--judge: there is no judge {judge!r}{did_you_mean(close)}")
 
 
-def _check_address(url: str | None, option: str) -> None:
-    if url is None:
-        return
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{option} {shown_url(url)!r} is not an http(s) URL; give one such as {OPENAI_URL}")
-
-
 def _openai(option: str, model: str, settings: RunSettings) -> str:
     named = os.environ.get(OPENAI_BASE_URL)
     if named:
-        _check_address(named, OPENAI_BASE_URL)
+        check_url(named, OPENAI_BASE_URL, OPENAI_URL)
         if _is_own_server(named, settings):
             raise UsageError(
                 f"{option}: {OPENAI_BASE_URL} is {shown_url(named)}, the server of this run, which answers agents; say "

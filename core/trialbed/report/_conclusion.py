@@ -213,6 +213,9 @@ def headline(report: Report) -> str:
     absent = sum(bool(one.void) or one.mean is None or one.mean.value is None for one in found)
     shares = [one.mean.value for one in found if not one.void and one.mean and one.mean.value is not None]
     if not shares:
+        hidden = next((one.waits_for for one in found if one.waits_for), ())
+        if hidden:
+            return f"No result is shown, as trials of {_few(hidden)} are missing."
         return f"None of {len(found)} setups has a result."
     first = next(one for one in found if not one.void and one.mean is not None)
     low, high = percent(min(shares)), percent(max(shares))
@@ -250,7 +253,7 @@ def main_loss(report: Report) -> str:
     reasons = [] if failed is None else [one for one in failed.failures if one.status == "failed"]
     if failed is not None and reasons:
         first, count = reasons[0], failed.counts.failed
-        part = f", {first.count:,} of them" if first.count < count else ""
+        part = f", {first.alike:,} of them" if first.alike < count else ""
         trials = f"{count:,} of {number_of(failed.counts.trials, 'trial')}"
         return f"{failed.framework}, {trials} failed{part} ({first.kind}): {first.message.rstrip('.')}."
     found = [one for one in conclusions(report) if not one.void]
@@ -259,7 +262,8 @@ def main_loss(report: Report) -> str:
     if not losers:
         return ""
     alike = [one.framework for one in losers if one.loss == losers[0].loss]
-    return f"{_few(alike)}, {losers[0].loss}."
+    loss = losers[0].loss if len(alike) == 1 else losers[0].loss.replace(" of its ", " of each one's ")
+    return f"{_few(alike)}, {loss}."
 
 
 def _few(names: Sequence[str]) -> str:

@@ -16,10 +16,11 @@ from functools import cached_property, lru_cache
 from html.entities import html5
 from types import MappingProxyType
 from typing import Any, TypeVar
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel
 
+from trialbed.errors import UsageError
 from trialbed.settings import MIN_SECRET, REDACTED, secret_values
 from trialbed.wire._json import lenient_json
 
@@ -326,3 +327,28 @@ def shown_url(url: str) -> str:
     It may also be a text that only should be a URL.
     """
     return redact(_USER.sub(r"\1", url))
+
+
+def check_url(url: str, option: str, example: str) -> None:
+    """Check the address of a server or an endpoint, which is stored and shown.
+
+    Args:
+        option: where it was given.
+        example: an address that would do.
+
+    Raises:
+        UsageError: it is no http(s) URL, or has a password, a query or a fragment.
+    """
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and url.isprintable()
+    except ValueError:  # such as a port that is none
+        known = False
+    if not known:
+        raise UsageError(f"{option} {shown_url(url)!r} is not an http(s) URL; give one such as {example}")
+    if parts.username is not None or parts.query or parts.fragment:
+        host = parts.netloc.rpartition("@")[2]
+        raise UsageError(
+            f"{option}: the address of {host} is given with a password, a query or a fragment, which would be stored; "
+            "give the address alone, and a key by a variable of the environment"
+        )

@@ -195,9 +195,9 @@ class RunFigures:
         return [*found, f"To complete it: {how_to_complete(self.report.frameworks)}."] if found else []
 
     @property
-    def worst_first(self) -> list[QueryId]:
-        """The queries that ``bench show`` names as the worst, the worst first."""
-        return [query.query_id for query in worst_queries(self.report)]
+    def worst_first(self) -> dict[QueryId, TrialRow]:
+        """The queries that ``bench show`` names as the worst, the worst first, each with its worst trial."""
+        return {query.query_id: query.worst for query in worst_queries(self.report)}
 
     @property
     def costs(self) -> list[str]:

@@ -163,12 +163,14 @@ class RunPage:
         found: list[WorstQueryRow] = []
         every = self.figures.worst(self.score)
         queries: Iterable[tuple[float, QueryId]] = takewhile(lambda item: item[0] < 1, every)
-        if self.score == JUDGED:
-            places = {query_id: place for place, query_id in enumerate(self.figures.worst_first)}
+        named = self.figures.worst_first if self.score == JUDGED else {}
+        if named:
+            places = {query_id: place for place, query_id in enumerate(named)}
             queries = sorted(queries, key=lambda item: (places.get(item[1], len(places)), item[0]))
         for value, query_id in islice(queries, WORST):
             trials = [trial for name in self.run.config.frameworks for trial in self.figures.cell(name, query_id)]
-            worst, are_alike = min(trials, key=self._worth), len({*map(self._worth, trials)}) == 1
+            worst = named.get(query_id) or min(trials, key=self._worth)
+            are_alike = len({*map(self._worth, trials)}) == 1
             found.append(WorstQueryRow(query_id, self.figures.text(query_id), value, worst, are_alike))
         return found
 

@@ -70,7 +70,7 @@ def test_an_upstream_that_is_no_url_is_named(url: str, capsys: pytest.CaptureFix
 
 def test_a_refused_upstream_is_named_without_its_password(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(['{"upstream": "ftp://user:very-secret@models/v1"}']) == 2
-    assert "--upstream 'ftp://models/v1' is not" in capsys.readouterr().err
+    assert "--base-url 'ftp://models/v1' is not" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("keys", ["very-secret", '["very-secret"]', '{"https://others/v1": ["very-secret"]}', "null"])

@@ -140,6 +140,8 @@ def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
         value = getattr(run.config, item.name)
         if item.name == "base_url" and value is not None:
             value = shown_url(value)
+        elif item.name == "model":
+            value = ", ".join(map(short_address, run.config.models))
         elif isinstance(value, str):
             value = short_address(value)
         elif isinstance(value, bool):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import subprocess
 import sys
@@ -98,6 +99,20 @@ def test_a_crash_of_the_program_has_an_exit_code_of_its_own(
     monkeypatch.setattr("sys.argv", ["bench", "runs"])
     assert main() == 70
     assert "RuntimeError: a fault of ours" in capsys.readouterr().err
+
+
+def test_a_character_that_the_output_lacks_is_shown_by_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+
+    def probe() -> None:
+        shown.write("cut…\n")
+
+    monkeypatch.setitem(cli.commands, "probe", click.Command("probe", callback=probe))
+    monkeypatch.setattr(sys, "argv", ["bench", "probe"])
+    monkeypatch.setattr(sys, "stdout", shown)
+    assert main() == 0
+    shown.seek(0)
+    assert shown.read() == "cut\\u2026\n"
 
 
 def test_a_fault_of_ours_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_most_losses_name_the_setup_with_most_of_them() -> None:
         "most, 45 of its 60 expected calls were used, and 9 of the other 15 had wrong arguments."
     )
     alike = main_loss(reported(setup("a", 45, not_called=15), setup("b", 45, not_called=15)))
-    assert alike.startswith("a and b, 45 of its 60")
+    assert alike.startswith("a and b, 45 of each one's 60")
     assert main_loss(reported(setup(), setup("other"))) == ""
 
 

@@ -37,10 +37,12 @@ def test_addresses_of_models_are_shown_without_passwords() -> None:
     from trialbed.settings import RunSettings
 
     judge = "https://user:pw@host/v1?api-key=canary"
-    config = RunSettings(judge_model=f"gpt@{judge}", base_url="https://user:pw@host/v1", simulator_model="small")
+    settings = RunSettings(judge_model=f"gpt@{judge}", base_url="https://user:pw@host/v1", simulator_model="small")
+    config = SimpleNamespace(**vars(settings), models=(f"m@{judge}", "other"))
     run: Any = SimpleNamespace(config=config)
     shown = dict(_other_settings(run))
     assert (shown["judge model"], shown["simulator model"]) == ("gpt@host", "small")
+    assert shown["model"] == "m@host, other"
     assert shown["base url"] == "https://host/v1"
 
 
