@@ -25,12 +25,9 @@ def extract_called_apis(answer: Mapping[str, Any] | Sequence[Any], tools: Sequen
         tools: on offer to the agent.
     """
     names = answer_names(tools)
-    found = []
-    for name in _called_names(_details(answer)):
-        pair = names[name].pair if name in names else _split(name)
-        if pair is not None:
-            found.append(list(pair))
-    return found
+    called = (name for name in _names_of(_details(answer), texts_only=True) if name != FINISH)
+    pairs = (names[name].pair if name in names else _split(name) for name in called)
+    return [list(pair) for pair in pairs if pair is not None]
 
 
 def api_call_score(called_apis: Iterable[Sequence[str]], gold_apis: Iterable[Sequence[str]]) -> float:
@@ -57,10 +54,6 @@ def _details(answer: Mapping[str, Any] | Sequence[Any]) -> list[Any]:
     inner = answer.get("answer")
     details = (inner if isinstance(inner, Mapping) else answer).get("answer_details", [])
     return details if isinstance(details, list) else [details]
-
-
-def _called_names(details: list[Any]) -> Iterator[str]:
-    return (name for name in _names_of(details, texts_only=True) if name != FINISH)
 
 
 def _names_of(details: list[Any], *, texts_only: bool) -> Iterator[str]:

@@ -277,7 +277,7 @@ def answer_document(answer: Answer) -> dict[str, Any]:
     offered. There is a ``Finish`` node only if the agent did finish. ``called_apis`` lists the
     (tool_name, api_name) pair of every call of an offered Api, in order.
     """
-    nodes = [_node(_name(call), call.arguments, call.response) for call in answer.calls]
+    nodes = [_node(call.api.title if call.api else call.name, call.arguments, call.response) for call in answer.calls]
     if answer.finish is not None:
         ending = {"return_type": answer.finish, "final_answer": answer.final_answer}
         nodes.append(_node(FINISH, ending, ""))
@@ -285,10 +285,6 @@ def answer_document(answer: Answer) -> dict[str, Any]:
         "answer": {"final_answer": answer.final_answer, "answer_details": nodes},
         "called_apis": [list(call.api.pair) for call in answer.calls if call.api],
     }
-
-
-def _name(call: ClaimedCall) -> str:
-    return call.api.title if call.api else call.name
 
 
 def _node(name: str, arguments: Any, response: str) -> dict[str, Any]:

@@ -19,12 +19,7 @@ def print_documents(report: Report) -> None:
     for document, entries in each_document(report):
         stdout.write(before)
         for part in document_parts(document, entries):
-            stdout.write(_list_entry(part))
+            stdout.write(escape_controls(part.decode()).encode().replace(b"\n", b"\n  "))
         before = b",\n  "
     stdout.write(b"\n]\n")
     stdout.flush()
-
-
-def _list_entry(part: bytes) -> bytes:
-    """Return a part of a document as it is printed within a list."""
-    return escape_controls(part.decode()).encode().replace(b"\n", b"\n  ")

@@ -74,7 +74,7 @@ class PlainProgress:
             failed: the failures so far, in words.
             left: the time that is left, in words, where the display does not estimate it.
         """
-        if _is_line_due(done, total):
+        if done == total or done * LINES // total > (done - 1) * LINES // total:
             prefix = f"{part}: " if part else ""
             self.write(f"{prefix}[{done}/{total}]{failed}{left}")
 
@@ -135,8 +135,3 @@ class LiveProgress(PlainProgress):
 def new_display() -> PlainProgress:
     """Return the display that suits stderr."""
     return LiveProgress() if sys.stderr.isatty() else PlainProgress()
-
-
-def _is_line_due(done: int, total: int) -> bool:
-    """Return whether another tenth of the whole has just been completed."""
-    return done == total or done * LINES // total > (done - 1) * LINES // total

@@ -213,10 +213,7 @@ def headline(report: Report) -> str:
     absent = sum(bool(one.void) or one.mean is None or one.mean.value is None for one in found)
     shares = [one.mean.value for one in found if not one.void and one.mean and one.mean.value is not None]
     if not shares:
-        hidden = next((one.waits_for for one in found if one.waits_for), ())
-        if hidden:
-            return f"No result is shown, as trials of {_few(hidden)} are missing."
-        return f"None of {len(found)} setups has a result."
+        return f"No result of {len(found)} setups is shown."
     first = next(one for one in found if not one.void and one.mean is not None)
     low, high = percent(min(shares)), percent(max(shares))
     between = low if low == high else f"from {low} to {high}"

@@ -32,7 +32,7 @@ def read_env_file(start: Path) -> Path | None:
     Raises:
         SettingsError: it cannot be read.
     """
-    path = _nearest(start, ".env")
+    path = next((folder / ".env" for folder in _upwards(start) if (folder / ".env").is_file()), None)
     if path is not None:
         from dotenv import load_dotenv
 
@@ -74,10 +74,6 @@ def _table(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any] | None:
         if not isinstance(options, dict):
             raise SettingsError(f"{path}: {command!r} must be in a command's table, such as [run]")
     return values
-
-
-def _nearest(start: Path, name: str) -> Path | None:
-    return next((folder / name for folder in _upwards(start) if (folder / name).is_file()), None)
 
 
 def _upwards(start: Path) -> Iterator[Path]:

@@ -53,11 +53,6 @@ def stars(found: str) -> str:
     return "*" * len(found.encode("utf-8", "replace"))
 
 
-def _stars_for_each(found: str) -> str:
-    """A mask of as many characters."""
-    return "*" * len(found)
-
-
 def label(_found: str) -> str:
     """Return the mask that says that a secret was here."""
     return REDACTED
@@ -178,8 +173,8 @@ class Redaction:
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        spellings = [re.escape(spelling) for spelling in self._whole]
-        return re.compile("|".join([*spellings, *(_escaped_pattern(secret) for secret in self._secrets)]))
+        letters = ["".join(map(_character_pattern, secret)) for secret in self._secrets]
+        return re.compile("|".join([*map(re.escape, self._whole), *letters]))
 
 
 def _json_text(record: BaseModel) -> str:
@@ -204,15 +199,11 @@ def _encodings(secret: str) -> Iterator[str]:
 def _plain(text: str) -> str:
     """The text with its escapes undone, and without backslashes."""
     for _ in range(LAYERS):
-        undone = html.unescape(unquote(_ESCAPE.sub(_character, text)))
+        undone = html.unescape(unquote(_ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), text)))
         if undone == text:
             break
         text = undone
     return text.replace("\\", "")
-
-
-def _character(match: re.Match[str]) -> str:
-    return chr(int(match[1] or match[2], 16))
 
 
 @lru_cache(maxsize=1)
@@ -222,11 +213,6 @@ def _entities() -> dict[str, list[str]]:
         if name.endswith(";"):
             names[character].append(name)
     return names
-
-
-def _escaped_pattern(secret: str) -> str:
-    """A pattern of the secret in which each character may be escaped in its own way."""
-    return "".join(_character_pattern(character) for character in secret)
 
 
 def _character_pattern(character: str) -> str:
@@ -301,7 +287,7 @@ def without_pieces(
         earlier = before.get(field, "")
         joined = earlier + "".join(holder[key] for _, holder, key in pieces)
         if (earlier or len(pieces) > 1) and redaction.finds(joined):
-            masked, place = redaction.text(joined, _stars_for_each), len(earlier)
+            masked, place = redaction.text(joined, lambda found: "*" * len(found)), len(earlier)
             for number, holder, key in pieces:
                 start, place = place, place + len(holder[key])
                 if holder[key] != masked[start:place]:
@@ -347,8 +333,7 @@ def check_url(url: str, option: str, example: str) -> None:
     if not known:
         raise UsageError(f"{option} {shown_url(url)!r} is not an http(s) URL; give one such as {example}")
     if parts.username is not None or parts.query or parts.fragment:
-        host = parts.netloc.rpartition("@")[2]
         raise UsageError(
-            f"{option}: the address of {host} is given with a password, a query or a fragment, which would be stored; "
-            "give the address alone, and a key by a variable of the environment"
+            f"{option}: the address of {parts.hostname} is given with a password, a query or a fragment, which would "
+            "be stored; give the address alone, and a key by a variable of the environment"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
@@ -161,12 +161,10 @@ class RunPage:
         By the judge's score, those that ``bench show`` names come first, in its order.
         """
         found: list[WorstQueryRow] = []
-        every = self.figures.worst(self.score)
-        queries: Iterable[tuple[float, QueryId]] = takewhile(lambda item: item[0] < 1, every)
         named = self.figures.worst_first if self.score == JUDGED else {}
-        if named:
-            places = {query_id: place for place, query_id in enumerate(named)}
-            queries = sorted(queries, key=lambda item: (places.get(item[1], len(places)), item[0]))
+        places = {query_id: place for place, query_id in enumerate(named)}
+        every = takewhile(lambda item: item[0] < 1, self.figures.worst(self.score))
+        queries = sorted(every, key=lambda item: (places.get(item[1], len(places)), item[0]))
         for value, query_id in islice(queries, WORST):
             trials = [trial for name in self.run.config.frameworks for trial in self.figures.cell(name, query_id)]
             worst = named.get(query_id) or min(trials, key=self._worth)

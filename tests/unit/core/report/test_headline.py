@@ -85,7 +85,7 @@ def test_the_sentence_has_the_span_of_the_results_and_counts_many_names_and_abse
     assert (
         headline(reported(low, setup("b"), none)) == "2 setups solve from 25 % to 80 % of 20 queries, 1 has no result."
     )
-    assert headline(reported(*(dict(none) for _ in range(3)))) == "None of 3 setups has a result."
+    assert headline(reported(*(dict(none) for _ in range(3)))) == "No result of 3 setups is shown."
     names = ("a", "b", "c", "d")
     many = compared(setup(), *map(setup, names), **dict.fromkeys(names, "worse"))
     assert headline(many).endswith("; shown to be worse than reference: 4 setups.")

@@ -22,14 +22,6 @@ def repeat_choices(documents: list[Document], number: int) -> list[Document]:
     ]
 
 
-def _two_choices(documents: list[Document]) -> list[Document]:
-    return repeat_choices(documents, 2)
-
-
-def _without_choices(documents: list[Document]) -> list[Document]:
-    return [{**each, "choices": []} for each in documents]
-
-
 def _null_message(documents: list[Document]) -> list[Document]:
     return [{**each, "choices": [{**choice, _part(each): None} for choice in each["choices"]]} for each in documents]
 
@@ -65,10 +57,6 @@ def _name_fragments(documents: list[Document]) -> list[Document]:
     return whole
 
 
-def _without_done(parts: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    return (*parts[:-1], parts[-1].removesuffix(DONE_EVENT))
-
-
 def _part(document: Document) -> str:
     return "message" if document["object"] == "chat.completion" else "delta"
 
@@ -87,16 +75,16 @@ OWN_FLAWS = Flaws(
     "chat completions",
     {
         "name_fragments": _name_fragments,
-        "no_choices": _without_choices,
+        "no_choices": lambda documents: [{**each, "choices": []} for each in documents],
         "no_index": _without_index,
         "null_message": _null_message,
-        "two_choices": _two_choices,
+        "two_choices": lambda documents: repeat_choices(documents, 2),
         "usage_in_choice": _usage_in_choice,
     },
     {
         "error_event": end_with(ERROR_EVENT + DONE_EVENT),
         "malformed_event": end_with(MALFORMED_EVENT + DONE_EVENT),
-        "no_done": _without_done,
+        "no_done": lambda parts: (*parts[:-1], parts[-1].removesuffix(DONE_EVENT)),
     },
 )
 FLAWS = OWN_FLAWS.names

@@ -148,7 +148,7 @@ def read_generation(document: Mapping[str, Any]) -> GenerationConfig:
         top_logprobs=whole_number(document.get("top_logprobs", 1)) if document.get("logprobs") is True else None,
         choices=1 if number is None else min(max(number, 1), MOST_CHOICES),
         top_p=top_p if isinstance(top_p := document.get("top_p"), int | float) else None,
-        strict_reply=_strict_reply(document.get("response_format")),
+        strict_reply=mapping_of(mapping_of(document.get("response_format")).get("json_schema")).get("strict") is True,
         effort=text_of(document.get("reasoning_effort")),
         verbosity=text_of(document.get("verbosity")),
     )
@@ -269,10 +269,6 @@ def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:
     if mapping_of(wanted).get("type") not in ("json_object", "json_schema"):
         return None
     return mapping_of(mapping_of(wanted.get("json_schema")).get("schema"))
-
-
-def _strict_reply(wanted: Any) -> bool:
-    return mapping_of(mapping_of(wanted).get("json_schema")).get("strict") is True
 
 
 def write_settings(request: ModelRequest) -> Document:

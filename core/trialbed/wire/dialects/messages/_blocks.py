@@ -134,11 +134,7 @@ def _user_content(content: Any) -> Any:
 def _user_blocks(content: Any) -> list[Any]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return [_write_block(part) for part in list_of(content)]
-
-
-def _write_block(part: Any) -> Any:
-    return write_part(part, "a block of messages", own=OWN, text="text", image=_image)
+    return [write_part(part, "a block of messages", own=OWN, text="text", image=_image) for part in list_of(content)]
 
 
 def _image(address: str) -> Document:
