@@ -38,7 +38,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     if args is None:
         for stream in (sys.stdout, sys.stderr):  # one that lacks a character shows its code
-            if isinstance(stream, io.TextIOWrapper):
+            if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
                 stream.reconfigure(errors="backslashreplace")
     try:
         return _run(args)
