@@ -128,8 +128,8 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], s
     """Count the expected calls of trials by stage and by who lost them.
 
     Args:
-        trials: the query of each, its expected calls with the fields of ``AttributedCall``, and the kind of its
-            failure; empty for none.
+        trials: for each, its query, its expected calls with the fields of ``AttributedCall``, and the kind of its
+            failure, or an empty text.
     """
     counts = Counter[str]()
     losers = Counter[str]()

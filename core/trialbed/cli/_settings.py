@@ -22,14 +22,14 @@ ROUNDS SERVER_TOKEN SIMULATOR SIMULATOR_KEY SIMULATOR_PROMPTS SIMULATOR_TIMEOUT 
 TOKENIZER_MODEL TOOLS TOOLS_URL TRIALS UPSTREAM_KEY UPSTREAM_KEYS VENDOR_CONCURRENCY WEIGHTS_DIR WORKER WORKER_TRIALS
 YES
 """
-"""The variables of Trialbed beside those of a run's settings, without the prefix."""
+"""Trialbed's other variables, besides those of a run's settings, without the prefix."""
 
 ALIKE = 0.8
 """The similarity of a misspelt name to the one that is meant: others may be a user's own, or a plugin's."""
 
 
 def misspelt_variables(given: Iterable[str]) -> dict[str, str]:
-    """Return the variables that resemble one of Trialbed's and are none, each with the one that is meant."""
+    """Return the variables that look like misspelt ones of Trialbed, each with the right spelling."""
     known = {*OTHERS.split(), *(item.variable.removeprefix(PREFIX) for item in declared_settings())}
     names = {variable.removeprefix(PREFIX) for variable in given if variable.startswith(PREFIX)}
     found = {name: closest(name, known, cutoff=ALIKE) for name in sorted(names - known)}
