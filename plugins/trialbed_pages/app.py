@@ -120,8 +120,7 @@ def create_app(
 
 async def _with_headers(request: Request, forward: Callable[[Request], Awaitable[Response]]) -> Response:
     response = await forward(request)
-    for name, value in HEADERS.items():
-        response.headers.setdefault(name, value)
+    response.headers.update(HEADERS | dict(response.headers))
     return response
 
 
@@ -144,8 +143,7 @@ def _base(request: Request) -> str:
 def _static(name: str) -> Response:
     if name not in STATIC:
         return PlainTextResponse("There is no such file.", status_code=404)
-    path = files("trialbed_pages").joinpath("static", name)
-    content = style().encode() if name == STYLE else path.read_bytes()
+    content = style().encode() if name == STYLE else files("trialbed_pages").joinpath("static", name).read_bytes()
     return Response(content, media_type=STATIC[name], headers={"Cache-Control": "max-age=3600"})
 
 

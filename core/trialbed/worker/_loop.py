@@ -68,7 +68,6 @@ WATCHED = (
     "io",
     "json",
     "os",
-    "pydantic",
     "random",
     "selectors",
     "signal",
@@ -79,7 +78,7 @@ WATCHED = (
     "time",
     "trialbed",
 )
-"""Packages that every trial relies on; code may change its own and other packages."""
+"""Packages that every trial relies on, without their private modules; code may change its own and other packages."""
 
 
 def serve(framework: str, command: str | None = None) -> int:
@@ -471,7 +470,7 @@ class ProcessState:
         self._watched = [
             (module, {attribute: value for attribute, value in list(vars(module).items()) if callable(value)})
             for name, module in list(sys.modules.items())
-            if name.partition(".")[0] in WATCHED and isinstance(module, ModuleType)
+            if name.partition(".")[0] in WATCHED and "._" not in name and isinstance(module, ModuleType)
         ]
 
     def change(self) -> str:
@@ -481,7 +480,7 @@ class ProcessState:
             return f"{len(missing)} imported module(s) were removed, such as {min(missing)}"
         for module, functions in self._watched:
             get = vars(module).get
-            # Without a loop in Python: this is asked after every trial, and there are thousands of functions.
+            # Without a loop in Python: this is asked after every trial, and there are a thousand functions.
             if not all(map(is_, map(get, functions), functions.values())):
                 name = next(name for name, function in functions.items() if get(name) is not function)
                 return f"{module.__name__}.{name} was replaced"

@@ -75,7 +75,9 @@ def command(run: str, form: str, output: Path | None, store: str | None, data_di
         found = reader.run(run_id)
         if label and form != "results":
             raise UsageError(f"{run} names one vendor, whose rows --format results writes; leave it out")
-        _say_incomplete(found)
+        if found.status != "finished":
+            words = f"INCOMPLETE: run {found.run_id} is {found.status}; trials that are missing are left out"
+            click.echo(words, err=True)
         if form == "stabletoolbench":
             _write_folder(found, output or Path("predictions"), data_dir)
             return
@@ -139,11 +141,6 @@ def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None
             "scores": {score.name: score.value for score in result.scores},
             "trial": result.model_dump(mode="json"),
         }
-
-
-def _say_incomplete(run: StoredRun) -> None:
-    if run.status != "finished":
-        click.echo(f"INCOMPLETE: run {run.run_id} is {run.status}; trials that are missing are left out", err=True)
 
 
 def _write(lines: Iterator[bytes], output: Path | None, noun: str) -> None:

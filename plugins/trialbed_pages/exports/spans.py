@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.records import Annotation, ApiCall, ModelCall, TrialResult
 from trialbed.store import StoredRun
-from trialbed.wire import ModelMessage, ModelRequest, recorded_answer, recorded_request
+from trialbed.wire import ModelMessage, recorded_answer, recorded_request
 
 INTERNAL, CLIENT = 1, 3
 """Kinds of spans in OTLP."""
@@ -93,7 +93,9 @@ def _chat(model: str, log: int, call: ModelCall) -> dict[str, Any]:
     asked = request.model if request is not None and request.model else model
     tools = [tool.source for tool in request.tools] if request is not None else []
     settings = request.settings if request is not None else {}
-    said = _output(call)
+    messages = request.messages if request is not None else ()
+    answer = recorded_answer(call).answer
+    said = [{**_message(answer), "finish_reason": call.finish_reason}] if answer.source else None
     return {
         "name": f"chat {asked}",
         "kind": CLIENT,
@@ -107,7 +109,9 @@ def _chat(model: str, log: int, call: ModelCall) -> dict[str, Any]:
                 "gen_ai.response.finish_reasons": [call.finish_reason] if call.finish_reason else None,
                 "gen_ai.usage.input_tokens": call.usage.prompt_tokens if call.usage else None,
                 "gen_ai.usage.output_tokens": call.usage.completion_tokens if call.usage else None,
-                "gen_ai.input.messages": _json(_input(request)),
+                "gen_ai.input.messages": _json(
+                    [_message(message) for message in messages if isinstance(message.source, Mapping)]
+                ),
                 "gen_ai.output.messages": _json(said) if said else None,
                 "gen_ai.tool.definitions": _json(tools) if tools else None,
                 "http.response.status_code": call.status,
@@ -136,15 +140,6 @@ def _tool(log: int, call: ApiCall, name: str) -> dict[str, Any]:
         ),
         "status": {"code": ERROR, "message": call.error} if call.error else {"code": OK},
     }
-
-
-def _input(request: ModelRequest | None) -> list[dict[str, Any]]:
-    return [_message(message) for message in request.messages if isinstance(message.source, Mapping)] if request else []
-
-
-def _output(call: ModelCall) -> list[dict[str, Any]]:
-    answer = recorded_answer(call).answer
-    return [{**_message(answer), "finish_reason": call.finish_reason}] if answer.source else []
 
 
 def _message(message: ModelMessage) -> dict[str, Any]:

@@ -58,7 +58,8 @@ def folder_mask() -> Callable[[str], str]:
     machine of a worker. Of a file of an installed package, the path within the package stays. A text that follows
     from trials is the same on every machine then.
     """
-    own = {folder for path in _own_folders() for folder in (path.absolute(), path.resolve())}
+    paths = (Path.home(), Path.cwd(), Path(tempfile.gettempdir()), Path(sys.prefix), Path(sys.base_prefix))
+    own = {folder for path in paths for folder in (path.absolute(), path.resolve())}
     spellings = {
         spelling
         for folder in own
@@ -88,10 +89,6 @@ def _mask_file(found: re.Match[str]) -> str:
 def _in_package(path: str) -> str:
     """Return the path of a file within the package that it is of; empty for that of no installed one."""
     return INSTALLED.split(path)[-1] if INSTALLED.search(path) else ""
-
-
-def _own_folders() -> list[Path]:
-    return [Path.home(), Path.cwd(), Path(tempfile.gettempdir()), Path(sys.prefix), Path(sys.base_prefix)]
 
 
 def _without_folder(found: re.Match[str]) -> str:

@@ -27,8 +27,10 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
         name: begins the titles of its sections where other runs stand on the page.
     """
     prefix = f"{name}: " if name else ""
+    # A conclusion that is published speaks of tasks.
+    concluded = [one.conclusion.replace(" queries", " tasks").replace(" query", " task") for one in run.frameworks]
     found: list[Part] = [
-        Table(f"{prefix}The result of each set-up", notes=[BRACKETS, *_conclusions(run.frameworks)]),
+        Table(f"{prefix}The result of each set-up", notes=[BRACKETS, *concluded]),
         figures["solved"],
         _costs(run, prefix),
         *([figures["tokens"]] if "tokens" in figures else []),
@@ -46,11 +48,6 @@ BRACKETS = (
     "In brackets: the 95 % interval. An expected call is one that a task needs, counted in each trial; it was used if "
     "something of its result stands in the answer or in a later call."
 )
-
-
-def _conclusions(frameworks: Sequence[PublishedFramework]) -> list[str]:
-    """Return the conclusions, which speak of tasks."""
-    return [one.conclusion.replace(" queries", " tasks").replace(" query", " task") for one in frameworks]
 
 
 def _costs(run: RunNumbers, prefix: str) -> Table:
@@ -96,7 +93,7 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
         scores = list(dict.fromkeys(one.score for one in found))
         rows = [
             TableRow(
-                f"{_in_words(one.score)}: {one.framework}",
+                f"{CALLED if one.score == 'api_call_score' else score_words(one.score)}: {one.framework}",
                 (one.text, f"{one.changed} of {one.n}", one.p, one.verdict),
             )
             for one in sorted(found, key=lambda one: scores.index(one.score))
@@ -104,11 +101,6 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
         title = f"{prefix}Paired comparison, {KINDS[kind].format(found[0].against)}"
         yield Table(title, ("", "difference", "changed", "p", "verdict"), rows, [*legend, *_causes(found)])
         legend = []
-
-
-def _in_words(score: str) -> str:
-    """Return the name of a score for readers who know none of Trialbed's words."""
-    return CALLED if score == "api_call_score" else score_words(score)
 
 
 CALLED = "expected tools called"

@@ -102,7 +102,8 @@ def _paragraphs(run: RunNumbers, found: ByVerdict) -> Iterator[str]:
 def _proven(run: RunNumbers, found: ByVerdict) -> Iterator[str]:
     for kind, words in DIRECTIONS.items():
         if kind in found:
-            yield f"{_with_intervals(found[kind])} solve{'s' * (len(found[kind]) == 1)} {words} tasks"
+            named = in_words([f"{one.framework} ({_interval(one)} points)" for one in found[kind]])
+            yield f"{named} solve{'s' * (len(found[kind]) == 1)} {words} tasks"
     if WITHIN in found:
         yield f"{_names(found[WITHIN], run)} differ{'s' * (len(found[WITHIN]) == 1)} by less than {_points(run)}"
     if SAME in found:
@@ -136,10 +137,6 @@ def _enough(run: RunNumbers, undecided: Sequence[PublishedFinding]) -> Iterator[
                 f"About {span} tasks in all would probably show {words} for each of these, if differences go on as "
                 "they are."
             )
-
-
-def _with_intervals(found: Sequence[PublishedFinding]) -> str:
-    return in_words([f"{one.framework} ({_interval(one)} points)" for one in found])
 
 
 def _interval(finding: PublishedFinding) -> str:

@@ -187,12 +187,9 @@ class RunFigures:
         """The reasons why trials were not measured, and how to run them, of a run that has ended without them."""
         if self.run.status != "incomplete":
             return []
-        found = [
-            f"{own.framework}: {line}"
-            for own in (_with_missing_alone(summary) for summary in self.report.frameworks)
-            for line in reason_lines(own)
-        ]
-        return [*found, f"To complete it: {how_to_complete(self.report.frameworks)}."] if found else []
+        summaries = self.report.frameworks
+        found = [f"{own.framework}: {line}" for own in summaries for line in reason_lines(_with_missing_alone(own))]
+        return [*found, f"To complete it: {how_to_complete(summaries)}."] if found else []
 
     @property
     def worst_first(self) -> dict[QueryId, TrialRow]:

@@ -51,7 +51,8 @@ def cost_plot(figures: RunFigures, score: str, frameworks: Sequence[str]) -> Sca
 def time_plot(figures: RunFigures, frameworks: Sequence[str]) -> BarPlot:
     """Plot the means of the time of a trial by the party that took it, which add up to that of the whole trial."""
     bars = [_time_bar(figures, name) for name in frameworks]
-    title = f"Where the time of a trial goes: means, in seconds{_on_first_trials(figures)}"
+    left_out = ", without the first trial of each worker" if figures.leaves_out_first else ""
+    title = f"Where the time of a trial goes: means, in seconds{left_out}"
     return BarPlot(title, bars, order=(*TIME_PARTS.values(), WAITING, UNSPLIT))
 
 
@@ -74,10 +75,6 @@ def time_gaps(figures: RunFigures, frameworks: Sequence[str]) -> dict[str, list[
         for name in frameworks
     }
     return {name: parts for name, parts in found.items() if parts}
-
-
-def _on_first_trials(figures: RunFigures) -> str:
-    return ", without the first trial of each worker" if figures.leaves_out_first else ""
 
 
 def rank_plot(score: str, ranks: Mapping[str, tuple[int, int]]) -> IntervalPlot:
