@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -73,6 +74,9 @@ READY_TIMEOUT = 5.0
 BOUNDED = ("/virtual", "/v1/", "/t/", "/control/")
 """Paths whose endpoints bound bodies themselves, with errors in their own forms."""
 
+FREQUENT = re.compile(r"(?:/t/(?P<trial>[^/]+))?/(?:virtual|v1/(?P<path>.*))")
+"""Paths of calls of APIs and of requests to models, as their routes have them."""
+
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 BODILESS = frozenset({204, 304})
@@ -85,17 +89,18 @@ POLICY_VIOLATION = 1008
 class Application:
     """The server as an ASGI application.
 
-    It serves the requests that every check admits, bounds their bodies, and passes ``POST /virtual`` straight to its
-    endpoint, as routing would take longer than an answer from the cache does. If a plugin has added middleware, that
-    sees each request first.
+    It serves the requests that every check admits, bounds their bodies, and passes calls of APIs and requests to models
+    straight to their endpoints, as routing would take longer than many of the answers do. If a plugin has added
+    middleware, that sees each request first.
 
     Args:
         routed: the routes.
     """
 
-    def __init__(self, options: ServerOptions, routed: Starlette, virtual: VirtualApi) -> None:
+    def __init__(self, options: ServerOptions, routed: Starlette, virtual: VirtualApi, gateway: Gateway) -> None:
         self.routed = routed
         self._virtual = virtual
+        self._gateway = gateway
         self._max_body = options.max_body
         self._checks = list(_checks(options))
         self._looks_at_each = bool(options.allow_origins or options.rate_limit)
@@ -116,7 +121,8 @@ class Application:
         return cast("type[asyncio.Protocol]", found)
 
     def _answers_at_once(self, scope: Scope) -> bool:
-        return self._is_fast(scope) and not self._looks_at_each and self._refusal(scope) is None
+        plain = scope["path"] == "/virtual" and not self._looks_at_each and self._endpoint(scope) is not None
+        return plain and self._refusal(scope) is None
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -124,9 +130,8 @@ class Application:
         elif (refusal := self._refusal(scope)) is not None:
             answer = refusal if scope["type"] == "http" else WebSocketClose(POLICY_VIOLATION)
             await answer(scope, receive, send)
-        elif self._is_fast(scope):
-            scope["path_params"] = {}
-            await self._virtual(scope, receive, send)
+        elif (endpoint := self._endpoint(scope)) is not None:
+            await endpoint(scope, receive, send)
         else:
             bounded = scope["path"].startswith(BOUNDED)
             await self.routed(scope, receive if bounded else _limit_body(receive, self._max_body), send)
@@ -138,8 +143,13 @@ class Application:
                 return refusal
         return None
 
-    def _is_fast(self, scope: Scope) -> bool:
-        return scope["path"] == "/virtual" and scope.get("method") == "POST" and not self.routed.user_middleware
+    def _endpoint(self, scope: Scope) -> ASGIApp | None:
+        """Return the endpoint of a request that needs no routing, and set the parts of its path; None for others."""
+        found = FREQUENT.fullmatch(scope["path"]) if scope.get("method") == "POST" else None
+        if found is None or self.routed.user_middleware:
+            return None
+        scope["path_params"] = found.groupdict()
+        return self._virtual if found["path"] is None else self._gateway
 
 
 def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Application:
@@ -184,10 +194,10 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
             yield
 
     routes = [
+        *control.routes(),
         *(Route(f"{prefix}/virtual", virtual, methods=["POST"]) for prefix in ("", "/t/{trial}")),
         *(Route(f"{prefix}/v1/{{path:path}}", gateway, methods=METHODS) for prefix in ("", "/t/{trial}")),
         Route("/t/{trial}/mcp", McpEndpoint(virtual), methods=["POST"]),
-        *control.routes(),
         *_status_routes(metrics, options.upstream, cache),
     ]
     plugins = plugin_manager(own=False, on_broken=lambda error: logger.error("left out: %s", error))
@@ -201,7 +211,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     if options.pages:
         routed.mount("/pages", load_driver("components", "pages").create_app(data_dir=options.data_dir))
     _add_plugin_routes(routed, plugins)
-    return Application(options, routed, virtual)
+    return Application(options, routed, virtual, gateway)
 
 
 def _checks(options: ServerOptions) -> Iterator[Callable[[Scope], Response | None]]:

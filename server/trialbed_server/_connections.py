@@ -11,6 +11,8 @@ import httptools
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from trialbed_server._http import stated_length
+
 HEAD_SECONDS = 60.0
 """From the connection, or the first byte of a later request, to the end of the head."""
 
@@ -257,8 +259,8 @@ class ImmediateProtocol(BoundedProtocol):
         """Serve a request whose head is complete, and before which every other was answered."""
         # The task knows of all that the client asks for beyond an answer.
         plain = cycle.keep_alive and not cycle.waiting_for_100_continue and app is self.app
-        length = next((value for name, value in cycle.scope["headers"] if name == b"content-length"), b"")
-        if not (plain and length.isdigit() and int(length) <= LARGEST and self._admits(cast("Scope", cycle.scope))):
+        admitted = plain and self._admits(cast("Scope", cycle.scope))
+        if not (admitted and 0 < stated_length(cast("Scope", cycle.scope)) <= LARGEST):
             super()._start_asgi_task(cycle, app)
             return
         self._held = cycle, app

@@ -40,7 +40,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         if len(body) > limit:
             raise BodyTooLarge(more=False)
         return body
-    if _stated_length(scope) > limit:
+    if stated_length(scope) > limit:
         raise BodyTooLarge(more=True)
     return await _rest(bytearray(body), message["type"], receive, limit)
 
@@ -106,7 +106,8 @@ async def _rest(body: bytearray, kind: str, receive: Receive, limit: int) -> byt
     return bytes(body)
 
 
-def _stated_length(scope: Scope) -> int:
+def stated_length(scope: Scope) -> int:
+    """Return the bytes that the body has as its head says; 0 if it does not."""
     for name, value in scope["headers"]:
         if name == b"content-length":
             return int(value) if value.isdigit() else 0

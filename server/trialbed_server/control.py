@@ -81,11 +81,11 @@ class Control:
         """The routes."""
         trial = f"{TRIALS}/{{trial}}"
         return [
-            Route("/control/endpoint", self.endpoint, methods=["GET"]),
             Route(TRIALS, self.open, methods=["POST"]),
+            Route(trial, self.close, methods=["DELETE"]),
             Route(trial, self.show, methods=["GET"]),
             Route(trial, self.renew, methods=["PUT"]),
-            Route(trial, self.close, methods=["DELETE"]),
+            Route("/control/endpoint", self.endpoint, methods=["GET"]),
             Route("/t/{trial}/waited", self.show_waited, methods=["GET"]),
             Route(SPENDING, self.show_spending, methods=["GET"]),
             Route(SPENDING, self.spend, methods=["POST"]),

@@ -71,7 +71,7 @@ class Spending:
         return f"the budget of this run is used up: {budget.text_of(self._spent)} of {budget.text_of(budget.limit)}"
 
 
-_SPACE = re.compile(r"[ \t\n\r]*")
+_MARK = re.compile(r"[ \t\n\r]*([{:,}])[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
 ALTERNATIVES = frozenset({"models", "fallbacks"})
@@ -98,14 +98,13 @@ def foreign_model(body: bytes, allowed: Collection[str]) -> str | None:
     """
     try:
         found = list(_members(body.decode()))
-    except (IndexError, RecursionError) as error:
+    except RecursionError as error:
         raise ValueError(f"it cannot be read: {error}") from None
-    for member in found:
-        name = member.name.casefold()
-        if name == "model" and not (isinstance(member.value, str) and member.value in allowed):
-            return member.value if isinstance(member.value, str) else json.dumps(member.value)
-        if name in ALTERNATIVES:
-            for model in json_leaves(member.value):
+    for name, value, *_ in found:
+        if name.casefold() == "model" and not (isinstance(value, str) and value in allowed):
+            return value if isinstance(value, str) else json.dumps(value)
+        if name.casefold() in ALTERNATIVES:
+            for model in json_leaves(value):
                 if isinstance(model, str) and model not in allowed:
                     return model
     return None
@@ -121,7 +120,7 @@ def with_model(body: bytes, given: str, own: str) -> bytes:
     try:
         text = body.decode()
         places = [member for member in _members(text) if member.name == "model" and member.value == given]
-    except (ValueError, RecursionError, IndexError):
+    except (ValueError, RecursionError):
         return body
     for member in reversed(places):
         text = f"{text[: member.start]}{json.dumps(own)}{text[member.end :]}"
@@ -132,37 +131,29 @@ def _members(text: str) -> Iterator[_Member]:
     """Yield the members of a JSON object.
 
     Raises:
-        ValueError, IndexError: it is not one.
+        ValueError: it is not one.
     """
-    place = _after_space(text, 0)
-    if text[place] != "{":
-        raise ValueError("it is not a JSON object")
-    place = _after_space(text, place + 1)
-    while text[place] != "}":
-        if text[place] != '"':
+    found = _past("{", text, 0)
+    if text.startswith("}", found.end()):
+        found = _past("}", text, found.end())
+    while found[1] != "}":
+        if not text.startswith('"', found.end()):
             raise ValueError("the name of a field is not a text")
-        name, place = _DECODER.raw_decode(text, place)
-        start = _expect(text, place, ":")
+        name, place = _DECODER.raw_decode(text, found.end())
+        start = _past(":", text, place).end()
         value, place = _DECODER.raw_decode(text, start)
         yield _Member(name, value, start, place)
-        place = _after_space(text, place)
-        if text[place] != "}":
-            place = _expect(text, place, ",")
-    if _after_space(text, place + 1) < len(text):
+        found = _past(",}", text, place)
+    if found.end() < len(text):
         raise ValueError("there is more after the JSON object")
 
 
-def _expect(text: str, place: int, mark: str) -> int:
-    """Return the place after a mark and the space around it."""
-    place = _after_space(text, place)
-    if text[place] != mark:
-        raise ValueError(f"{mark!r} is missing")
-    return _after_space(text, place + 1)
-
-
-def _after_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return found.end() if found else place
+def _past(marks: str, text: str, place: int) -> re.Match[str]:
+    """Return the one of these marks that comes next, with the space around it."""
+    found = _MARK.match(text, place)
+    if found is None or found[1] not in marks:
+        raise ValueError(f"{' or '.join(marks)} is missing")
+    return found
 
 
 JSON = "application/json"

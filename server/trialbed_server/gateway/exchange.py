@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
     Collection,
-    Coroutine,
     Iterable,
     Iterator,
     Mapping,
@@ -18,7 +16,7 @@ from collections.abc import (
 )
 from contextlib import contextmanager
 from dataclasses import InitVar, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from starlette.types import Receive, Send
 
@@ -412,17 +410,18 @@ class ResponseWriter:
             self.exchange.wrote(chunk)
             await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
 
-    async def finish(self) -> None:
-        """The body is complete."""
+    async def finish(self, last: bytes = b"") -> None:
+        """Send the last part of the body, which is complete then."""
+        if last:
+            self.exchange.wrote(last)
         self.exchange.done = True
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self._send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def document(self, document: Any, status: int = 200, headers: Iterable[Header] = ()) -> None:
         """Send a whole response of JSON."""
         body = json.dumps(document).encode("ascii")
         await self.start(status, [JSON_TYPE, (b"content-length", str(len(body)).encode()), *headers])
-        await self.write(body)
-        await self.finish()
+        await self.finish(body)
 
     async def response(self, response: Response, pause: Callable[[], Awaitable[None]] | None = None) -> None:
         """Send a response that is complete, part by part.
@@ -434,12 +433,13 @@ class ResponseWriter:
         headers = [(name.lower().encode(), value.encode()) for name, value in response.headers.items()]
         kind = [EVENTS_TYPE, NOT_CACHED] if response.content_type == EVENTS else [JSON_TYPE]
         await self.start(response.status, [*kind, *size, *headers])
-        for place, part in enumerate(response.parts):
-            # Not after the last part: its end is the end of the answer for a client, which may hang up then.
-            if place and pause is not None:
-                await pause()
+        *parts, last = response.parts or (b"",)
+        for part in parts:
             await self.write(part)
-        await self.finish()
+            # Not after the last part: its end is the end of the answer for a client, which may hang up then.
+            if pause is not None:
+                await pause()
+        await self.finish(last)
 
     async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:
         """Send an error in the form of the request's dialect and record it.
@@ -453,35 +453,33 @@ class ResponseWriter:
         await self.document(error, status, [FINAL])
 
 
-async def while_connected(receive: Receive, exchange: RecordedExchange, work: Coroutine[Any, Any, None]) -> None:
+async def while_connected(receive: Receive, exchange: RecordedExchange, work: Awaitable[None]) -> None:
     """Do the work unless the framework goes away first, which ends it and is recorded."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_disconnect(receive))
+    task = cast("asyncio.Task[None]", asyncio.current_task())
+    gone = asyncio.ensure_future(_end_if_gone(receive, exchange, task))
     try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done() or exchange.done:
-            await task
-        else:
-            exchange.left()
+        await work
+    except asyncio.CancelledError:
+        # The server may have ended it, too.
+        if not gone.done() or not gone.result() or task.uncancel():
+            raise
     except Exception as error:
         exchange.failed(f"the gateway failed: {type(error).__name__}: {error}", "gateway")
         raise
     finally:
-        await _end(task, gone)
+        gone.cancel()
         exchange.end()
 
 
-async def _disconnect(receive: Receive) -> None:
+async def _end_if_gone(receive: Receive, exchange: RecordedExchange, task: asyncio.Task[None]) -> bool:
+    """Wait until the framework goes away; end the task and return True if the answer is not complete then."""
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _end(*tasks: asyncio.Task[None]) -> None:
-    for task in tasks:
-        task.cancel()
-    for task in tasks:
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+    if exchange.done:
+        return False
+    exchange.left()
+    task.cancel()
+    return True
 
 
 async def next_piece(pieces: AsyncIterator[bytes], writer: ResponseWriter) -> bytes | None:

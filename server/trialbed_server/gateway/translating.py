@@ -86,8 +86,9 @@ class TranslatedAnswer(ResponseWriter):
             self.over = True
             await self._end()
 
-    async def finish(self) -> None:
+    async def finish(self, last: bytes = b"") -> None:
         """Write the rest of the answer."""
+        await self.write(last)
         if not self.over:
             await self._end()
 

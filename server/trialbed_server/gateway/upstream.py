@@ -386,8 +386,7 @@ class Upstream(Connection):
             # Of an answer that is cut, too, all that came is passed on.
             await writer.write(redactor.flush())
             raise
-        await writer.write(redactor.flush())
-        await writer.finish()
+        await writer.finish(redactor.flush())
 
     async def _refusal(
         self, request: ProxiedRequest, answer: aiohttp.ClientResponse, exchange: RecordedExchange
@@ -506,8 +505,7 @@ class Upstream(Connection):
             headers = [header for header in headers if header[0] != FINAL[0]] + [FINAL]
         writer.exchange.failed(failure.message, cause)
         await writer.start(status, headers)
-        await writer.write(body)
-        await writer.finish()
+        await writer.finish(body)
 
 
 @dataclass

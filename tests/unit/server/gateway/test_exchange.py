@@ -214,4 +214,4 @@ async def test_the_end_of_an_answer_follows_its_last_part_at_once() -> None:
 
     exchange = cast("Any", SimpleNamespace(began=lambda *_, **__: None, wrote=lambda _: None, done=False))
     await ResponseWriter(cast("Any", send), exchange).response(Response(parts=(b"one", b"two"), sized=False), pause)
-    assert happened == [None, b"one", "pause", b"two", b""]
+    assert happened == [None, b"one", "pause", b"two"]
