@@ -76,13 +76,6 @@ async def test_the_cache_of_a_prompt_saves_its_tools_and_changes_no_answer() -> 
     assert len(vectors[0]) == len(vectors[2]) > 100
 
 
-async def test_the_models_own_template_parses_no_call_and_the_first_look_says_so() -> None:
-    async with find_model(MODEL).open(RunSettings(chat_template="own")) as model:
-        assert any(
-            note.startswith(f"the template of {MODEL!r} parses 0 of 3 calls: 3 came as text") for note in model.notes
-        )
-
-
 def test_a_run_is_recorded_and_replayed_without_the_model(tmp_path: Path) -> None:
     environment = bare_environment(tmp_path, TRIALBED_WEIGHTS_DIR=str(ROOT / ".tox" / "weights"))
     bench = bench_in(tmp_path, environment, timeout=1200)
