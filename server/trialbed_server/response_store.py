@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from sqlalchemy import (
     Column,
@@ -102,16 +102,10 @@ def best(entries: Sequence[AnyEntry], key: str, origin: Origin) -> AnyEntry | No
 
     An entry under another key than asked for is one of an imported spelling, and must have been imported.
     """
-
-    def rank(entry: AnyEntry) -> int | None:
-        if entry.origin.provenance in AUTHORITATIVE:
-            exact = 0 if entry.key == key else len(AUTHORITATIVE)
-            return exact + AUTHORITATIVE.index(entry.origin.provenance)
-        fits = entry.key == key and origin in (entry.origin, ANY)
-        return 2 * len(AUTHORITATIVE) if fits else None
-
-    ranked = [(position, entry) for entry in entries if (position := rank(entry)) is not None]
-    return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
+    known = [entry for entry in entries if entry.origin.provenance in AUTHORITATIVE]
+    if known:
+        return min(known, key=lambda entry: (entry.key != key, AUTHORITATIVE.index(entry.origin.provenance)))
+    return next((entry for entry in entries if entry.key == key and origin in (entry.origin, ANY)), None)
 
 
 VERSION = 2
@@ -192,6 +186,10 @@ class ResponseStore:
         except BaseException:
             self._engine.dispose()
             raise
+        # A file is written without SQLAlchemy's part, which takes longer than the database's.
+        named = sqlite.dialect(paramstyle="named")
+        self._keeping_in_file = [str(statement.compile(dialect=named)) for statement in self._keeping]
+        self._file = self._engine.raw_connection() if self._engine.dialect.name == "sqlite" else None
 
     def find(self, keys: Sequence[str]) -> list[Entry]:
         """Every entry under these keys."""
@@ -251,8 +249,14 @@ class ResponseStore:
 
     def keep(self, entry: Entry, *, replace: bool = False) -> str:
         """Keep this entry; return the body that is kept: that of its key and origin, if it is not to be replaced."""
-        with self._describing_errors(), self._engine.begin() as connection:
-            return str(connection.scalar(self._keeping[replace], _values(entry, datetime.now(UTC))))
+        values = _values(entry, datetime.now(UTC))
+        with self._describing_errors():
+            if self._file is None:
+                with self._engine.begin() as connection:
+                    return str(connection.scalar(self._keeping[replace], values))
+            values["created_at"] = f"{values['created_at']:%Y-%m-%d %H:%M:%S.%f}"
+            with cast("sqlite3.Connection", self._file.driver_connection) as file:
+                return str(file.execute(self._keeping_in_file[replace], values).fetchone()[0])
 
     def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
         """Entries of this Api: real and imported ones first, then those of this origin; at most ``limit``."""
@@ -276,6 +280,8 @@ class ResponseStore:
 
     def close(self) -> None:
         """Close every connection."""
+        if self._file is not None:
+            self._file.close()
         self._engine.dispose()
 
     def _read(self, query: Select[Any]) -> Sequence[Row[Any]]:
@@ -306,8 +312,8 @@ class ResponseStore:
     def _describing_errors(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
-            problem = " ".join(str(error.orig).split())
+        except (DBAPIError, sqlite3.Error) as error:
+            problem = " ".join(str(getattr(error, "orig", error)).split())
             raise DataError(f"response cache {self._shown}: {problem}; {self._remedy}") from error
         except SQLAlchemyError as error:
             raise DataError(f"response cache {self._shown}: {error}") from error
