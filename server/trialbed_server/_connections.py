@@ -134,6 +134,33 @@ class BoundedConnection(asyncio.Protocol):
             answer_and_close(self._transport, HTTPStatus.REQUEST_TIMEOUT, reason)
 
 
+class JoiningTransport:
+    """Sends what is written in one turn of the loop together, such as the head of a response and its body."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._written: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send some bytes with all that is written before the next turn."""
+        if not self._written:
+            asyncio.get_running_loop().call_soon(self._send)
+        self._written.append(data)
+
+    def close(self) -> None:
+        """Send what is written, and end the connection."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        written, self._written = self._written, []
+        if written and not self._transport.is_closing():
+            self._transport.write(b"".join(written))
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """Ends connections whose requests do not arrive: half a head or half a body keeps none open for long.
 
@@ -157,7 +184,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """The client has connected, and is expected to ask."""
-        super().connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", JoiningTransport(transport)))
         self._arrival.expect("head", self.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
