@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import orjson
+
 BYTES_PER_TOKEN = 4
 
 
 def compact_bytes(value: Any) -> int:
     """Bytes of a JSON value as compact UTF-8 JSON, so that the way a client writes its JSON does not matter."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return len(text.encode("utf-8", "replace"))
+    try:
+        return len(orjson.dumps(value))
+    except TypeError:  # such as for lone surrogates and integers beyond 64 bits
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return len(text.encode("utf-8", "replace"))
 
 
 def estimated_tokens(value: Any) -> int:

@@ -13,7 +13,7 @@ from trialbed.wire.dialects.chat_completions import (
     first_message,
     offered_functions,
     read_answer,
-    wants_usage,
+    read_request,
 )
 from trialbed_verify.rows import sent_request
 
@@ -86,7 +86,7 @@ class AnsweredRow:
     @property
     def wants_usage(self) -> bool:
         """Return whether usage was asked for at the end of the stream."""
-        return wants_usage(self.request)
+        return read_request(self.request).wants_usage
 
     @property
     def demands_call(self) -> bool:

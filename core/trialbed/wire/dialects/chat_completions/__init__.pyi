@@ -16,7 +16,6 @@ from ._requests import read_function as read_function
 from ._requests import read_message as read_message
 from ._requests import read_request as read_request
 from ._requests import reply_formats as reply_formats
-from ._requests import wants_usage as wants_usage
 from ._requests import write_request as write_request
 from ._requests import write_settings as write_settings
 from ._streams import ChatStreamReader as ChatStreamReader

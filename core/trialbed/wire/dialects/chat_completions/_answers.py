@@ -47,7 +47,7 @@ def _says(error: Any) -> bool:
 def read_answer(document: Document | None) -> ModelAnswer:
     """Read the answer in a completion, as far as it is one; without a message its ``source`` is None."""
     head, choice = document or {}, first_choice(document)
-    message = first_message(document)
+    message = found if isinstance(found := choice.get("message"), dict) else {}
     # The places where vendors put usage, least trusted first.
     places = (choice.get("usage"), mapping_of(head.get("x_groq")).get("usage"), head.get("usage"))
     usages = [place for place in places if isinstance(place, dict)]

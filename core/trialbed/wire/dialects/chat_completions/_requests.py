@@ -76,11 +76,6 @@ class ChatRequest(ModelRequest):
         """The tools on offer; those without a name are left out."""
         return tuple(map(read_function, offered_functions(self.document)))
 
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """The names of the tools on offer; every request to the gateway is read this far."""
-        return frozenset(function["name"] for function in offered_functions(self.document))
-
     @property
     def tool_choice(self) -> ToolChoice:
         """Return whether the model may call them."""
@@ -103,13 +98,14 @@ class ChatRequest(ModelRequest):
     @property
     def prompt(self) -> Mapping[str, Any]:
         """The messages, or the raw prompt, and the tools."""
-        said = "prompt" if is_raw(self.document) else "messages"
+        said = "prompt" if "prompt" in self.document else "messages"
         return {said: self.document.get(said, []), "tools": self.document.get("tools", [])}
 
     @property
     def wants_usage(self) -> bool:
         """Return whether a last chunk with the usage is asked for."""
-        return wants_usage(self.document)
+        options = self.document.get("stream_options")
+        return isinstance(options, dict) and bool(options.get("include_usage"))
 
     @property
     def foreign(self) -> tuple[str, ...]:
@@ -125,16 +121,10 @@ class ChatRequest(ModelRequest):
         return "" if isinstance(self.document.get("messages"), list) else "'messages' must be a list"
 
 
-def is_raw(document: Mapping[str, Any]) -> bool:
-    """Return whether a request has a raw prompt instead of messages."""
-    return "prompt" in document
-
-
 def read_generation(document: Mapping[str, Any]) -> GenerationConfig:
     """Read the settings of a request that say how its answer shall be generated; wrong ones are left out."""
     limits = [value for key in LIMITS if (value := whole_number(document.get(key))) is not None and value > 0]
     stops = document.get("stop")
-    number = whole_number(document.get("n"))
     temperature = document.get("temperature")
     return GenerationConfig(
         temperature=temperature if isinstance(temperature, int | float) else None,
@@ -146,12 +136,18 @@ def read_generation(document: Mapping[str, Any]) -> GenerationConfig:
         parallel_calls=document.get("parallel_tool_calls") is not False,
         reply_schema=_reply_schema(document.get("response_format")),
         top_logprobs=whole_number(document.get("top_logprobs", 1)) if document.get("logprobs") is True else None,
-        choices=1 if number is None else min(max(number, 1), MOST_CHOICES),
+        choices=read_choices(document),
         top_p=top_p if isinstance(top_p := document.get("top_p"), int | float) else None,
         strict_reply=mapping_of(mapping_of(document.get("response_format")).get("json_schema")).get("strict") is True,
         effort=text_of(document.get("reasoning_effort")),
         verbosity=text_of(document.get("verbosity")),
     )
+
+
+def read_choices(document: Mapping[str, Any]) -> int:
+    """Return the number of answers that a request asks for."""
+    number = whole_number(document.get("n"))
+    return 1 if number is None else min(max(number, 1), MOST_CHOICES)
 
 
 def read_request(document: Mapping[str, Any], problem: str = "") -> ChatRequest:
@@ -220,12 +216,6 @@ def offered_functions(request: Any) -> Iterator[Document]:
         function = tool.get("function") if isinstance(tool, dict) else None
         if isinstance(function, dict) and isinstance(function.get("name"), str):
             yield function
-
-
-def wants_usage(request: Mapping[str, Any]) -> bool:
-    """Return whether a request asks for a last chunk with the usage."""
-    options = request.get("stream_options")
-    return isinstance(options, dict) and bool(options.get("include_usage"))
 
 
 def read_message(message: Any) -> ModelMessage:

@@ -11,7 +11,7 @@ from trialbed.wire.dialects._fields import PIECE, mapping_of, pieces
 from trialbed.wire.dialects._stream_writer import AnswerWriter
 from trialbed.wire.dialects.chat_completions._answers import write_error
 from trialbed.wire.dialects.chat_completions._flaws import DONE_EVENT, OWN_FLAWS, repeat_choices
-from trialbed.wire.dialects.chat_completions._requests import is_raw
+from trialbed.wire.dialects.chat_completions._requests import read_choices
 
 FIELDS: dict[TextKind, str] = {"reasoning": "reasoning_content", "text": "content", "refusal": "refusal"}
 """Kind of a text -> its field."""
@@ -140,11 +140,11 @@ def write_answer(
     Raises:
         LookupError: there is no such flaw.
     """
-    raw = is_raw(request.document)
+    raw, choices = "prompt" in request.document, read_choices(request.document)
     if not request.stream:
-        return OWN_FLAWS.write_document(write_document(answer, raw=raw, choices=request.generation.choices), flaw)
+        return OWN_FLAWS.write_document(write_document(answer, raw=raw, choices=choices), flaw)
     chunks = write_chunks(answer, raw=raw, piece=piece, with_usage=request.wants_usage)
-    parts = [event_bytes(chunk) for chunk in OWN_FLAWS.change(repeat_choices(chunks, request.generation.choices), flaw)]
+    parts = [event_bytes(chunk) for chunk in OWN_FLAWS.change(repeat_choices(chunks, choices), flaw)]
     return OWN_FLAWS.break_events((*parts[:-1], parts[-1] + DONE_EVENT), flaw)
 
 
