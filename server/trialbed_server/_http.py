@@ -34,15 +34,16 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         BodyTooLarge: it has, or says it has, more than ``limit`` bytes.
         ClientGone: the connection ended first.
     """
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    if message["type"] == "http.request" and not message.get("more_body", False):
-        if len(body) > limit:
-            raise BodyTooLarge(more=False)
-        return body
-    if stated_length(scope) > limit:
-        raise BodyTooLarge(more=True)
-    return await _rest(bytearray(body), message["type"], receive, limit)
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > limit or (more and stated_length(scope) > limit):
+            raise BodyTooLarge(more=more)
+    return bytes(body)
 
 
 def error_response(path: str, message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:
@@ -88,22 +89,6 @@ def read_already(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return replay
-
-
-async def _rest(body: bytearray, kind: str, receive: Receive, limit: int) -> bytes:
-    more = True
-    while more:
-        if kind == "http.disconnect":
-            raise ClientGone
-        if len(body) > limit:
-            raise BodyTooLarge(more=True)
-        message = await receive()
-        kind = message["type"]
-        body += message.get("body", b"")
-        more = kind == "http.disconnect" or message.get("more_body", False)
-    if len(body) > limit:
-        raise BodyTooLarge(more=False)
-    return bytes(body)
 
 
 def stated_length(scope: Scope) -> int:

@@ -36,6 +36,7 @@ def standard_category(category: str) -> str:
     return category.translate(_SEPARATORS).replace("__", "_")
 
 
+@lru_cache(maxsize=4096)
 def documented_name(category: str, tool_name: str, api_name: str) -> StandardName:
     """The triple of an Api whose documentation is known: its names have no endings to cut."""
     return StandardName(standard_category(category), standardize(tool_name), change_name(standardize(api_name)))

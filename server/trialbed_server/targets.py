@@ -56,11 +56,12 @@ class TargetCatalog:
         self._default = default
         self._exact: dict[tuple[str, str, str], tuple[Api, Simulator]] = {}
         self._standard: dict[StandardName, tuple[Api, Simulator]] = {}
-        self._fold: dict[StandardName, ApiRef] = {}
+        self._fold: dict[StandardName, Api] = {}
         for api, simulator in apis:
+            name = documented_name(api.category, api.tool_name, api.api_name)
             self._exact.setdefault((api.category, api.tool_name, api.api_name), (api, simulator))
-            self._standard.setdefault(documented_name(api.category, api.tool_name, api.api_name), (api, simulator))
-            self._fold.setdefault(_fold(documented_name(api.category, api.tool_name, api.api_name)), api.ref)
+            self._standard.setdefault(name, (api, simulator))
+            self._fold.setdefault(_fold(name), api)
         self.target = lru_cache(MAX_UNKNOWN + len(self._exact))(self._target)
 
     def _target(self, category: str, tool_name: str, api_name: str) -> CallTarget:
@@ -71,7 +72,8 @@ class TargetCatalog:
             ref = ApiRef(category=category, tool_name=tool_name, api_name=api_name)
             folded = _fold(requested_name(category.lower(), tool_name.lower(), api_name.lower()))
             meant = self._fold.get(folded)
-            return CallTarget(ref, name, None, self._default, _origin(self._default, None), meant)
+            origin = _origin(self._default, None)
+            return CallTarget(ref, name, None, self._default, origin, None if meant is None else meant.ref)
         api, simulator = found
         name = documented_name(api.category, api.tool_name, api.api_name)
         return CallTarget(api.ref, name, api, simulator, _origin(simulator, api))

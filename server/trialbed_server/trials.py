@@ -215,7 +215,7 @@ class OpenTrial:
         now = self.clock.monotonic()
         if self._deadline is None:
             self._deadline = now + timeout
-        return now > self._deadline + self.waited()
+        return now > self._deadline and now > self._deadline + self.waited()
 
     def waited(self) -> float:
         """Seconds spent on repeating failed requests to the model, so far."""
@@ -305,7 +305,7 @@ class LogBudget:
 
     def keep(self, text: str) -> str:
         """The text if it fits, else its beginning and a marker that says how long it was."""
-        text = _utf8(text)
+        text = utf8_text(text)
         room = min(self._body, self._left)
         if len(text) > room:
             text = f"{text[:room]}…[cut: {room} of {len(text)} characters kept]"
@@ -317,7 +317,7 @@ class LogBudget:
         if isinstance(value, str):
             return self.keep(value)
         text = json.dumps(value, ensure_ascii=False)
-        clean = _utf8(text)
+        clean = utf8_text(text)
         kept = self.keep(clean)
         if kept != clean:
             return kept
@@ -329,8 +329,8 @@ def body_text(body: bytes) -> str:
     return body.decode("utf-8", "replace")
 
 
-def _utf8(text: str) -> str:
-    # Escapes in JSON can name half a character, which no record can be written with.
+def utf8_text(text: str) -> str:
+    """The text without half characters, which escapes in JSON can name, and no record can hold."""
     return text.encode("utf-8", "replace").decode()
 
 

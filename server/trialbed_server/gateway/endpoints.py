@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, TrialModel
 from trialbed.records import Budget, Cause, Usage
 from trialbed.texts import json_leaves
-from trialbed.wire import ModelAnswer, ModelRequest
+from trialbed.wire import ModelRequest
 from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
 from trialbed.wire.dialects.responses import KeptResponses, is_kept, not_found
@@ -225,18 +225,15 @@ async def _answers(
 
 
 def _response(reply: ModelReply, trial: OpenTrial, request: ModelRequest, spoken: Dialect) -> Response:
+    """Return an answer as it is sent, with the trial's model and time if it names no model."""
     if reply.body is None:
-        return Response.answer(_sign(reply, trial), request, spoken)
+        said = reply.answer
+        if not said.model:
+            said = replace(said, created=int(trial.opened_at.timestamp()), model=trial.model_name)
+        return Response.answer(said, request, spoken)
     # Some endpoints answer a request for a stream with a document.
     events = request.stream and not reply.body.lstrip().startswith(b"{")
     return Response((reply.body,), content_type=EVENTS if events else JSON, sized=not events)
-
-
-def _sign(reply: ModelReply, trial: OpenTrial) -> ModelAnswer:
-    """Add the trial's model and time to an answer that names no model."""
-    if reply.answer.model:
-        return reply.answer
-    return replace(reply.answer, created=int(trial.opened_at.timestamp()), model=trial.model_name)
 
 
 MODELS = "models"

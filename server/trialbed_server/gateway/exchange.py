@@ -31,7 +31,7 @@ from trialbed.wire_log import estimated_usage
 from trialbed_scripted import Response
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server.gateway.circuit import cause_of_problem
-from trialbed_server.trials import LogBudget, body_text
+from trialbed_server.trials import LogBudget, body_text, utf8_text
 
 
 class Observation(NamedTuple):
@@ -66,10 +66,10 @@ def observe(
     written = text_calls("\n".join(answer.texts), {*offered, *described})
     return Observation(
         usage=Usage.of(answer.usage or {}),
-        finish_reason=_text(reading.finish_reason or "") or None,
+        finish_reason=utf8_text(reading.finish_reason or "") or None,
         tool_calls=tuple(_sent_call(call, offered) for call in answer.calls),
         text_calls=tuple(_sent_call(call, {call.name}) for call in written if not _among(call, answer.calls)),
-        problem=_text(reading.problem.message) if reading.problem else None,
+        problem=utf8_text(reading.problem.message) if reading.problem else None,
         cause=_cause(reading, body),
         document=reading.response,
     )
@@ -104,7 +104,7 @@ def _is_readable(body: bytes) -> bool:
 
 
 def _sent_call(call: Call, offered: Collection[str]) -> SentCall:
-    return SentCall(name=_text(call.name), arguments=_text(call.arguments), problem=_problem(call, offered))
+    return SentCall(name=utf8_text(call.name), arguments=utf8_text(call.arguments), problem=_problem(call, offered))
 
 
 def _problem(call: Call, offered: Collection[str]) -> str | None:
@@ -114,11 +114,6 @@ def _problem(call: Call, offered: Collection[str]) -> str | None:
     if value is call.arguments:
         return "invalid json"
     return None if isinstance(value, dict) else "not an object"
-
-
-def _text(text: str) -> str:
-    """The text without lone surrogates, which a record cannot hold."""
-    return text.encode("utf-8", "replace").decode()
 
 
 READ_LIMIT = 32 * 2**20

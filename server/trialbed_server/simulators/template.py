@@ -198,7 +198,8 @@ def argument_problems(api: Api, arguments: dict[str, Any]) -> str:
 
     A default that the documentation gives fits, also where it is not of its parameter's type.
     """
-    found = schema_problems(api.parameters_schema(), arguments, most=100)
+    if not (found := schema_problems(api.parameters_schema(), arguments, most=100)):
+        return ""
     defaults = {item.name: item.default for item in (*api.required_parameters, *api.optional_parameters)}
     named = sorted(
         (list(map(str, problem.path)), problem.message)

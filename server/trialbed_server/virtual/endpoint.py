@@ -21,7 +21,15 @@ from trialbed_server._options import ServerOptions
 from trialbed_server.faults import RETRY_AFTER, Delivered, PutIn
 from trialbed_server.standard_names import request_key
 from trialbed_server.targets import CallTarget, TargetCatalog
-from trialbed_server.trials import UNTAGGED_BODY, LogBudget, OpenTrial, TrialRefused, TrialRegistry, Untagged
+from trialbed_server.trials import (
+    UNTAGGED_BODY,
+    LogBudget,
+    OpenTrial,
+    TrialRefused,
+    TrialRegistry,
+    Untagged,
+    utf8_text,
+)
 from trialbed_server.virtual.acting import Callbacks, act, act_elsewhere
 from trialbed_server.virtual.resolver import Resolver, VirtualAnswer, error_body, error_reply
 
@@ -137,19 +145,11 @@ def _explain(data: Any) -> None:
 
 def _check_characters(data: dict[str, Any]) -> None:
     # An escape can name half a character, which no record can be written with.
-    halves = [name for name in ("category", "tool_name", "api_name") if not _is_utf8(data[name])]
+    halves = [name for name in ("category", "tool_name", "api_name") if data[name] != utf8_text(data[name])]
     if halves:
         message = "Input should be a valid string, this one holds half of a surrogate pair"
         kind = {"type": "string_unicode", "msg": message, "input": None}
         raise MalformedRequest([{**kind, "loc": ["body", name]} for name in halves])
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _invalid_json(error: Exception) -> dict[str, Any]:

@@ -216,11 +216,9 @@ class SimulatorSource:
             raise broken(target, call.tool_input, error, target.simulator) from error
         if len(body) > self.options.max_answer:
             raise SimulationError(f"{target.path}: the answer is larger than {self.options.max_answer} bytes")
-        settings = target.simulator.settings()
+        settings = json.dumps(dict(given)) if (given := target.simulator.settings()) else ""
         made_by = Origin(target.simulator.label, target.origin.revision)
-        return NewAnswer(
-            body, made_by, keep=not simulation.error, settings=json.dumps(dict(settings)) if settings else ""
-        )
+        return NewAnswer(body, made_by, keep=not simulation.error, settings=settings)
 
     async def _simulate(self, call: VirtualCall) -> Simulation:
         target, simulator = call.target, call.target.simulator
@@ -396,7 +394,7 @@ class Resolver:
         Raises:
             ValueError: the input holds a number that is not finite.
         """
-        found = self.at_once(target, tool_input, key)
+        found = self.cache.recent(key, target.origin)
         if found is not None:
             return VirtualAnswer(found.body, f"cache:{found.provenance}")
         call = VirtualCall(target, tool_input, key)
@@ -424,10 +422,9 @@ class Resolver:
     async def _reply(self, call: VirtualCall, found: CachedResponse | NewAnswer) -> VirtualAnswer:
         if isinstance(found, CachedResponse):
             return VirtualAnswer(found.body, f"cache:{found.provenance}")
-        if not found.keep:
-            return VirtualAnswer(found.body.encode("ascii"), "")
-        if self.saving == "none":
-            return VirtualAnswer(found.body.encode("ascii"), found.origin.provenance)
+        made = VirtualAnswer(found.body.encode("ascii"), found.origin.provenance if found.keep else "")
+        if not found.keep or self.saving == "none":
+            return made
         name, text = call.target.name, canonical_json(call.tool_input)
         try:
             entry = Entry(call.key, name, text, found.body, found.origin, found.settings)
@@ -435,5 +432,5 @@ class Resolver:
         except TrialbedError as error:
             # The answer is good even if it cannot be kept.
             logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
-            return VirtualAnswer(found.body.encode("ascii"), found.origin.provenance)
-        return VirtualAnswer(kept.body, found.origin.provenance)
+            return made
+        return made._replace(body=kept.body)
