@@ -29,6 +29,7 @@ from trialbed.tool_calls import (
     last_turn,
     said,
     unasked_calls,
+    uses_of,
     was_told,
 )
 from trialbed.wire_log import failed
@@ -285,7 +286,7 @@ def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: S
         return "not used", "the agent did not finish"
     if answer.finish != "give_answer":
         return "not used", "the agent gave up"
-    if Uses(query, answer.final_answer, calls).shows(call) is not False:
+    if uses_of(query, answer.final_answer, calls).shows(call) is not False:
         return None
     if last is not None and any(Uses(query, text, calls).of(call) for text in said(last)):
         return "not used", REPLACED

@@ -35,12 +35,6 @@ def carries_fact(answer: str, fact: str) -> bool:
     return carries(answer, (fact,))
 
 
-def mentions(text: str, values: Iterable[str]) -> bool:
-    """Return whether any of the values stands in the text, said or denied."""
-    shown = read(text)
-    return any(shown.has(value) for value in values)
-
-
 @lru_cache(maxsize=4096)
 def wanted(value: str) -> tuple[list[str], list[date]]:
     """Return the words of a value, and the days that it names if it is a date; read once for all texts."""
@@ -118,10 +112,14 @@ def _runs(wanted: list[str], words: list[str]) -> Iterator[tuple[int, int]]:
 
 
 class Passages:
-    """Texts in an order, each read once: a value is looked for only where its rarest word stands."""
+    """Texts in an order, read when a value is first looked for: only where its rarest word stands."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = [read(text) for text in texts]
+        self._given = texts
+
+    @cached_property
+    def _texts(self) -> list[Text]:
+        return [read(text) for text in self._given]
 
     def mention(self, value: str, start: int = 0) -> bool:
         """Return whether the value stands in any of the texts, said or denied.
@@ -131,7 +129,7 @@ class Passages:
         """
         words, days = wanted(value)
         texts = self._texts[start:]
-        if words and not days:
+        if words and not days and len(texts) > 1:
             places = min((self._of_words.get(word, []) for word in words), key=len)
             texts = [self._texts[place] for place in places[bisect_left(places, start) :]]
         return any(text.has(value) for text in texts)

@@ -56,7 +56,8 @@ class FoundDate(NamedTuple):
 def dates(text: str) -> list[FoundDate]:
     """Return the full dates of a lower-case text: ``2026-05-03``, ``3 may 2026``, ``may 3rd, 2026``, ``03.05.2026``."""
     days = []
-    for found in (found for form in _FORMS for found in form.finditer(text)):
+    # Most texts have no year, and are searched for no form.
+    for found in (found for form in _FORMS for found in form.finditer(text)) if _YEAR.search(text) else ():
         parts = found.groupdict()
         name = (parts.get("month") or "").translate(_ACCENTS)
         month = _BEGINNINGS.get(name[:3]) or _BEGINNINGS.get(name[:4], 0) if name else int(parts["number"])
@@ -71,6 +72,8 @@ _DIGIT = re.compile("[0-9]")
 
 _PARTED = re.compile("[0-9][ .,][0-9]")
 """Stands in every number that has another reading by its separators."""
+
+_YEAR = re.compile("[0-9]{4}")
 
 _START = r"(?<![\w.,:/-])(?P<sign>-?)"
 _END = r"(?!\w|[.,:/][0-9])"
@@ -180,14 +183,14 @@ def second_readings(text: str) -> list[Token]:
 
 def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
     """Return the tokens with each second reading in the place of the first."""
-    ends = [reading.end for reading in readings]
-    places = [bisect_right(ends, token.start) for token in tokens]  # of the first reading that ends behind a token
-    kept = [
-        token
-        for token, place in zip(tokens, places, strict=True)
-        if place == len(readings) or token.end <= readings[place].start
-    ]
-    return sorted([*kept, *readings], key=lambda token: token.start) if readings else tokens
+    if not readings:
+        return tokens
+    ends, kept = [reading.end for reading in readings], list(readings)
+    for token in tokens:
+        place = bisect_right(ends, token.start)  # of the first reading that ends behind the token
+        if place == len(readings) or token.end <= readings[place].start:
+            kept.append(token)
+    return sorted(kept, key=lambda token: token.start)
 
 
 def number_forms(text: str) -> tuple[re.Pattern[str], ...]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -70,18 +70,20 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
 
 @once_for(128)
 def _unknown_gold(query: Query, tools: Sequence[ToolSpec]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the texts of a task and of the documentation of its Apis, and the expected values that they lack."""
-    texts = [query.text, *_texts([api.model_dump(mode="json") for api in query.apis])]
-    texts += _texts([[tool.name, tool.description, tool.parameters] for tool in tools])
+    """Return the texts of a task and of the documentation of its Apis, and the expected values that they lack.
+
+    Where the task itself has all values, its documentation is not read.
+    """
     values = [value for call in query.gold_calls for value in evidence_values(call.arguments)]
     gold = [value for value in [*values, *query.reference_facts][:MAX_VALUES] if len(value) >= SHORTEST]
-    known = frozenset(texts)
-    plain = Passages(known)
-    left = [value for value in dict.fromkeys(gold) if not plain.mention(value)]
-    if left:  # mostly, the plain texts have them all
-        decoded = Passages(found for text in known for found in decoded_texts(text))
-        left = [value for value in left if not decoded.mention(value)]
-    return known, tuple(left)
+    task = Passages([query.text])
+    left = [value for value in dict.fromkeys(gold) if not task.mention(value)]
+    if not left:
+        return frozenset(), ()
+    documents: list[Json] = [[tool.name, tool.description, tool.parameters] for tool in tools]
+    known = frozenset([query.text, *_texts([*documents, *(api.model_dump(mode="json") for api in query.apis)])])
+    documented = Passages(_with_decoded(known))
+    return known, tuple(value for value in left if not documented.mention(value))
 
 
 def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Iterator[Json]:
@@ -172,7 +174,7 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
         wire: with the calls that count.
     """
     # A fact that the model knows from the framework alone.
-    results_alone = Passages([query.text, *map(_values, wire.api_calls)])
+    results_alone = Passages(chain([query.text], map(_values, wire.api_calls)))
     facts = [fact for fact in query.reference_facts if carries_fact(answer, fact)]
     unknown = [fact for fact in facts if not results_alone.mention(fact)]
     key = answer_key(query, wire) if unknown else ()

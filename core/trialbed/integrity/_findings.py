@@ -90,11 +90,12 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFin
             forced.append(request.tool_choice.name or next(iter(request.names), ""))
         elif request.tool_choice.mode in ("required", "any"):
             required += 1
+        if request.names <= names:
+            continue
         if request.names not in seen:
             # The functions that stand for none of the trial's tools.
-            others = [function.name for function in request.tools if function.name not in names]
-            offers = Offers(tools, request.tools) if others else None
-            seen[request.names] = [name for name in others if offers is None or offers.tool(name) is None]
+            offers, others = Offers(tools, request.tools), [function.name for function in request.tools]
+            seen[request.names] = [name for name in others if name not in names and offers.tool(name) is None]
         added.update(dict.fromkeys(seen[request.names]))
     if required:
         yield _finding("required_choice", required)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import math
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from importlib.resources import files
@@ -14,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from trialbed.errors import DataError
 from trialbed.records import GoldAnswer, TrialKey, TrialResult
 from trialbed.report._entries import entry, failed_scores
-from trialbed.report._files import json_bytes
+from trialbed.report._files import clean, json_bytes
 from trialbed.report._metadata import metadata
 from trialbed.report._records import Figures, QueryId, ScoreMean, Summary, WireTally
 from trialbed.report._report import Queries, Report
 from trialbed.scoring import TIMES
 from trialbed.settings import declared_settings, secret_values
 from trialbed.statistics import LEVEL
-from trialbed.wire.redaction import redact
+from trialbed.wire.redaction import redaction_of
 
 if TYPE_CHECKING:
     from trialbed.report.comparison import FactorEffects
@@ -89,9 +88,14 @@ class DocumentEntries(AbstractContextManager["DocumentEntries"]):
             gold: the answers to the expected calls of queries, if the run made them.
         """
         queries, answers, secrets = self._queries(), gold or {}, secret_values()
+        # A secret that JSON escapes need not be found in it.
+        escaped = any(json.dumps(secret, ensure_ascii=False) != f'"{secret}"' for secret in secrets)
         for result in results:
             query = queries[result.key.query_id]
-            text = json_bytes(clean(entry(query, result, answers.get(query.query_id)), secrets))
+            found = entry(query, result, answers.get(query.query_id))
+            text = json_bytes(found)
+            if escaped or redaction_of(secrets).finds(text.decode()):
+                text = json_bytes(clean(found, secrets))
             try:
                 self._file.write(text)
             except OSError as error:
@@ -285,19 +289,6 @@ def _effects(effects: FactorEffects) -> dict[str, Any]:
         for one in effects.contrasts
     ]
     return {"score": effects.score, "factors": factors, "contrasts": contrasts}
-
-
-def clean(value: Any, secrets: Collection[str]) -> Any:
-    """Return the value in JSON's own types: tuples as lists, NaN and infinities as null, secrets redacted."""
-    if isinstance(value, str):
-        return redact(value, secrets)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): clean(item, secrets) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [clean(item, secrets) for item in value]
-    return value
 
 
 def document_schema() -> dict[str, Any]:

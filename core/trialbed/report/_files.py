@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pydantic_core import to_json
 from trialbed.errors import DataError
 from trialbed.files import give_second_name, make_private_folder, replacing
 from trialbed.records import PROFILE
+from trialbed.wire.redaction import redact
 
 MAX_NAME = 80
 """Characters of each part of a latest document's name."""
@@ -51,12 +53,28 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def json_bytes(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
-    """Return documents as indented JSON in UTF-8; a lone surrogate, which that lacks, as JSON's escape for it."""
+    """Return documents as indented JSON in UTF-8; a lone surrogate, which that lacks, as JSON's escape for it.
+
+    NaN and infinities are null.
+    """
     try:
         # The writer of the standard library takes six times as long as soon as it indents.
-        return to_json(value, indent=2)
+        return to_json(value, indent=2, inf_nan_mode="null")
     except ValueError:  # a lone surrogate, or values nested more deeply than this writer follows
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2).encode(errors="backslashreplace")
+        return json.dumps(clean(value, ()), ensure_ascii=False, indent=2).encode(errors="backslashreplace")
+
+
+def clean(value: Any, secrets: Collection[str]) -> Any:
+    """Return the value in JSON's own types: tuples as lists, NaN and infinities as null, secrets redacted."""
+    if isinstance(value, str):
+        return redact(value, secrets)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): clean(item, secrets) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(item, secrets) for item in value]
+    return value
 
 
 def document_parts(document: Mapping[str, Any], entries: Iterable[bytes] = ()) -> Iterator[bytes]:

@@ -40,4 +40,5 @@ from ._uses import last_turn as last_turn
 from ._uses import relied_on as relied_on
 from ._uses import replaced as replaced
 from ._uses import said as said
+from ._uses import uses_of as uses_of
 from ._uses import was_told as was_told

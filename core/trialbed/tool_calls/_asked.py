@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from trialbed.identity import once_for
 from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
 from trialbed.tool_calls._calls import Signed, canonical, signature_of
 from trialbed.tool_calls._origins import requested_calls
@@ -56,6 +57,7 @@ class AskedCall:
         return canonical(self.arguments)
 
 
+@once_for(8)
 def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[ApiCall] = ()) -> tuple[AskedCall, ...]:
     """Return every call that the model asked for: those that an Api got, and those that never reached one.
 

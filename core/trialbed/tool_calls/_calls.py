@@ -111,8 +111,7 @@ def canonical(arguments: Json) -> str:
     """
     value = parse_arguments(arguments)
     try:
-        plain = value if _flat(value) else plain_numbers(value)
-        return _flat(plain) or _ENCODER.encode(plain)
+        return _flat(value) or _flat(plain := plain_numbers(value)) or _ENCODER.encode(plain)
     except RecursionError:
         return arguments if isinstance(arguments, str) else TOO_DEEP
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from trialbed.identity import once_for
 from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
 from trialbed.tool_calls._alignment import accuracy_of, align, are_in_order, f1_of
 from trialbed.tool_calls._asked import AskedCall
@@ -82,6 +83,7 @@ class Alignment:
     accuracy: MetricResult
 
 
+@once_for(8)
 def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools: Sequence[ToolSpec]) -> Alignment:
     """Find for each expected call the call of its Api that stands for it, one to one, so that most arguments agree.
 

@@ -9,6 +9,7 @@ from itertools import islice
 from operator import itemgetter
 
 from trialbed.evidence import Passages, every_value, evidence_values, short_values
+from trialbed.identity import once_for
 from trialbed.records import ApiCall, Json, ModelCall, Query, WireLog
 from trialbed.texts import json_leaves
 from trialbed.tool_calls._asked import AskedCall
@@ -79,6 +80,10 @@ class Uses:
     @cached_property
     def _every_argument(self) -> Passages:
         return Passages(" ".join(every_value(arguments)) for arguments in self._arguments)
+
+
+uses_of = once_for(8)(Uses)
+"""The uses of a trial, whose texts are read once for its scores and its attribution."""
 
 
 def last_turn(wire: WireLog) -> ModelCall | None:

@@ -8,11 +8,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
 from trialbed.errors import JudgeError
-from trialbed.evidence import carries, carries_fact, evidence_values, mentions
+from trialbed.evidence import Passages, carries, carries_fact, evidence_values
 from trialbed.records import Answer, ApiCall, ApiRef, Json, Query, WireLog
 from trialbed_evaluation.judges import without_answer
 
@@ -199,15 +200,16 @@ def _response_unit(ref: ApiRef, query: Query, text: str, wire: WireLog) -> Unit:
     good = [call for call in calls if not call.error]
     if not good:
         return Unit(f"{ref.title} (every call failed)", carried=False)
-    values = [value for call in good for value in _telling(call, query)]
+    values = (value for call in good for value in _telling(call, query))
+    first = next(values, None)
     # A response that says nothing new leaves nothing to hold the answer to; that it was fetched must do.
-    return Unit(f"the response of {ref.title}", not values or carries(text, values))
+    return Unit(f"the response of {ref.title}", first is None or carries(text, chain((first,), values)))
 
 
 def _telling(call: ApiCall, query: Query) -> Iterable[str]:
     """Return the evidence of a response that could not be known without it."""
-    given = " ".join([query.text, *evidence_values(call.arguments)])
-    return (value for value in evidence_values(call.response) if not mentions(given, (value,)))
+    given = Passages([" ".join([query.text, *evidence_values(call.arguments)])])
+    return (value for value in evidence_values(call.response) if not given.mention(value))
 
 
 def _verdict(status: AnswerStatus, reason: str) -> Verdict:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trialbed.records import Json, Score
 from trialbed.scoring import ScoreContext, judged_score, scorer
-from trialbed.tool_calls import Uses, claimed_pairs, compare_calls, sent_pairs
+from trialbed.tool_calls import claimed_pairs, compare_calls, sent_pairs, uses_of
 from trialbed_plugins.scorers._reasons import reason, title
 
 
@@ -47,7 +47,7 @@ def used_results(context: ScoreContext) -> Score | None:
     """
     calls = context.asked
     accepted = {(call.api, call.signature): call for call in reversed(calls) if call.accepted}
-    uses = Uses(context.query, context.answer.final_answer, calls)
+    uses = uses_of(context.query, context.answer.final_answer, calls)
     found: dict[bool, list[str]] = {True: [], False: []}
     for call in reversed(accepted.values()):
         used = uses.shows(call)

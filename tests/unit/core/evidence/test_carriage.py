@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from support.cases import for_each
 
-from trialbed.evidence import carries, carries_fact, mentions
+from trialbed.evidence import Passages, carries, carries_fact
 
 
 @for_each(
@@ -143,7 +143,7 @@ def test_spelling_does_not_matter(answer: str, value: str) -> None:
 )
 def test_another_value_is_another_value(answer: str, value: str) -> None:
     assert not carries_fact(answer, value)
-    assert not mentions(answer, (value,))
+    assert not Passages([answer]).mention(value)
 
 
 @for_each(
@@ -176,7 +176,7 @@ def test_another_value_is_another_value(answer: str, value: str) -> None:
 )
 def test_what_is_denied_is_not_said(answer: str) -> None:
     assert not carries(answer, ("open",))
-    assert mentions(answer, ("open",))
+    assert Passages([answer]).mention("open")
 
 
 @for_each(

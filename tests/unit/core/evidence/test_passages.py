@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.cases import for_each
 
-from trialbed.evidence import Passages, mentions
+from trialbed.evidence import Passages
 
 TEXTS = ["In Ulm it is 21.50 °C.", "On 3 May 2026", "**", "nothing of note, twenty"]
 
@@ -16,7 +16,7 @@ ENOUGH = [TEXTS, [*TEXTS, *["another one"] * 8]]
 @for_each("texts", ENOUGH, ids=("few", "many"))
 @for_each("value", ["21.5", "Ulm", "2026-05-03", "**", "note", "1.5", "Ulm 21.5", "2026-05-04", "", "--"])
 def test_a_value_is_found_as_in_each_text_alone(value: str, texts: list[str]) -> None:
-    assert Passages(texts).mention(value) is any(mentions(text, (value,)) for text in texts)
+    assert Passages(texts).mention(value) is any(Passages([text]).mention(value) for text in texts)
 
 
 @pytest.mark.parametrize("texts", ENOUGH, ids=("few", "many"))
