@@ -157,9 +157,8 @@ def attribute_trial(result: TrialResult, query: Query, tools: Sequence[ToolSpec]
     Args:
         tools: the tools that the query was offered.
     """
-    if result.status == "not measured":
-        return None
-    return attribute(query, tools, result, unrequested_calls(result, tools))
+    unasked = unrequested_calls(result, tools)
+    return None if result.status == "not measured" else attribute(query, tools, result, unasked)
 
 
 def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:

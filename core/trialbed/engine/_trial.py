@@ -323,8 +323,9 @@ class TrialRunner:
             in_process=self._is_live(key),
             prices=self.run.prices_of(key.framework),
         )
-        checked = replace(context, checks=await run_checks(self.checks, context))
-        return await self.listeners.score(await with_criteria(checked, self.processes))
+        if checks := await run_checks(self.checks, context):
+            context = replace(context, checks=checks)
+        return await self.listeners.score(await with_criteria(context, self.processes))
 
 
 Examined = tuple[tuple[IntegrityFinding, ...], tuple[AttributedCall, ...] | None]

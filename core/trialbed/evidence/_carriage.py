@@ -16,6 +16,9 @@ from trialbed.evidence._tokens import readable, tokens
 MOST = 200
 """Places of a value in a text that are looked at; the first ones."""
 
+FEW = 8
+"""Texts that are searched one by one."""
+
 SHORT = 500
 """Characters of a text that is kept once it was read: queries, arguments and most answers come again and again."""
 
@@ -80,10 +83,7 @@ class Text:
 
     def _has_marks(self, value: str) -> bool:
         """Return whether the value is nothing but markup, and stands in it as it is."""
-        if wanted(value)[0]:
-            return False
-        plain = " ".join(value.split())
-        return bool(plain) and plain in self._plain
+        return not wanted(value)[0] and bool(plain := " ".join(value.split())) and plain in self._plain
 
     def _places(self, value: str) -> Iterator[tuple[int, int]]:
         sought, days = wanted(value)
@@ -129,7 +129,7 @@ class Passages:
         """
         words, days = wanted(value)
         texts = self._texts[start:]
-        if words and not days and len(texts) > 1:
+        if words and not days and len(texts) > FEW:
             places = min((self._of_words.get(word, []) for word in words), key=len)
             texts = [self._texts[place] for place in places[bisect_left(places, start) :]]
         return any(text.has(value) for text in texts)

@@ -118,11 +118,11 @@ def tokens(text: str) -> list[Token]:
 
 
 def _spelling(found: re.Match[str]) -> str:
-    if found["time"]:
-        return spelled_time(int(found["hour"]), int(found["minute"]), int(found["second"] or 0), found["half"])
-    if found["clock"]:
+    if found.lastgroup == "number":
+        return spelled_number(found[0])
+    if found.lastgroup == "clock":
         return spelled_time(int(found["full"]), 0, 0, found["part"])
-    return spelled_number(found["number"]) if found["number"] else found[0]
+    return spelled_time(int(found["hour"]), int(found["minute"]), int(found["second"] or 0), found["half"])
 
 
 def spelled_time(hour: int, minute: int, second: int, half: str | None) -> str:
@@ -136,7 +136,7 @@ def spelled_number(text: str) -> str:
     """The number without separators and without zeros that say nothing; leading zeros belong to codes, and stay."""
     plain = text.replace(",", "").replace("'", "")
     digits = plain.removeprefix("-")
-    if len(plain) > LONGEST_NUMBER or (len(digits) > 1 and digits[0] == "0" and digits[1].isdigit()):
+    if plain.isdecimal() or len(plain) > LONGEST_NUMBER or (digits[0] == "0" and digits[1:2].isdigit()):
         return plain
     try:
         value = Decimal(plain)

@@ -14,10 +14,9 @@ from trialbed.wire_log import (
     failed,
     finish_reasons,
     observed_usage,
-    refused_requests,
+    refusals,
     repeated_requests,
     text_calls,
-    truncated,
 )
 
 ANSWERED = ("arguments", "error", "response", "provenance")
@@ -148,15 +147,15 @@ def _wire(result: TrialResult, answer: Answer) -> dict[str, Any]:
     wire, claims = result.wire, result.score("claimed_vs_observed")
     detail = claims.detail if claims else {}
     turns, calls = wire.model_calls, wire.api_calls
-    sent = [call for turn in turns for call in turn.tool_calls]
+    sent, reasons = [call for turn in turns for call in turn.tool_calls], finish_reasons(wire)
     problems = Counter(call.problem for call in sent if call.problem is not None)
     return {
         "model_calls": len(turns),
         "model_errors": sum(map(failed, turns)),
         "retries": repeated_requests(wire),
-        "refused": refused_requests(wire),
-        "finish_reasons": dict(finish_reasons(wire)),
-        "truncated": truncated(wire),
+        "refused": refusals(wire).total(),
+        "finish_reasons": reasons,
+        "truncated": reasons["length"],
         "text_calls": text_calls(wire),
         "request_bytes": sum(call.request_bytes for call in turns),
         "response_bytes": sum(call.response_bytes for call in turns),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
@@ -26,11 +25,11 @@ IN_ONE = 500
 
 def encode(value: Any) -> str:
     """JSON as ASCII; keeps NaN, infinities and lone surrogates, which stricter writers refuse or change."""
-    with suppress(ValueError):
+    try:
         text = to_json(value, inf_nan_mode="constants")  # several times as fast, but in UTF-8
-        if text.isascii():
-            return text.decode()
-    return _ENCODER.encode(value)
+    except ValueError:
+        return _ENCODER.encode(value)
+    return text.decode() if text.isascii() else _ENCODER.encode(value)
 
 
 def decode(text: str) -> Any:
@@ -67,6 +66,7 @@ def decode_id(text: str) -> int | str:
     return query_id
 
 
+@lru_cache(maxsize=256)  # the names of scores, above all
 def column_text(text: str | None) -> str | None:
     """A text as any database's column can hold it: without NUL and lone surrogates; the record keeps them."""
     return None if text is None else text.replace("\x00", "").encode(errors="backslashreplace").decode()

@@ -24,7 +24,7 @@ from trialbed.store._rows import (
     insert,
 )
 from trialbed.store._schema import calls, scores, trials
-from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals, text_calls, truncated
+from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals, text_calls
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def _numbers(result: TrialResult) -> dict[str, float | None]:
         "recorded_requests": len(recorded),
         "recorded_tokens": sum(turn.usage.total_tokens for turn in recorded if turn.usage),
         "invalid_calls": sum(1 for turn in turns for call in turn.tool_calls if call.problem is not None),
-        "truncated": truncated(wire),
+        "truncated": sum(1 for turn in turns if turn.finish_reason == "length"),
         "text_calls": len(text_calls(wire)),
         "refused": refusals(wire).total(),
         "lost_calls": len(wire.lost),
@@ -303,7 +303,7 @@ def _call_rows(trial_id: int, wire: WireLog, bodies: Bodies) -> Rows:
             "status": call.status,
             "request": add_body(bodies, call.request) if isinstance(call, ModelCall) else None,
             "response": add_body(bodies, call.response if isinstance(call, ModelCall) else encode(call.response)),
-            "record": encode(call.model_dump(exclude={"request", "response"})),
+            "record": encode({key: value for key, value in vars(call).items() if key not in ("request", "response")}),
         }
         for kind, own in kinds.items()
         for place, call in enumerate(own)

@@ -143,7 +143,8 @@ def _pairs(
     groups: Sequence[Sequence[ToolCall]], names: tuple[Sequence[str], Sequence[str]], worth: Any, *, ordered: bool
 ) -> Pairs:
     free = not ordered or len(groups) == 1
-    if free or are_given(names):
+    # Where each name has one call made and one wanted at most, there is no choice of pairs.
+    if free or all(len(set(own)) == len(own) for own in names):
         found = free_pairs(range(len(names[0])), range(len(names[1])), names, worth)
         if free or are_in_order(found):
             return found
@@ -211,11 +212,6 @@ def free_pairs(made: Sequence[int], right: Sequence[int], names: Names, worth: W
         if names[0][place] in wanted:
             given.setdefault(names[0][place], []).append(place)
     return [pair for name, rows in given.items() for pair in _assign(rows, wanted[name], worth)]
-
-
-def are_given(names: Names) -> bool:
-    """Return whether each name has one call made and one wanted at most, so that there is no choice of pairs."""
-    return all(len(set(own)) == len(own) for own in names)
 
 
 def are_in_order(pairs: Pairs) -> bool:

@@ -97,8 +97,7 @@ def align_gold_calls(gold: Sequence[GoldCall], calls: Sequence[AskedCall], tools
     places = sorted(range(len(calls)), key=lambda place: not calls[place].accepted)
     ordered = [calls[place] for place in places]
     wanted = [ToolCall(_key(call.api), call.arguments) for call in gold]
-    names = {call.name for call in wanted}
-    schemas = {name: tool.parameters for tool in tools if (name := _key(tool.api)) in names}
+    schemas = {_key(tool.api): tool.parameters for tool in tools}
     made = [ToolCall(_key(one.api), _read_arguments(one.arguments) or {}, problem=one.problem) for one in calls]
     groups = [(call,) for call in wanted]
     rows = align([made[place] for place in places], groups, schemas, ValueComparer(), ordered=False)

@@ -128,8 +128,8 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
 
 def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
     """Return the calls of Apis on which the model did not decide, in order; see ``call_sources``."""
-    origins = call_origins(wire, tools)
-    return tuple(call for call, origin in zip(wire.api_calls, origins, strict=True) if origin not in ASKED)
+    sources = call_sources(wire, tools)
+    return tuple(call for call, one in zip(wire.api_calls, sources, strict=True) if one.origin not in ASKED)
 
 
 @once_for(8)
@@ -151,9 +151,9 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Requested
             if pair is None and call.problem == "unknown tool":
                 continue
             arguments = canonical(call.arguments)
-            sign = call.tool_name, arguments
+            written = _compact([call.arguments])
             # A call that the model had cut short: a request may repeat it, and close its brackets.
-            begun = call.tool_name, _compact([call.arguments]).rstrip("]}")
+            sign, begun = (call.tool_name, arguments), (call.tool_name, written.rstrip("]}"))
             barred: Literal["", "forced", "dictated"] = ""
             if request is not None and is_forced(request, len(tools)):
                 barred = "forced"
@@ -163,7 +163,8 @@ def requested_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Requested
                     content = {name: value for name, value in request.document.items() if name not in offer}
                     text = _compact(_strings(content))
                 others = decided.get(arguments, ())
-                if _is_dictated(call, text, tools, others) and not _is_of_api(call, wire, turn.started):
+                forms = () if arguments in ("{}", "null", '""') else {written, _compact([arguments])}
+                if _is_dictated(call, forms, text, tools, others) and not _is_of_api(call, forms, wire, turn.started):
                     barred = "dictated"
             said.update((sign, begun))
             if not barred:
@@ -183,28 +184,28 @@ def is_forced(request: ModelRequest, tools: int) -> bool:
     return bool(choice.name) or (choice.mode in ("required", "any") and len(request.tools) == 1 and tools > 1)
 
 
-def _is_of_api(call: SentCall, wire: WireLog, time: float) -> bool:
+def _is_of_api(call: SentCall, forms: Collection[str], wire: WireLog, time: float) -> bool:
     """Return whether an Api had answered with a call as the model then makes it, such as one that it links to."""
-    arguments = {_compact([call.arguments]), _compact([canonical(call.arguments)])}
     names = {_compact([call.name]), _compact([call.tool_name])}
     for made in wire.api_calls:
         if made.started + made.duration <= time:
             whole = _compact([made.response if isinstance(made.response, str) else json.dumps(made.response)])
-            if any(part in whole for part in arguments) and any(name in whole for name in names):
+            if any(part in whole for part in forms) and any(name in whole for name in names):
                 return True
     return False
 
 
-def _is_dictated(call: SentCall, text: str, tools: Sequence[ToolSpec], others: Collection[str]) -> bool:
+def _is_dictated(
+    call: SentCall, forms: Collection[str], text: str, tools: Sequence[ToolSpec], others: Collection[str]
+) -> bool:
     """Return whether a request has a call as the model then makes it: its arguments, and its name beside them.
 
     Args:
+        forms: of the arguments, as ``_compact`` gives them; none for a call without any.
         others: tools that the model has called with the same arguments, by its own decision: where these stand beside
             them, the request repeats what the model said.
     """
-    if parse_arguments(call.arguments) in ({}, None, ""):
-        return False
-    for arguments in {_compact([call.arguments]), _compact([canonical(call.arguments)])}:
+    for arguments in forms:
         place = -1
         for _ in range(MOST_PLACES):
             place = text.find(arguments, place + 1)

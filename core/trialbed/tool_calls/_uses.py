@@ -86,6 +86,7 @@ uses_of = once_for(8)(Uses)
 """The uses of a trial, whose texts are read once for its scores and its attribution."""
 
 
+@once_for(8)
 def last_turn(wire: WireLog) -> ModelCall | None:
     """Return the request that the model answered last; None if it answered none."""
     turns = (turn for turn in wire.model_calls if not failed(turn))

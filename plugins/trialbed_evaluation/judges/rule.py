@@ -145,7 +145,9 @@ def _judge(query: Query, answer: Answer, wire: WireLog) -> Verdict:
     unsolved = without_answer(answer) or _without_result(query, wire)
     if unsolved:
         return _verdict("Unsolved", unsolved)
-    text = _stated_text(query, answer, wire)
+    text = answer.final_answer
+    if not ASKS_FOR_DATA.search(query.text):
+        text = prose(text, (call.response for call in wire.api_calls))
     if not text.strip(" \n\t`"):
         return _verdict("Unsolved", "the answer is only a raw copy of the responses")
     units = _units(query, text, wire)
@@ -169,12 +171,6 @@ def _without_result(query: Query, wire: WireLog) -> str | None:
     if calls and all(call.error for call in calls) and (query.gold_calls or query.reference_facts):
         return "the only call failed" if len(calls) == 1 else "every call failed"
     return None
-
-
-def _stated_text(query: Query, answer: Answer, wire: WireLog) -> str:
-    if ASKS_FOR_DATA.search(query.text):
-        return answer.final_answer
-    return prose(answer.final_answer, (call.response for call in wire.api_calls))
 
 
 def _grade(units: Sequence[Unit]) -> Verdict:
