@@ -6,9 +6,10 @@ refers to itself in alternatives checks each part of a value once.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import quote, unquote
@@ -86,10 +87,9 @@ class JsonSchema:
     def is_valid(self, value: Any) -> bool:
         """Return whether a value fits; one that takes a pattern too many steps does not."""
         try:
-            valid: bool = self._validator.is_valid(value)
+            return bool(self._validator.is_valid(value))
         except UnicodeEncodeError:
-            valid = self._validator.is_valid(_without_lone_surrogates(value))
-        return valid
+            return bool(self._validator.is_valid(_without_lone_surrogates(value)))
 
     def problems(self, value: Any, most: int = 5) -> tuple[SchemaProblem, ...]:
         """The ways in which a value does not fit, up to so many; none if it fits.
@@ -126,11 +126,17 @@ def schema_problems(schema: Schema, value: Any, most: int = 5, root: Schema = No
         root: the schema that this one is a part of, in which its references are looked up.
     """
     try:
-        return JsonSchema(schema, root).problems(value, most)
-    except UnusableSchema:
+        return _schema_of(json.dumps([schema, root])).problems(value, most)
+    except (UnusableSchema, RecursionError):
         return ()
     except Undecided as error:
         return (SchemaProblem("pattern", (), str(error)),)
+
+
+@lru_cache(maxsize=128)
+def _schema_of(text: str) -> JsonSchema:
+    """The schema and the root in a JSON text; the calls of a tool are checked with the same one again and again."""
+    return JsonSchema(*json.loads(text))
 
 
 def _message(error: Any) -> str:
