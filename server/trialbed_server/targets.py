@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from trialbed.contracts import Simulator
 from trialbed.records import Api, ApiRef
@@ -56,13 +56,16 @@ class TargetCatalog:
         self._default = default
         self._exact: dict[tuple[str, str, str], tuple[Api, Simulator]] = {}
         self._standard: dict[StandardName, tuple[Api, Simulator]] = {}
-        self._fold: dict[StandardName, Api] = {}
         for api, simulator in apis:
             name = documented_name(api.category, api.tool_name, api.api_name)
             self._exact.setdefault((api.category, api.tool_name, api.api_name), (api, simulator))
             self._standard.setdefault(name, (api, simulator))
-            self._fold.setdefault(_fold(name), api)
         self.target = lru_cache(MAX_UNKNOWN + len(self._exact))(self._target)
+
+    @cached_property
+    def _in_any_case(self) -> dict[StandardName, ApiRef]:
+        # The first of equal names counts.
+        return {_fold(name): api.ref for name, (api, _) in reversed(self._standard.items())}
 
     def _target(self, category: str, tool_name: str, api_name: str) -> CallTarget:
         """The target of a request for this triple."""
@@ -71,9 +74,8 @@ class TargetCatalog:
         if found is None:
             ref = ApiRef(category=category, tool_name=tool_name, api_name=api_name)
             folded = _fold(requested_name(category.lower(), tool_name.lower(), api_name.lower()))
-            meant = self._fold.get(folded)
             origin = _origin(self._default, None)
-            return CallTarget(ref, name, None, self._default, origin, None if meant is None else meant.ref)
+            return CallTarget(ref, name, None, self._default, origin, self._in_any_case.get(folded))
         api, simulator = found
         name = documented_name(api.category, api.tool_name, api.api_name)
         return CallTarget(api.ref, name, api, simulator, _origin(simulator, api))

@@ -296,6 +296,9 @@ class OpenTrial:
         return log if self.model is None else self.model.complete(log)
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 class LogBudget:
     """The space that is left for one trial's log. A body over its share is cut in the log, never on the wire."""
 
@@ -316,7 +319,7 @@ class LogBudget:
         """The JSON value if it fits, else the beginning of its text and the marker."""
         if isinstance(value, str):
             return self.keep(value)
-        text = json.dumps(value, ensure_ascii=False)
+        text = _encode(value)
         clean = utf8_text(text)
         kept = self.keep(clean)
         if kept != clean:

@@ -152,5 +152,4 @@ def _fill(position: int | None, tool: str, fitted: Fitted) -> tuple[FilledArgume
     )
 
 
-def _text(arguments: Any) -> str:
-    return json.dumps(arguments, ensure_ascii=False)
+_text = json.JSONEncoder(ensure_ascii=False).encode

@@ -245,7 +245,7 @@ def message_calls(message: Mapping[str, Any]) -> tuple[Call, ...]:
 
 def message_reasoning(message: Mapping[str, Any]) -> str:
     """Return the reasoning that a message has as text."""
-    return "\n".join(filter(None, (text_of(message.get(key)) for key in REASONING)))
+    return "\n".join([said for key in REASONING if (said := text_of(message.get(key)))])
 
 
 def read_function(function: Mapping[str, Any]) -> OfferedTool:
