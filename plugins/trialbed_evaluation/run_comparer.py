@@ -133,7 +133,9 @@ def _conclusion(found: RunComparison) -> Conclusion | None:
         unsure=candidate,
         baseline_unsure=baseline,
         finding=finding,
+        missing=found.candidate.missing,
         measured=int(found.candidate.trials.measured.sum()),
+        is_part=bool(found.baseline.missing or found.candidate.missing),
         failures=found.candidate.measured_failures,
     )
 

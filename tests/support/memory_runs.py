@@ -78,7 +78,7 @@ def report_of(
     *,
     tools: Sequence[ToolSpec] | None = None,
     gold: Mapping[int | str, GoldAnswer] | None = None,
-    allow_incomplete: bool = False,
+    allow_incomplete: bool | None = False,
     aggregate: Callable[..., Mapping[str, Any]] | None = None,
     **more: Any,
 ) -> Report:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from trialbed.attribution import LOST_BY, USED, Attribution
@@ -46,8 +46,9 @@ class Conclusion:
         baseline_unsure: the same of the baseline, where no conclusion of its own says it.
         finding: on this measure, against the run's baseline; None for the baseline itself.
         lost: what became of the expected calls, where that is known.
-        missing: trials that were not measured.
+        missing: its trials that were not measured.
         measured: those that were.
+        is_part: whether ``mean`` and ``finding`` are over a part of the queries, as trials of the run are missing.
         failures: kind -> those of them that failed.
         waits_for: the other frameworks whose missing trials are why there is no mean, as all of its own were measured.
         void: why there is no result that can be compared; empty where there is.
@@ -63,24 +64,27 @@ class Conclusion:
     lost: Attribution | None = None
     missing: int = 0
     measured: int = 0
+    is_part: bool = False
     failures: Mapping[str, int] = field(default_factory=dict)
     waits_for: tuple[str, ...] = ()
     void: str = ""
 
     def __str__(self) -> str:
         """The sentence."""
+        return self._sentence(self.loss, self._incomplete())
+
+    @property
+    def result(self) -> str:
+        """The sentence without losses and missing trials, and without the kinds of failure if all trials failed."""
+        said = self._sentence()
+        return said.replace(f": {failures_line(self.failures.items())}", "", 1) if self.has_only_failed else said
+
+    def _sentence(self, *more: str) -> str:
         if self.void:
             return f"{self.framework} has no result that counts, as its row is void: {self.void}."
         if self.mean is None or self.mean.value is None:
             return self._absence()
-        parts = [f"{self._achievement(self.mean)}{self._difference()}", self.loss, self._incomplete()]
-        return "; ".join(part for part in parts if part) + "."
-
-    @property
-    def result(self) -> str:
-        """The sentence without what most losses are due to, and without the kinds of failure if all trials failed."""
-        said = str(replace(self, lost=None))
-        return said.replace(f": {failures_line(self.failures.items())}", "", 1) if self.has_only_failed else said
+        return "; ".join(filter(None, (f"{self._achievement(self.mean)}{self._difference()}", *more))) + "."
 
     @property
     def lost_calls(self) -> int:
@@ -126,7 +130,7 @@ class Conclusion:
             return ""
         baseline = f"{found.baseline}{_as_half(self.baseline_unsure)}"
         if found.verdict == "identical":
-            return f", the same as {baseline} on every query"
+            return f", the same as {baseline} on every query{' that was measured for both' if self.is_part else ''}"
         if found.verdict == "equivalent":
             return f", shown to be within {100 * found.margin:g} points of {baseline}"
         apart = f"{points(found.difference)} {'more' if found.difference > 0 else 'less'} than {baseline}"
@@ -156,7 +160,8 @@ class Conclusion:
         return f"{_of_lost(stages[most], lost, used)} {words}"
 
     def _incomplete(self) -> str:
-        return f"the run is incomplete, {_trials(self.missing)} not measured" if self.missing else ""
+        due, were = number_of(self.missing + self.measured, "trial"), "was" if self.missing == 1 else "were"
+        return f"{self.missing:,} of its {due} {were} not measured" if self.missing else ""
 
 
 def conclusions(report: Report) -> tuple[Conclusion, ...]:
@@ -178,7 +183,8 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
         count = scores[leading].denominator if leading in scores else 0
         over = number_of(len(config.query_ids), "query", "queries")
         if not whole:
-            over = f"the {count:,} trials that were measured for every framework"
+            measured = "one trial that was" if count == 1 else f"{count:,} trials that were"
+            over = f"the {measured} measured for every framework"
         elif count != len(config.query_ids) * config.repeat:
             over = f"{count:,} of {number_of(len(config.query_ids) * config.repeat, 'trial')}"
         elif config.repeat > 1:
@@ -194,6 +200,7 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
                 lost=one.attribution if whole else None,
                 missing=counts.not_measured if report.incomplete else 0,
                 measured=counts.answered + counts.failed,
+                is_part=not whole,
                 failures={kind: count for kind, count in counts.failures.items() if kind not in NOT_MEASURED},
                 waits_for=() if whole else late,
                 void=one.integrity.void,
@@ -205,13 +212,18 @@ def conclusions(report: Report) -> tuple[Conclusion, ...]:
 
 
 def headline(report: Report) -> str:
-    """Return the result of a run in one sentence, or in one for each of two setups without a common one."""
+    """Return the result of a run in one sentence, or in one for each of two setups without a common one.
+
+    Another one says how many trials the whole run lacks, if there is any result without them.
+    """
     found = conclusions(report)
-    if len(found) <= 2:
-        compared = [one for one in found if one.finding is not None]
-        return " ".join(one.result for one in compared or found)
     absent = sum(bool(one.void) or one.mean is None or one.mean.value is None for one in found)
     shares = [one.mean.value for one in found if not one.void and one.mean and one.mean.value is not None]
+    missing = sum(one.missing for one in found) if shares else 0
+    end = f" The run is incomplete: {_trials(missing)} not measured." if missing else ""
+    if len(found) <= 2:
+        compared = [one for one in found if one.finding is not None]
+        return " ".join(one.result for one in compared or found) + end
     if not shares:
         return f"No result of {len(found)} setups is shown."
     first = next(one for one in found if not one.void and one.mean is not None)
@@ -220,7 +232,7 @@ def headline(report: Report) -> str:
     what = f" of {first.over}" if first.score == JUDGED else f" in {shown_name(first.score)} over {first.over}"
     said = f"{len(shares)} setups {'solve' if first.score == JUDGED else 'reach'} {between}{what}"
     without = f", {absent} {'has' if absent == 1 else 'have'} no result" if absent else ""
-    return f"{said}{without}{_shown(found)}."
+    return f"{said}{without}{_shown(found)}.{end}"
 
 
 def _shown(conclusions: Sequence[Conclusion]) -> str:

@@ -85,7 +85,7 @@ class Report:
 
         None where only the frameworks differ, or where trials are missing and that is not accepted.
         """
-        if self.incomplete and not all(summary.common for summary in self.frameworks):
+        if self.incomplete and not any(summary.comparisons for summary in self.frameworks):
             return None
         judges = any(name.startswith(f"{JUDGED}@") for summary in self.frameworks for name in summary.scores)
         if not (self.run.config.variations or judges):
@@ -185,7 +185,7 @@ def read_report(
     *,
     against: str | None = None,
     margin: float | None = None,
-    allow_incomplete: bool = True,
+    allow_incomplete: bool | None = None,
     renamed: Mapping[str, str] | None = None,
 ) -> Report:
     """Report a run as the store holds it now.
@@ -198,7 +198,8 @@ def read_report(
         plugins: describe scores, where the run does not keep it, and add figures of their own: ``installed_listeners``.
         against: the framework that the others are compared with; None for the run's own, ``reference``, or the first.
         margin: the largest difference of a score that does not matter; None for the run's own.
-        allow_incomplete: of a run that lacks trials, add the figures over those that every framework has.
+        allow_incomplete: of a run that lacks trials, whether to compare its frameworks over the trials that all of them
+            have; None for their figures over these without a verdict.
         renamed: as ``StoredRun.table`` takes it, such as for the verdicts of another judge.
 
     Raises:
@@ -211,9 +212,9 @@ def read_report(
     results = partial(_read_results, stored, renamed or {})
     # The scorers of the run may not be installed here, or have changed.
     known = {**(plugins.descriptions() if plugins else {}), **run.scores}
-    summaries = summarise(run, every, known, gold, allow_incomplete=allow_incomplete)
+    summaries = summarise(run, every, known, gold, has_common=allow_incomplete is not False)
     against, is_whole = against or run.against, run.status == "finished"
-    if (len(summaries) > 1 or against) and (is_whole or all(one.common for one in summaries)):
+    if (len(summaries) > 1 or against) and (is_whole or (allow_incomplete and all(one.common for one in summaries))):
         from trialbed.report.comparison import compare_frameworks, open_ranks
 
         sides, most = {one.framework: one.side for one in summaries}, margin or run.margin

@@ -56,7 +56,7 @@ def summarise(
     described: Mapping[str, ScoreDescription],
     gold: Mapping[QueryId, GoldAnswer],
     *,
-    allow_incomplete: bool,
+    has_common: bool,
 ) -> list[Summary]:
     """Sum up the trials of each framework of a run.
 
@@ -68,13 +68,13 @@ def summarise(
         every: all attempts.
         described: the descriptions of scores by name.
         gold: the answers to the expected calls of queries, if the run made them.
-        allow_incomplete: of a run that lacks trials, add the figures over those that every framework has.
+        has_common: of a run that lacks trials, whether to add the figures over those that every framework has.
     """
     import numpy as np
 
     table = every.take(every["counts"])
     common = None
-    if allow_incomplete and run.status != "finished" and len(run.config.frameworks) > 1:
+    if has_common and run.status != "finished" and len(run.config.frameworks) > 1:
         measured = (table.pairs[table.measured & (table["framework"] == at)] for at in range(len(table.labels)))
         common = np.isin(table.pairs, list(set.intersection(*(set(pairs.tolist()) for pairs in measured))))
     first_apart = table.first_apart and (common is None or table.are_first_apart(table.answered & common))

@@ -142,7 +142,11 @@ def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[
     yield f"INCOMPLETE: {_missing(summaries)}; {how_to_complete(summaries)}."
     common = summaries[0].common
     if len(summaries) > 1 and shown and common is not None:
-        yield f"The scores are over the {common.trials} queries and repeats that were measured for every framework."
+        some = "one query that was" if common.trials == 1 else f"{common.trials} queries and repeats that were"
+        scores = f"The scores are over the {some} measured for every framework"
+        compare = f"bench compare {summaries[0].run.run_id} --allow-incomplete"
+        is_compared = any(summary.comparisons for summary in summaries)
+        yield f"{scores}." if is_compared else f"{scores}; {compare} has verdicts over them."
     elif len(summaries) > 1 and common is not None:
         yield "No scores are shown, as no query was measured for every framework yet."
     elif len(summaries) > 1:

@@ -8,7 +8,7 @@ from trialbed import views
 from trialbed.contracts import Reporter
 from trialbed.report import Report, conclusions, headline, main_loss, run_title
 from trialbed_plugins.reporters._attribution import attribution_tables
-from trialbed_plugins.reporters._tables import run_plots, run_records, run_tables, screen_table
+from trialbed_plugins.reporters._tables import MEDIANS, run_plots, run_records, run_tables, screen_table
 
 
 def _tables(report: Report) -> list[views.Table]:
@@ -34,7 +34,9 @@ class TableReporter(Reporter):
         if self.brief:
             models = report.run.config.models  # of several, each is a row above its setups
             result = headline(report) + (f" Model: {models[0]}." if len(models) == 1 else "")
-            tables = [views.Table("", notes=[result]), screen_table(report)]
+            table = screen_table(report)
+            medians = ", ".join(column for column in table.columns if column in MEDIANS)
+            tables = [views.Table("", notes=[result + (f" Medians: {medians}." if medians else "")]), table]
             if loss := main_loss(report):
                 tables.append(views.Table("", notes=[f"Most losses: {loss}"]))
             views.print_tables(tables, stream, ruled=False)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 TOKENS, TIME, COST = "total_tokens", "wall_time", "cost"
 """The scores of the first table, besides the leading one."""
 
+MEDIANS = ("tokens", "time", "cost")
+"""Columns of the first table that are medians of a trial."""
+
 LEFT_OUT = ("time", "tokens", "calls right")
 """Columns that a screen without room for all of them does without, the first of these first."""
 

@@ -88,7 +88,7 @@ def _table(
 ) -> Table:
     baseline, candidate = found.baseline, found.candidate
     common = number_of(len(found.common), "common query", "common queries")
-    title = f"{candidate.name} compared with {baseline.name}: {common} of {baseline.about.test_set}"
+    title = f"{candidate.name} compared with {baseline.name}: means over {common} of {baseline.about.test_set}"
     columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
     rows = [
         (

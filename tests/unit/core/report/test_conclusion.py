@@ -64,7 +64,7 @@ def test_one_framework_has_its_interval() -> None:
     )
     assert conclusion(None, missing=3) == "mine has no result yet: 3 trials were not measured."
     assert conclusion(None, measured=3) == "mine has no result: none of its 3 trials has solved."
-    assert conclusion(0.62, missing=1).endswith("; the run is incomplete, 1 trial was not measured.")
+    assert conclusion(0.62, missing=1, measured=9).endswith("; 1 of its 10 trials was not measured.")
 
 
 FAILED: dict[str, Any] = {"measured": 10, "failures": {"agent": 10}}
@@ -79,7 +79,7 @@ def test_one_whose_trials_all_failed_is_said_to_have_failed_first() -> None:
     worse = conclusion(0.0, finding=finding([0.0] * 40, [1.0] * 40), lost=lost_calls, **FAILED)
     assert worse == f"{failed}; it solves 0 % of 10 queries, 100 points less than reference (shown: p <0.001)."
     assert conclusion(0.0, **FAILED) == f"{failed}; it solves 0 % [31 %, 86 %] of 10 queries."
-    assert conclusion(None, missing=2, **FAILED) == f"{failed}; the run is incomplete, 2 trials were not measured."
+    assert conclusion(None, missing=2, **FAILED) == f"{failed}; 2 of its 12 trials were not measured."
     two = conclusion(0.0, measured=10, failures={"agent": 8, "timeout": 2})
     assert two.startswith("mine failed in all 10 trials: error in the agent (8), timeout (2); it solves")
     assert conclusion(0.0, measured=1, failures={"agent": 1}).startswith("mine failed in its one trial: error in")

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from support.cases import for_each
+from support.memory_runs import report_of
 from support.run_reports import document, finding, reason, reported
+from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed.attribution import USED
 from trialbed.records import STAGES
-from trialbed.report import Integrity, Report, headline, main_loss
+from trialbed.report import Integrity, Report, conclusions, headline, main_loss
 from trialbed.report.comparison import FrameworkComparison
 
 FOUND = {
@@ -95,6 +97,26 @@ def test_setups_of_several_models_are_compared_with_the_same_settings() -> None:
     labels = ("reference@m", "reference@n", "mine@m", "mine@n")
     found = compared(*map(setup, labels), **{"mine@m": "worse", "mine@n": "too few"})
     assert headline(found).endswith("; shown to be worse than reference with the same settings: mine@m.")
+
+
+def test_a_part_of_a_run_has_no_verdict_unless_that_is_accepted_and_the_sentence_counts_all_missing_trials() -> None:
+    config = run_config(frameworks=("reference", "mine"), query_ids=tuple(range(10)))
+    run = run_of(config, status="interrupted")
+    trials = [
+        trial_of(query, scores=[verdict("Solved")], framework=name)
+        for name, count in (("reference", 2), ("mine", 1))
+        for query in range(count)
+    ]
+    part = "of the one trial that was measured for every framework"
+    end = "The run is incomplete: 17 trials were not measured."
+    report, accepted = (report_of(run, {}, trials, allow_incomplete=allowed) for allowed in (None, True))
+    assert headline(report) == (
+        f"reference solves 100 % [21 %, 100 %] {part}. mine solves 100 % [21 %, 100 %] {part}. {end}"
+    )
+    assert not any(summary.comparisons for summary in report.frameworks)
+    same = f"mine solves 100 % {part}, the same as reference on every query that was measured for both"
+    assert headline(accepted) == f"{same}. {end}"
+    assert str(conclusions(accepted)[0]) == f"{same}; 9 of its 10 trials were not measured."
 
 
 def test_most_losses_name_the_setup_with_most_of_them() -> None:

@@ -6,8 +6,11 @@ from io import StringIO
 from typing import Any
 from xml.etree import ElementTree as Xml
 
+from support.memory_runs import report_of
 from support.run_reports import document, reported
+from support.trials import run_config, run_of
 
+from trialbed.records import Variation
 from trialbed_plugins.reporters import JunitReporter
 
 
@@ -27,6 +30,17 @@ def cases(**more: Any) -> list[Xml.Element]:
     stream = StringIO()
     JunitReporter().report(reported(document(**more)), stream)
     return Xml.fromstring(stream.getvalue()).findall("testsuite/testcase")
+
+
+def test_each_suite_has_the_model_of_its_setup() -> None:
+    models = {"reference@m": "m", "reference@n": "n"}
+    variations = {label: Variation(framework="reference", model=model) for label, model in models.items()}
+    report = report_of(run_of(run_config(frameworks=tuple(models), variations=variations)), {}, ())
+    stream = StringIO()
+    JunitReporter().report(report, stream)
+    suites = Xml.fromstring(stream.getvalue()).findall("testsuite")
+    found = {suite.get("name"): suite.find("properties/property[@name='model']") for suite in suites}
+    assert {name: own.get("value") for name, own in found.items() if own is not None} == models
 
 
 def test_each_trial_is_a_test_that_fails_where_the_query_is_not_solved() -> None:

@@ -76,7 +76,7 @@ def test_a_row_has_success_calls_tokens_time_cost_and_verdict(show: Show) -> Non
     worse = with_calls(document("other", average_cost=0.0012), 45, not_called=6, wrong_arguments=9, api_failed=5)
     worse["summary"]["comparisons"] = [{"kind": "reference", "against": "reference", "scores": {"sopr_score": WORSE}}]
     text = show([with_calls(document(average_cost=0.0001), 60), worse], brief=True)
-    assert text.partition("\n\n")[0].endswith("Model: scripted:gold.")
+    assert text.partition("\n\n")[0].endswith("Model: scripted:gold. Medians: tokens, time, cost.")
     assert " ".join(row(text, "mini")) == "mini solved calls right tokens time cost verdict"
     assert " ".join(row(text, "other")) == "other 80 % [58, 92] 77 % 1 1.00 s $0.0012 worse"
     assert "\n\nMost losses: other, 45 of its 65 expected calls were used, and 9 of the other 20\nhad wrong" in text
@@ -97,6 +97,8 @@ def test_failed_trials_are_counted_and_the_most_frequent_failure_is_told(show: S
     assert " ".join(row(text, "other")) == "other 80 % [58, 92] 0 % 1 1.00 s 3"
     assert text.endswith("\nMost losses: other, 3 of 20 trials failed, 2 of them (crash): Segmentation fault.\n")
     assert "timeout" not in text
+    lost = [with_calls(document(name), 45, not_called=15) for name in ("a", "b")]
+    assert "Most losses: a and b, 45 of each one's 60 expected calls were used" in show(lost, 100, brief=True)
 
 
 def test_a_void_row_has_no_figure_and_says_why(show: Show) -> None:
@@ -114,6 +116,7 @@ def test_an_incomplete_run_of_several_setups_shows_only_what_is_missing(show: Sh
     assert row(text, "mini") == ["mini", "not", "measured"]
     assert row(text, "reference") == ["reference", "2"]
     assert "%" not in text
+    assert "Medians" not in text
     assert "INCOMPLETE: 2 trials were not measured; the same command runs what is missing." in text
     assert "No scores are shown" in text
 
@@ -130,6 +133,13 @@ def test_an_incomplete_run_that_is_accepted_shows_scores_over_common_queries(sho
     assert " ".join(row(text, "mini")) == "mini solved not measured"
     assert "50 % [20, 80] n=9" in text
     assert "over the 9 queries and repeats that were measured for every framework" in " ".join(text.split())
+
+
+def test_the_words_of_the_first_trial_say_how_many_others_have_them(show: Show) -> None:
+    for alike, words in ((2, "; 2 of them"), (1, "; the first of them"), (3, "")):
+        refused = reason("endpoint", 3, "not measured", message="status 503", alike=alike)
+        text = show([document(status="incomplete", not_measured_count=3, failures=[refused])], 120, brief=True)
+        assert f"reference: 3 of 20 trials were not measured (endpoint){words}: status 503 [" in " ".join(text.split())
 
 
 def test_a_setup_whose_answers_no_judge_graded_has_a_dash(show: Show) -> None:

@@ -11,7 +11,8 @@ from support.trials import ended, run_config
 
 from trialbed.errors import UsageError
 from trialbed.records import Run, RunStatus
-from trialbed.store import Store
+from trialbed.report import read_report
+from trialbed.store import Store, open_store
 from trialbed.views import markdown
 from trialbed_evaluation.run_comparer import RunComparer
 
@@ -45,6 +46,17 @@ def store(tmp_path: Path) -> str:
 def compared(store: str, *values: str, **more: Any) -> Any:
     options = {"margin": None, "force": False, "resamples": 100, "seed": 0, "store": store, "fail_on_regression": False}
     return RunComparer().compare(values, options | more)
+
+
+def test_a_report_and_a_comparison_of_a_run_that_lacks_trials_give_the_same_verdicts(store: str) -> None:
+    with pytest.raises(UsageError, match=r"is incomplete, with 1 of 2 trials of langgraph:native measured"):
+        compared(store, NEW)
+    with open_store(store) as reader:
+        usual, accepted = (read_report(reader.run(NEW), allow_incomplete=allowed) for allowed in (None, True))
+    assert all(summary.common and not summary.comparisons for summary in usual.frameworks)
+    (own,) = accepted["langgraph"].comparisons
+    (found,) = compared(store, NEW, allow_incomplete=True).document
+    assert {score: one.as_json() for score, one in own.scores.items()} == found["findings"]
 
 
 def test_a_run_that_lacks_trials_is_refused_unless_that_is_accepted(store: str) -> None:
