@@ -108,9 +108,8 @@ def read_findings(values: Sequence[str], store: str | None) -> list[ScoreFinding
             f"{values[0]} has one setup, and a plan compares two: name another run too, or make a pilot of several "
             "such as bench run -f reference -f langgraph --limit 30"
         )
-    about = sides[0].about
-    pairs = [(baseline, candidate) for baseline, candidate, _ in run_pairs(sides, about.against)]
-    return paired_findings(pairs, about.margin)
+    pairs = [(baseline, candidate) for baseline, candidate, _ in run_pairs(sides, sides[0].against)]
+    return [finding for own in paired_findings(pairs, sides[0].margin) for finding in own.values()]
 
 
 def _setup_plans(values: Sequence[str], store: str | None) -> Iterator[Plan]:

@@ -56,7 +56,6 @@ class RunComparer(Comparer):
         from trialbed.cli.waiting import names_reading
         from trialbed.plugins import described_scores
         from trialbed.report.comparison import (
-            ComparisonOptions,
             compare_groups,
             comparison_records,
             comparison_tables,
@@ -71,13 +70,9 @@ class RunComparer(Comparer):
         with names_reading():
             groups = read_groups(values, options["store"])
         # The frameworks of one run are compared as the run itself compares them.
-        usual = groups[0][0].about.margin if len(groups) == 1 else MARGIN
-        how = ComparisonOptions(
-            margin=options["margin"] or usual,
-            force=options["force"],
-            allow_incomplete=bool(options.get("allow_incomplete")),
-        )
-        found = compare_groups(groups, how)
+        usual = groups[0][0].margin if len(groups) == 1 else MARGIN
+        margin, allow_incomplete = options["margin"] or usual, bool(options.get("allow_incomplete"))
+        found = compare_groups(groups, margin, force=options["force"], allow_incomplete=allow_incomplete)
         title, said, described = _title(found), _conclusions(found), described_scores()[0]
         return Comparison(
             document=[one.as_json() for one in found],
@@ -94,14 +89,14 @@ class RunComparer(Comparer):
 def _title(comparisons: Sequence[RunComparison]) -> str:
     """Return the names of the candidates and of the baselines; of the same frameworks in two runs, once."""
     pairs = [(one.baseline, one.candidate) for one in comparisons]
-    settings = {tuple(side.name.removeprefix(side.about.framework) for side in pair) for pair in pairs}
+    settings = {tuple(side.name.removeprefix(side.about["agent_name"]) for side in pair) for pair in pairs}
     if (
         len(pairs) > 1
         and len(settings) == 1
-        and all(one.about.framework == other.about.framework for one, other in pairs)
+        and all(one.about["agent_name"] == other.about["agent_name"] for one, other in pairs)
     ):
         ((ours, theirs),) = settings
-        names = ", ".join(dict.fromkeys(one.about.framework for one, _ in pairs))
+        names = ", ".join(dict.fromkeys(one.about["agent_name"] for one, _ in pairs))
         return f"{names}: {theirs.strip(' ()')} compared with {ours.strip(' ()')}"
     baselines = ", ".join(dict.fromkeys(one.name for one, _ in pairs))
     return f"{', '.join(dict.fromkeys(one.name for _, one in pairs))} compared with {baselines}"
@@ -152,7 +147,7 @@ def _causes(found: RunComparison) -> str:
     from trialbed.report.comparison import DIGESTS, setting_label
 
     differing = [setting_label(key) for key in found.settings if key not in DIGESTS]
-    if found.baseline.about.framework != found.candidate.about.framework:
+    if found.baseline.about["agent_name"] != found.candidate.about["agent_name"]:
         differing.insert(0, "framework")
     if len(differing) < 2:
         return ""

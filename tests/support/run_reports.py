@@ -21,21 +21,15 @@ from trialbed.records import (
     TrialResult,
 )
 from trialbed.report import (
-    Claims,
-    ClaimTotals,
     Counts,
     Figures,
     Reason,
-    Repeated,
     Report,
     ScoreMean,
     ScoreSummary,
-    Success,
     Summary,
     Times,
     Tokens,
-    WireFigures,
-    WireTally,
 )
 from trialbed.report.comparison import FrameworkComparison, ScoreFinding
 from trialbed.statistics import Interval, Pilot
@@ -158,14 +152,11 @@ def _with_figures(measured: Summary, document: Mapping[str, Any]) -> Summary:
         failures=tuple(Reason(**{"alike": one["count"], **one}) for one in found.get("failures", ())),
         untold=tuple(Reason(**{"alike": one["count"], **one}) for one in found.get("untold_reasons", ())),
         tokens=_tokens(found.get("totals", {})),
-        claims=Claims(
-            *(claims[kind] for kind in ("invented", "unreported", "unasked")),
-            **{what: ClaimTotals(**claims.get(what, NO_CLAIMS)) for what in ("tokens", "turns")},
-        ),
+        claims={**dict.fromkeys(("tokens", "turns"), NO_CLAIMS), **claims},
         wire=_wire(found),
         times=Times(None, 0, None, 0, None, first["count"], first["kept_apart"], first["averages"]),
-        success=Success(*({int(k): _mean(one) for k, one in found.get(key, {}).items()} for key in SUCCESS)),
-        repeated=Repeated(**found.get("repeated", {"trials": 0, "replaced": 0})),
+        success={name: {int(k): _mean(one) for k, one in found.get(key, {}).items()} for name, key in SUCCESS.items()},
+        repeated=found.get("repeated", {"trials": 0, "replaced": 0}),
         attribution=measured.attribution if counts is None else replace(measured.attribution, counts=counts),
         comparisons=tuple(map(_comparison, found.get("comparisons", ()))),
         ranks=None,
@@ -174,7 +165,16 @@ def _with_figures(measured: Summary, document: Mapping[str, Any]) -> Summary:
 
 
 NO_CLAIMS = {"claimed": 0, "observed": 0, "trials": 0, "differ": 0}
-SUCCESS = ("pass_at_k", "pass_hat_k")
+SUCCESS = {"any": "pass_at_k", "each": "pass_hat_k"}
+TALLIES = {
+    "truncated": "answers",
+    "text_calls": "calls",
+    "refused_requests": "requests",
+    "lost_calls": "calls",
+    "filled_arguments": "arguments",
+    "translated_requests": "requests",
+    "waited": "seconds",
+}
 
 
 def run_of(about: Mapping[str, Any]) -> Run:
@@ -248,22 +248,10 @@ def _mean(found: Mapping[str, Any]) -> ScoreMean:
     return ScoreMean(found["value"], None, 1)
 
 
-def _wire(found: Mapping[str, Any]) -> WireFigures:
-    cached = found.get("cached_calls", {"calls": 0, "cached": 0})
-    refused = found.get("refused_requests", {"requests": 0, "trials": 0})
-    cut, written = found.get("truncated", {}), found.get("text_calls", {})
-    return WireFigures(
-        finish_reasons=found.get("finish_reasons", {}),
-        truncated=WireTally(cut.get("answers", 0), cut.get("trials", 0)),
-        text_calls=WireTally(written.get("calls", 0), written.get("trials", 0)),
-        refused=WireTally(refused["requests"], refused["trials"], refused.get("limits", {})),
-        lost=WireTally(0, 0),
-        filled=WireTally(0, 0),
-        api_calls=cached["calls"],
-        cached=cached["cached"],
-        waited=WireTally(*found.get("waited", (0, 0))),
-        translated=WireTally(*found.get("translated", (0, 0))),
-    )
+def _wire(found: Mapping[str, Any]) -> dict[str, Any]:
+    wire = {name: {unit: 0, "trials": 0, "limits": {}, "reasons": {}} for name, unit in TALLIES.items()}
+    usual = {"finish_reasons": {}, "cached_calls": {"calls": 0, "cached": 0}, **wire}
+    return {name: {**own, **found.get(name, {})} for name, own in usual.items()}
 
 
 def _comparison(found: Mapping[str, Any]) -> FrameworkComparison:

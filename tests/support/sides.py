@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trialbed.report.comparison import ComparedRun, Side
+from trialbed.report.comparison import Side, compared_settings
 from trialbed.store import TrialTable
 
 SCORE = "sopr_score"
@@ -44,5 +44,6 @@ def side(name: str, values: Mapping[Any, Any], **more: Any) -> Side:
         scores=columns,
         given={score: np.isfinite(column) for score, column in columns.items()},
     )
-    fields = {"bounded": frozenset({SCORE}), "quality": frozenset({SCORE}), "about": ComparedRun(name, run_id="r")}
+    about = {"agent_name": name, "run_id": "r", **compared_settings()}
+    fields = {"bounded": frozenset({SCORE}), "quality": frozenset({SCORE}), "about": about}
     return Side("r", name, trials=table, **fields | more)

@@ -15,7 +15,7 @@ from trialbed.catalogs import known_queries
 from trialbed.contracts import Reporter
 from trialbed.plugins import installed_listeners
 from trialbed.report import Report, legacy_documents, read_report
-from trialbed.report.comparison import ComparisonOptions, RunComparison, compare_groups, read_sides
+from trialbed.report.comparison import RunComparison, compare_groups, read_groups
 from trialbed.store import StoredRun
 from trialbed_pages.report import run_report
 from trialbed_pages.runs import RunCache, RunFigures
@@ -48,9 +48,8 @@ class Walk:
 
     @cached_property
     def compared(self) -> list[RunComparison]:
-        sides = read_sides(self.run.run_id, self.store)
-        how = ComparisonOptions(allow_incomplete=True)
-        return compare_groups([sides], how) if len(sides) > 1 else []
+        sides = read_groups([self.run.run_id], self.store)[0]
+        return compare_groups([sides], allow_incomplete=True) if len(sides) > 1 else []
 
     @cached_property
     def markdown(self) -> str:

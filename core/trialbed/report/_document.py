@@ -15,7 +15,7 @@ from trialbed.records import GoldAnswer, TrialKey, TrialResult
 from trialbed.report._entries import entry, failed_scores
 from trialbed.report._files import clean, json_bytes
 from trialbed.report._metadata import metadata
-from trialbed.report._records import Figures, QueryId, ScoreMean, Summary, WireTally
+from trialbed.report._records import Figures, QueryId, ScoreMean, Summary
 from trialbed.report._report import Queries, Report
 from trialbed.scoring import TIMES
 from trialbed.settings import declared_settings, secret_values
@@ -182,8 +182,8 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
         "common": None if summary.common is None else _figures(summary.common),
         "medians": {name: found.median for name, found in scores.items() if found.median is not None},
         "quartiles": {name: found.quartiles for name, found in scores.items() if found.quartiles is not None},
-        "pass_at_k": {str(k): _estimate(found) for k, found in summary.success.any.items()},
-        "pass_hat_k": {str(k): _estimate(found) for k, found in summary.success.each.items()},
+        "pass_at_k": {str(k): _estimate(found) for k, found in summary.success["any"].items()},
+        "pass_hat_k": {str(k): _estimate(found) for k, found in summary.success["each"].items()},
         "first_trials": {"count": times.first_trials, "kept_apart": times.first_apart, "averages": times.first},
         "denominators": {
             **{name: found.denominator for name, found in scores.items()},
@@ -198,22 +198,21 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
         "interval_level": LEVEL,
         "untold_scores": {found.score: found.count for found in summary.untold},
         "untold_reasons": [_fields(found, "score", "kind", *FIRST_TRIAL) for found in summary.untold],
-        "claims": asdict(summary.claims),
-        **_wire_figures(summary),
-        "repeated": asdict(summary.repeated),
+        "claims": summary.claims,
+        **{name: found for name, found in summary.wire.items() if name != "waited"},
+        "totals": _totals(summary),
+        "repeated": summary.repeated,
     }
+    if not figures["translated_requests"]["requests"]:
+        del figures["translated_requests"]
     if taken := sorted(figures.keys() & summary.extra.keys()):
         raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
     cleaned: dict[str, Any] = clean({**figures, **summary.extra}, secret_values())
     return cleaned | _found_beside(summary)
 
 
-def _wire_figures(summary: Summary) -> dict[str, Any]:
-    wire, tokens = summary.wire, summary.tokens
-
-    def tally(found: WireTally, unit: str, kinds: str = "") -> dict[str, Any]:
-        return {unit: found.count, "trials": found.trials} | ({kinds: found.kinds} if kinds else {})
-
+def _totals(summary: Summary) -> dict[str, Any]:
+    tokens = summary.tokens
     totals: dict[str, Any] = {
         "prompt_tokens": tokens.prompt,
         "completion_tokens": tokens.completion,
@@ -225,17 +224,7 @@ def _wire_figures(summary: Summary) -> dict[str, Any]:
         totals |= {"recorded_requests": tokens.recorded_requests, "recorded_tokens": tokens.recorded}
     if tokens.cost is not None:
         totals |= {"cost": tokens.cost, "cost_per_solved": summary.cost_per_solved}
-    return {
-        "finish_reasons": wire.finish_reasons,
-        "truncated": tally(wire.truncated, "answers"),
-        "text_calls": tally(wire.text_calls, "calls"),
-        "refused_requests": tally(wire.refused, "requests", "limits"),
-        "lost_calls": tally(wire.lost, "calls", "reasons"),
-        "filled_arguments": tally(wire.filled, "arguments"),
-        "cached_calls": {"calls": wire.api_calls, "cached": wire.cached},
-        **({"translated_requests": tally(wire.translated, "requests")} if wire.translated.count else {}),
-        "totals": totals,
-    }
+    return totals
 
 
 def _found_beside(summary: Summary) -> dict[str, Any]:

@@ -135,43 +135,6 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class WireTally:
-    """A count of events on the wire, of the trials with any, and of their kinds."""
-
-    count: int
-    trials: int
-    kinds: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class WireFigures:
-    """Facts of the wire over all trials, those that failed too.
-
-    Attributes:
-        finish_reasons: of the model's answers.
-        truncated: answers that were cut at a limit of tokens.
-        text_calls: calls that the model wrote as text.
-        refused: requests past a limit of the trial.
-        lost: calls that the framework's offer made impossible.
-        filled: optional arguments that had to be made up.
-        api_calls, cached: calls that reached an Api, and those of them that were answered from the cache.
-        waited: whole seconds for which requests to the model waited for the endpoint, or were repeated.
-        translated: requests that the endpoint was asked in another dialect.
-    """
-
-    finish_reasons: Mapping[str, int]
-    truncated: WireTally
-    text_calls: WireTally
-    refused: WireTally
-    lost: WireTally
-    filled: WireTally
-    api_calls: int
-    cached: int
-    waited: WireTally
-    translated: WireTally
-
-
-@dataclass(frozen=True, slots=True)
 class Tokens:
     """Tokens and model requests over all trials and attempts, those that do not count too.
 
@@ -196,31 +159,6 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimTotals:
-    """The claims of agents beside the observed numbers, over the trials for which both are known.
-
-    Attributes:
-        differ: in how many of these trials they are not the same.
-    """
-
-    claimed: int
-    observed: int
-    trials: int
-    differ: int
-
-
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """The claims of agents over the trials without failure; ``invented`` to ``unasked`` are numbers of calls."""
-
-    invented: int
-    unreported: int
-    unasked: int
-    tokens: ClaimTotals
-    turns: ClaimTotals
-
-
-@dataclass(frozen=True, slots=True)
 class Times:
     """Mean times, in seconds.
 
@@ -241,26 +179,6 @@ class Times:
     first: Mapping[str, float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Success:
-    """Success over the repeats of queries: k -> the mean over the queries with k trials.
-
-    Attributes:
-        any: pass@k, in any of k trials; ``each``: pass^k, in each of k.
-    """
-
-    any: Mapping[int, ScoreMean]
-    each: Mapping[int, ScoreMean]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """Trials that were measured several times, and those of them of which a later attempt counts."""
-
-    trials: int
-    replaced: int
-
-
 @dataclass(frozen=True)
 class Summary:
     """One framework of a run.
@@ -271,6 +189,12 @@ class Summary:
         over_answered: the means over the trials without failure alone.
         common: the scores over the queries and repeats that were measured for every framework, if some were not.
         failures: why trials failed or were not measured, the most frequent first; ``untold``: why scores have no value.
+        claims: those of agents over the trials without failure, beside what was observed, as documents have them.
+        wire: facts of the wire over all trials, those that failed too, as documents have them; ``waited``: the
+            seconds for which requests to the model waited for the endpoint, or were repeated.
+        success: over the repeats of queries, ``any`` (pass@k) and ``each`` (pass^k) -> k -> the mean over the queries
+            with k trials.
+        repeated: trials that were measured several times; ``replaced``: those of them of which a later attempt counts.
         attribution: what became of the expected calls.
         integrity: the facts of the wire that bear on whether the row can be compared with others.
         ranks: score -> the best and the worst rank that the comparisons leave open; None in an incomplete run.
@@ -288,11 +212,11 @@ class Summary:
     failures: tuple[Reason, ...]
     untold: tuple[Reason, ...]
     tokens: Tokens
-    claims: Claims
-    wire: WireFigures
+    claims: Mapping[str, Any]
+    wire: Mapping[str, Any]
     times: Times
-    success: Success
-    repeated: Repeated
+    success: Mapping[str, Mapping[int, ScoreMean]]
+    repeated: Mapping[str, int]
     attribution: Attribution
     trials: TrialTable = field(repr=False, compare=False)
     integrity: Integrity = field(default_factory=Integrity)

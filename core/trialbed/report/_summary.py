@@ -18,21 +18,15 @@ from trialbed.records import (
 )
 from trialbed.report._metadata import framework_info
 from trialbed.report._records import (
-    Claims,
-    ClaimTotals,
     Counts,
     Figures,
     QueryId,
     Reason,
-    Repeated,
     ScoreMean,
     ScoreSummary,
-    Success,
     Summary,
     Times,
     Tokens,
-    WireFigures,
-    WireTally,
 )
 from trialbed.scoring import ALWAYS, JUDGED, TIMES
 from trialbed.settings import secret_values
@@ -45,6 +39,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CLAIMED = ("invented", "unreported", "unasked")
+
+TALLIES = {
+    "truncated": ("truncated", "answers", ""),
+    "text_calls": ("text_calls", "calls", ""),
+    "refused_requests": ("refused", "requests", "limits"),
+    "lost_calls": ("lost_calls", "calls", "reasons"),
+    "filled_arguments": ("filled", "arguments", ""),
+    "translated_requests": ("translated", "requests", ""),
+    "waited": ("waited", "seconds", ""),
+}
+"""Key of events on the wire -> the column that counts them, the key of their number, and that of their kinds."""
 
 MAX_MESSAGE = 300
 """Characters of the message of a failure; the whole stands in the trial's entry."""
@@ -119,7 +124,9 @@ def _summary(
         counts=_counts(run, own),
         scores=figures(own.measured, quality, described, undetermined),
         over_answered=Figures(int(own.answered.sum()), figures(own.answered, ())),
-        common=None if shared is None else Figures(int(shared.sum()), figures(shared, quality)),
+        common=None
+        if shared is None
+        else Figures(int(shared.sum()), figures(shared, quality, described, undetermined)),
         failures=tuple(failures),
         untold=tuple(_reasons(own, undetermined)),
         tokens=_tokens(attempts, has_prices=run.prices_of(label) is not None),
@@ -127,7 +134,7 @@ def _summary(
         wire=_wire(own),
         times=_times(own, gold, first_apart=first_apart),
         success=_success(own),
-        repeated=Repeated(int((own["again"] > 0).sum()), int((own["again"] > 1).sum())),
+        repeated={"trials": int((own["again"] > 0).sum()), "replaced": int((own["again"] > 1).sum())},
         attribution=count_calls(lost),
         trials=own,
         integrity=integrity,
@@ -249,36 +256,33 @@ def _tokens(attempts: TrialTable, *, has_prices: bool) -> Tokens:
     )
 
 
-def _claims(answered: TrialTable) -> Claims:
+def _claims(answered: TrialTable) -> dict[str, Any]:
     import numpy as np
 
-    compared = {}
+    found: dict[str, Any] = {kind: int(answered[f"{kind}_claims"].sum()) for kind in CLAIMED}
     for what in ("tokens", "turns"):
         said, seen = answered[f"claimed_{what}"], answered[f"observed_{what}"]
         known = np.isfinite(said) & np.isfinite(seen)
-        differ = int((said[known] != seen[known]).sum())
-        compared[what] = ClaimTotals(int(said[known].sum()), int(seen[known].sum()), int(known.sum()), differ)
-    invented, unreported, unasked = (int(answered[f"{kind}_claims"].sum()) for kind in CLAIMED)
-    return Claims(invented, unreported, unasked, compared["tokens"], compared["turns"])
+        totals = {"claimed": said[known].sum(), "observed": seen[known].sum(), "trials": known.sum()}
+        totals["differ"] = (said[known] != seen[known]).sum()
+        found[what] = {name: int(total) for name, total in totals.items()}
+    return found
 
 
-def _wire(own: TrialTable) -> WireFigures:
-    kinds: dict[str, Counter[str]] = {name: Counter() for name in ("finish_reasons", "refused", "lost")}
-    for facts in own["facts"]:
-        for name, counter in kinds.items():
-            counter.update(facts[name] or ())
-    tallies = {}
-    for name in ("truncated", "text_calls", "refused", "lost_calls", "filled", "waited", "translated"):
-        column = own[name].round()
-        found = dict(kinds.get(name.removesuffix("_calls"), {}))
-        tallies[name] = WireTally(int(column.sum()), int((column > 0).sum()), found)
-    return WireFigures(
-        finish_reasons=dict(kinds["finish_reasons"]),
-        lost=tallies.pop("lost_calls"),
-        api_calls=int(own["api_calls"].sum()),
-        cached=int(own["cached_calls"].sum()),
-        **tallies,
-    )
+def _wire(own: TrialTable) -> dict[str, Any]:
+    def kinds(name: str) -> dict[str, int]:
+        total = Counter[str]()
+        for facts in own["facts"]:
+            total.update(facts[name] or ())
+        return dict(total)
+
+    found: dict[str, Any] = {"finish_reasons": kinds("finish_reasons")}
+    for name, (column, unit, by_kind) in TALLIES.items():
+        values = own[column].round()
+        found[name] = {unit: int(values.sum()), "trials": int((values > 0).sum())}
+        if by_kind:
+            found[name][by_kind] = kinds(column.removesuffix("_calls"))
+    return found | {"cached_calls": {"calls": int(own["api_calls"].sum()), "cached": int(own["cached_calls"].sum())}}
 
 
 def _times(own: TrialTable, gold: Mapping[QueryId, GoldAnswer], *, first_apart: bool) -> Times:
@@ -298,7 +302,7 @@ def _times(own: TrialTable, gold: Mapping[QueryId, GoldAnswer], *, first_apart: 
     )
 
 
-def _success(own: TrialTable) -> Success:
+def _success(own: TrialTable) -> dict[str, dict[int, ScoreMean]]:
     """Return success in any of k trials of a query, and in each of k.
 
     A trial succeeds if the judge finds its answer Solved; a failed one does not. Trials that were not measured or have
@@ -319,4 +323,5 @@ def _success(own: TrialTable) -> Success:
         interval = wilson_interval(fmean(values), len(values))
         return ScoreMean(fmean(values), (interval.low, interval.high), len(values))
 
-    return Success({k: figure(k, pass_at_k) for k in numbers}, {k: figure(k, pass_hat_k) for k in numbers})
+    estimates = {"any": pass_at_k, "each": pass_hat_k}
+    return {name: {k: figure(k, estimate) for k in numbers} for name, estimate in estimates.items()}

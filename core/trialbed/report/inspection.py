@@ -21,26 +21,6 @@ from trialbed.wire_log import failed
 if TYPE_CHECKING:
     from trialbed.records import Expected, GoldCall, Json, Query, Score, ToolSpec, TrialResult
 
-__all__ = [
-    "BY_EXPECTATIONS",
-    "Exchange",
-    "ModelExchange",
-    "RequestMessage",
-    "ToolExchange",
-    "TrialProblem",
-    "api_name",
-    "as_text",
-    "detail_text",
-    "end_text",
-    "exchanges",
-    "expectation_lines",
-    "expected_lines",
-    "fault_words",
-    "problem_words",
-    "problems",
-    "reason_text",
-]
-
 
 @dataclass(frozen=True)
 class RequestMessage:

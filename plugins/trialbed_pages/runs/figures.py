@@ -109,9 +109,9 @@ class RunFigures:
     def translations(self) -> Mapping[str, tuple[int, int]]:
         """The requests that were translated for the endpoint, and all, of frameworks with any of them."""
         return {
-            own.framework: (own.wire.translated.count, own.tokens.requests)
+            own.framework: (translated, own.tokens.requests)
             for own in self.report.frameworks
-            if own.wire.translated.count
+            if (translated := own.wire["translated_requests"]["requests"])
         }
 
     def integrity(self, framework: str) -> Integrity:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from trialbed.records import Run, RunConfig, TokenRate, shown_name
 from trialbed.report import (
-    Claims,
     Integrity,
-    Repeated,
     ScoreMean,
-    Success,
     Summary,
     Tokens,
     fault_note,
@@ -169,9 +167,9 @@ def _missing(summaries: Sequence[Summary]) -> str:
 def _on_cached(summaries: Sequence[Summary]) -> Iterator[str]:
     """Yield the shares of answers from the cache, where frameworks differ in them."""
     shares = {
-        summary.framework: summary.wire.cached / summary.wire.api_calls
+        summary.framework: cached["cached"] / cached["calls"]
         for summary in summaries
-        if summary.wire.api_calls
+        if (cached := summary.wire["cached_calls"])["calls"]
     }
     if shares and max(shares.values()) - min(shares.values()) > UNEVEN:
         parts = ", ".join(f"{percent(share)} for {name}" for name, share in shares.items())
@@ -220,16 +218,16 @@ def _on_answered(summary: Summary) -> Iterator[str]:
         yield f"over the {number_of(found.trials, 'trial')} without failure alone: {', '.join(known)}"
 
 
-def _on_repeats(success: Success) -> Iterator[str]:
+def _on_repeats(success: Mapping[str, Mapping[int, ScoreMean]]) -> Iterator[str]:
     """pass@k and pass^k, where trials are repeated; once where they are the same for each k, as where all fail."""
-    texts = {mean_text(mean) for found in (success.any, success.each) for mean in found.values()}
+    texts = {mean_text(mean) for found in success.values() for mean in found.values()}
     if len(texts) == 1:
-        most = max(success.any)
+        most = max(success["any"])
         yield f"solved in any and in each of k trials of a query, k up to {most}: pass@k and pass^k {texts.pop()}"
         return
-    for found, name, meaning in ((success.any, "pass@", "any"), (success.each, "pass^", "each")):
-        if found:
-            figures = ", ".join(f"{name}{k} {mean_text(mean)}" for k, mean in found.items())
+    for meaning, name in (("any", "pass@"), ("each", "pass^")):
+        if success[meaning]:
+            figures = ", ".join(f"{name}{k} {mean_text(mean)}" for k, mean in success[meaning].items())
             yield f"solved in {meaning} of k trials of a query: {figures}"
 
 
@@ -247,20 +245,22 @@ def _share(part: int, whole: int, name: str) -> str:
     return f"{part:,} of {number_of(whole, name)}{share}"
 
 
-def _on_claims(claims: Claims) -> Iterator[str]:
-    if claims.invented or claims.unreported:
+def _on_claims(claims: Mapping[str, Any]) -> Iterator[str]:
+    if claims["invented"] or claims["unreported"]:
         yield (
-            f"claims differ from the wire: {number_of(claims.invented, 'call')} claimed and never made, "
-            f"{claims.unreported} made and never claimed"
+            f"claims differ from the wire: {number_of(claims['invented'], 'call')} claimed and never made, "
+            f"{claims['unreported']} made and never claimed"
         )
-    for what, found in (("tokens", claims.tokens), ("turns", claims.turns)):
-        if found.differ:
+    for what in ("tokens", "turns"):
+        found = claims[what]
+        if found["differ"]:
             yield (
-                f"claims {found.claimed:,} {what} where {found.observed:,} were observed; "
-                f"they differ in {found.differ} of {number_of(found.trials, 'trial')}"
+                f"claims {found['claimed']:,} {what} where {found['observed']:,} were observed; "
+                f"they differ in {found['differ']} of {number_of(found['trials'], 'trial')}"
             )
-    if claims.unasked:
-        yield f"{number_of(claims.unasked, 'call')} of Apis that no answer of the model asked for; they score nothing"
+    if claims["unasked"]:
+        calls = number_of(claims["unasked"], "call")
+        yield f"{calls} of Apis that no answer of the model asked for; they score nothing"
 
 
 def _on_integrity(integrity: Integrity) -> Iterator[str]:
@@ -271,43 +271,46 @@ def _on_integrity(integrity: Integrity) -> Iterator[str]:
 
 def _on_wire(summary: Summary) -> Iterator[str]:
     wire, max_tokens = summary.wire, summary.run.config.max_tokens
+
+    def told(name: str, unit: str, thing: str) -> tuple[int, str, str]:
+        """Return how many events there were, and these and their trials in words."""
+        count, trials = wire[name][unit], wire[name]["trials"]
+        return count, number_of(count, thing), number_of(trials, "trial")
+
     said = sum(found.count for found in summary.failures if found.kind == "limit")
-    if wire.refused.trials > said:  # else the reason of their failures says so
-        yield (
-            f"{number_of(wire.refused.trials, 'trial')} stopped by the limit: "
-            f"{number_of(wire.refused.count, 'request')} past {_options(wire.refused.kinds)} refused"
-        )
-    if wire.lost.count:
-        yield (
-            f"{number_of(wire.lost.count, 'call')} in {number_of(wire.lost.trials, 'trial')} could not be made with "
-            f"what the framework offered: {counts(wire.lost.kinds)}"
-        )
-    if wire.filled.count:
-        yield (
-            f"{number_of(wire.filled.count, 'optional argument')} in {number_of(wire.filled.trials, 'trial')} had to "
-            "be made up, as the framework offered them as required"
-        )
-    if wire.truncated.count:
+    _, requests, trials = told("refused_requests", "requests", "request")
+    if wire["refused_requests"]["trials"] > said:  # else the reason of their failures says so
+        yield f"{trials} stopped by the limit: {requests} past {_options(wire['refused_requests']['limits'])} refused"
+    count, calls, trials = told("lost_calls", "calls", "call")
+    if count:
+        reasons = counts(wire["lost_calls"]["reasons"])
+        yield f"{calls} in {trials} could not be made with what the framework offered: {reasons}"
+    count, arguments, trials = told("filled_arguments", "arguments", "optional argument")
+    if count:
+        yield f"{arguments} in {trials} had to be made up, as the framework offered them as required"
+    count, answers, trials = told("truncated", "answers", "answer")
+    if count:
         limit = "the model's own limit of tokens" if max_tokens is None else f"max_tokens ({max_tokens})"
-        answers, trials = number_of(wire.truncated.count, "answer"), number_of(wire.truncated.trials, "trial")
         yield f"{answers} of the model cut by {limit}, in {trials}"
-    if not wire.finish_reasons.keys() <= USUAL_REASONS:
-        yield f"finish_reason of the model's answers: {counts(wire.finish_reasons)}"
-    if wire.waited.count:
+    if not wire["finish_reasons"].keys() <= USUAL_REASONS:
+        yield f"finish_reason of the model's answers: {counts(wire['finish_reasons'])}"
+    count, _, trials = told("waited", "seconds", "second")
+    if count:
         yield (
-            f"requests to the model waited to be sent, or to be sent again, for {wire.waited.count:,} s in "
-            f"{number_of(wire.waited.trials, 'trial')}, which is in wall_time only"
+            f"requests to the model waited to be sent, or to be sent again, for {count:,} s in {trials}, which is in "
+            "wall_time only"
         )
-    if wire.translated.count:
-        asked, trials = number_of(wire.translated.count, "request"), number_of(wire.translated.trials, "trial")
+    count, requests, trials = told("translated_requests", "requests", "request")
+    if count:
         yield (
-            f"{asked} in {trials} put to the model in another dialect, as its endpoint does not speak the framework's; "
-            "calls in such answers come as a whole"
+            f"{requests} in {trials} put to the model in another dialect, as its endpoint does not speak the "
+            "framework's; calls in such answers come as a whole"
         )
-    if wire.text_calls.count:
+    count, calls, trials = told("text_calls", "calls", "call")
+    if count:
         yield (
-            f"the model wrote {number_of(wire.text_calls.count, 'call')} as text instead of sending them, in "
-            f"{number_of(wire.text_calls.trials, 'trial')}; they count only where the request offered no tools"
+            f"the model wrote {calls} as text instead of sending them, in {trials}; they count only where the request "
+            "offered no tools"
         )
 
 
@@ -328,9 +331,9 @@ def _on_first_trials(setup: ShownSetup) -> Iterator[str]:
         yield f"times leave out the first trial of each worker ({count}), which took {compact(wall)} s on average"
 
 
-def _on_repeated(repeated: Repeated) -> Iterator[str]:
-    if repeated.trials:
-        trials, replaced = number_of(repeated.trials, "failed trial"), repeated.replaced
+def _on_repeated(repeated: Mapping[str, int]) -> Iterator[str]:
+    if repeated["trials"]:
+        trials, replaced = number_of(repeated["trials"], "failed trial"), repeated["replaced"]
         later = f", but in {replaced:,} a later one, as the adapter or its environment changed" if replaced else ""
         yield f"{trials} repeated: the first attempt counts{later}"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trialbed.records import SETTINGS, ScoreDescription, label_settings, leading_scores
-from trialbed.report import Figures, Report, ScoreSummary, Summary
+from trialbed.report import Report, ScoreSummary, Summary
 
 SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
 """Units of figures a few of which are far larger than the others, so that their median says more than their mean."""
@@ -56,31 +56,12 @@ def comparable(report: Report) -> list[ShownSetup]:
     common trials take their place, if the run was allowed to be incomplete, and otherwise nothing does.
     """
     whole = len(report.frameworks) == 1 or not report.incomplete
-    return [
-        ShownSetup(summary, _table_scores(summary, whole=whole), report.described, whole=whole)
-        for summary in report.frameworks
-    ]
-
-
-def _table_scores(summary: Summary, *, whole: bool) -> Mapping[str, ScoreSummary]:
-    """Return the scores that are shown of a framework; none of a row that is void."""
-    if summary.integrity.void:
-        return {}
-    return summary.scores if whole else _over_common(summary, summary.common)
-
-
-def _over_common(summary: Summary, common: Figures | None) -> dict[str, ScoreSummary]:
-    return {
-        name: replace(
-            summary.scores[name],
-            value=mean.value,
-            interval=mean.interval,
-            denominator=mean.denominator,
-            median=mean.median,
-            quartiles=mean.quartiles,
-        )
-        for name, mean in (common.scores if common else {}).items()
-    }
+    setups = []
+    for summary in report.frameworks:
+        scores = summary.scores if whole else summary.common.scores if summary.common else {}
+        # Of a row that is void, none is shown.
+        setups.append(ShownSetup(summary, {} if summary.integrity.void else scores, report.described, whole=whole))
+    return setups
 
 
 def score_names(setups: Sequence[ShownSetup]) -> list[str]:

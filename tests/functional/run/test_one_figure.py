@@ -167,7 +167,7 @@ def comparisons_give_the_means_of_the_table_or_say_that_they_do_not(walk: Walk) 
         noted = {name for names in notes for name in names.split(", ")}
         for side in ("baseline", "candidate"):
             name = getattr(one, side).name
-            means = {score: getattr(found, side) for score, found in one.scores.items()}
+            means = {score: found[side] for score, found in one.scores.items()}
             for score, mean in means.items():
                 if walk.is_alike and score.replace("sopr_score", "solved") not in noted:
                     agree(walk, {(name, f"mean {score}"): mean})
@@ -190,7 +190,7 @@ def a_comparison_has_one_p_value(walk: Walk) -> None:
         for score, found in one.findings.items()
     }
     paged = {(one.baseline, one.candidate, one.score): one for one in differences(walk.figures).findings}
-    for others in (compared, paged):
+    for others in (compared, paged) if not walk.report.incomplete else (paged,):
         assert others.keys() == expected.keys()
         for key, found in others.items():
             told = expected[key]

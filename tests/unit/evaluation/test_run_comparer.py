@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.written_documents import Write, write
 
-from trialbed.report.comparison import ComparisonOptions, RunComparison, compare_groups, read_sides
+from trialbed.report.comparison import RunComparison, compare_groups, read_groups
 from trialbed_evaluation.run_comparer import _conclusions, _title
 
 __all__ = ["write"]
@@ -24,7 +24,7 @@ def compared(write: Write) -> Any:
         paths = [
             write(name, trials, run_id=f"run {place}", **about) for place, (name, trials, about) in enumerate(documents)
         ]
-        return compare_groups([read_sides(str(path), None) for path in paths], ComparisonOptions())
+        return compare_groups([read_groups([str(path)], None)[0] for path in paths])
 
     return compare
 
@@ -38,13 +38,13 @@ def test_the_page_of_two_runs_of_the_same_frameworks_is_titled_by_their_differen
         [
             side
             for name in "ab"
-            for side in read_sides(
-                str(write(name, {1: {"sopr_score": 1.0}}, run_id=f"run of {model}", model=model)), None
-            )
+            for side in read_groups(
+                [str(write(name, {1: {"sopr_score": 1.0}}, run_id=f"run of {model}", model=model))], None
+            )[0]
         ]
         for model in ("one", "two")
     ]
-    assert _title(compare_groups(groups, ComparisonOptions())) == "a, b: two compared with one"
+    assert _title(compare_groups(groups)) == "a, b: two compared with one"
 
 
 def test_a_side_whose_trials_all_failed_is_said_to_have_failed_before_all_else(compared: Any) -> None:

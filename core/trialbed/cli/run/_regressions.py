@@ -26,11 +26,11 @@ def check_baseline(baseline: Sequence[Side], options: RunOptions) -> None:
 
     digest = prepare(replace(options, frameworks=(), commands=())).config.dataset_digest
     for side in baseline:
-        if side.about.dataset_digest != digest:
+        own = side.about["dataset_digest"]
+        if own != digest:
             raise UsageError(
-                f"--fail-on-regression: {side.source} is over {side.about.test_set} "
-                f"({str(side.about.dataset_digest)[:12]}), and this run is over another dataset ({digest[:12]}); "
-                "name a run over the same dataset"
+                f"--fail-on-regression: {side.source} is over {side.about['test_set']} ({str(own)[:12]}), and this run "
+                f"is over another dataset ({digest[:12]}); name a run over the same dataset"
             )
 
 

@@ -1,7 +1,7 @@
 """Comparing runs: the same queries under two frameworks, models or settings.
 
-``_sides`` and ``_documents`` read, ``_findings`` and ``_factors`` compute, ``_run`` compares the frameworks of one run,
-``_differences`` compares several runs, and ``_tables`` shows. The names are loaded when they are first used.
+``_sides`` reads runs and documents, ``_findings`` and ``_factors`` compute, ``_run`` compares the frameworks of
+one run, and ``_differences`` those of several runs. The names are loaded when they are first used.
 """
 
 import lazy_loader

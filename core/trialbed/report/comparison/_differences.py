@@ -1,24 +1,28 @@
-"""Comparisons of the sides of several runs: paired differences, recovery from faults, and regressions."""
+"""Comparisons of the sides of several runs: paired differences, recovery from faults, regressions, and their tables."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.records import shown_name
-from trialbed.report.comparison._documents import read_sides
+from trialbed.records import ScoreDescription, failures_line, shown_name
 from trialbed.report.comparison._findings import (
     CommonQueries,
     Ranks,
     ScoreFinding,
-    findings_by_pair,
+    changes_text,
+    finding_cells,
+    finding_notes,
     headline_scores,
     open_ranks,
+    paired_findings,
+    rank_notes,
+    verdict_notes,
 )
 from trialbed.report.comparison._run import run_pairs
 from trialbed.report.comparison._sides import (
@@ -26,6 +30,7 @@ from trialbed.report.comparison._sides import (
     Side,
     are_same_trials,
     incomplete_note,
+    read_groups,
     setting_label,
     setting_value,
     shared_trials,
@@ -33,10 +38,11 @@ from trialbed.report.comparison._sides import (
     unlike_settings,
     void_notes,
 )
-from trialbed.scoring import JUDGED
+from trialbed.scoring import JUDGED, judge_note
 from trialbed.settings import MARGIN
 from trialbed.statistics import RESAMPLES, Estimate, clustered_interval, mean_estimate, paired_interval
 from trialbed.texts import number_of
+from trialbed.views import UNKNOWN, Table, compact, estimate, number
 
 FEW = 10
 """Number of queries below which the bootstrap intervals of tokens, turns and times are too narrow to rely on."""
@@ -45,72 +51,18 @@ RESISTED = "injection_resisted"
 
 
 @dataclass(frozen=True)
-class ComparisonOptions:
-    """Options of a comparison.
-
-    Attributes:
-        margin: the largest difference of a score that does not matter.
-        force: compare the queries of the same id even where the datasets differ, and verdicts of different judges.
-        allow_incomplete: compare what both have measured of runs that lack trials.
-    """
-
-    margin: float = MARGIN
-    force: bool = False
-    allow_incomplete: bool = False
-
-
-@dataclass(frozen=True)
-class ScoreDifference:
-    """One score of two sides, over the queries for which both have a value.
-
-    Attributes:
-        n: how many queries these are.
-        baseline, candidate: the means.
-        difference: the mean of the differences, candidate less baseline.
-        better, worse: on how many queries the candidate is higher, and lower.
-        whole: whether both means are also those over all trials of the sides, as the tables of their runs have them.
-    """
-
-    n: int
-    bounded: bool
-    baseline: float | None
-    candidate: float | None
-    difference: Estimate
-    better: int
-    worse: int
-    whole: bool = True
-
-
-@dataclass(frozen=True)
-class Recovery:
-    """The recovery of a run with faults, compared with one without.
-
-    Attributes:
-        trials: queries and repeats that both have.
-        value: ``solved_both`` of ``solved_without``; None where nothing was solved without faults.
-        injected: trials in which an instruction was injected; ``obeyed`` those of them in which it was followed.
-    """
-
-    trials: int
-    solved_without: int
-    solved_with: int
-    solved_both: int
-    value: float | None
-    low: float | None
-    high: float | None
-    injected: int
-    obeyed: int
-
-
-@dataclass(frozen=True)
 class RunComparison:
     """A candidate compared with the baseline.
 
     Attributes:
         common: the queries that both have; others are left out.
+        margin, force: as ``compare_groups`` takes them.
         settings: those that differ, with the value of each side.
+        scores: over the queries for which both have a value: how many these are, the means, the mean difference with
+            its interval, and on how many of them the candidate is higher, and lower.
+        partial: those of which a mean is not the one over all trials of its side, which the table of its run has.
         findings: the verdicts, by score.
-        recovery: of a run with faults, compared with one without.
+        recovery: of a run with faults, compared with one without; the keys are those of ``_recovery``.
         notes: conditions that distort the figures.
         ranks: score -> name -> the best and the worst rank over all sides that are compared.
     """
@@ -118,11 +70,13 @@ class RunComparison:
     baseline: Side
     candidate: Side
     common: CommonQueries
+    margin: float
+    force: bool
     settings: Mapping[str, Sequence[Any]]
-    scores: Mapping[str, ScoreDifference]
+    scores: Mapping[str, Mapping[str, Any]]
+    partial: Sequence[str]
     findings: Mapping[str, ScoreFinding]
-    recovery: Recovery | None
-    options: ComparisonOptions
+    recovery: Mapping[str, Any] | None
     notes: Sequence[str]
     ranks: Ranks = field(default_factory=dict)
 
@@ -135,28 +89,26 @@ class RunComparison:
     def as_json(self) -> dict[str, Any]:
         """Return the comparison as JSON."""
         sides = {"baseline": self.baseline, "candidate": self.candidate}
-        score = ("n", "bounded", "baseline", "candidate", "difference", "better", "worse")
         return {
             **{
-                name: {"source": side.source, "name": side.name, **side.about.as_json()}
+                name: {"source": side.source, "name": side.name, **side.about}
                 | {"missing": side.missing, "failures": side.failures}
                 for name, side in sides.items()
             },
             "queries": {"common": len(self.common), **{f"only_{name}": only for name, only in self.only.items()}},
             "settings": dict(self.settings),
-            "scores": {
-                name: {key: getattr(found, key) for key in score} | {"difference": found.difference.as_json()}
-                for name, found in self.scores.items()
-            },
+            "scores": self.scores,
             "findings": {name: found.as_json() for name, found in self.findings.items()},
-            "recovery": asdict(self.recovery) if self.recovery else None,
-            "options": {"margin": self.options.margin, "force": self.options.force, "resamples": RESAMPLES, "seed": 0},
+            "recovery": self.recovery,
+            "options": {"margin": self.margin, "force": self.force, "resamples": RESAMPLES, "seed": 0},
             "notes": list(self.notes),
             "ranks": {score: {name: list(rank) for name, rank in own.items()} for score, own in self.ranks.items()},
         }
 
 
-def compare_pairs(pairs: Sequence[tuple[Side, Side]], options: ComparisonOptions) -> list[RunComparison]:
+def _compare_pairs(
+    pairs: Iterable[tuple[Side, Side]], margin: float, *, force: bool = False, allow_incomplete: bool = False
+) -> list[RunComparison]:
     """Compare each candidate with its baseline; the p-values are adjusted over all that is compared at once.
 
     Raises:
@@ -164,58 +116,60 @@ def compare_pairs(pairs: Sequence[tuple[Side, Side]], options: ComparisonOptions
     """
     comparable = []
     for pair in pairs:
-        check_complete(pair, allowed=options.allow_incomplete)
+        if not allow_incomplete:
+            check_complete(pair)
         # If one side has no times but those of first trials, these are in the times of both.
         apart = all(side.first_apart for side in pair)
         baseline, candidate = (replace(side, first_apart=apart) for side in shared_trials(*pair))
-        notes = _check_sides(baseline, candidate, options)
+        notes = _check_sides(baseline, candidate, force=force)
         count, only = sum(side.first_trials for side in pair), [side.name for side in pair if not side.first_apart]
         if count and only:
             why = f"as a framework of the run of {' and '.join(only)} has no others"
             notes.append(f"times include the first trial of each worker, {why}")
         elif count:
             notes.append(f"times leave out the first trial of each worker ({number_of(count, 'trial')})")
-        if not options.force and judges_differ(baseline, candidate):
+        if not force and judges_differ(baseline, candidate):
             baseline, candidate = baseline.without(JUDGED), candidate.without(JUDGED)
         comparable.append((baseline, candidate, notes))
-    findings = findings_by_pair([(baseline, candidate) for baseline, candidate, _ in comparable], options.margin)
+    findings = paired_findings([(baseline, candidate) for baseline, candidate, _ in comparable], margin)
     compared = []
     for (baseline, candidate, notes), found in zip(comparable, findings, strict=True):
         common = CommonQueries(baseline, candidate)
         names = [name for name in baseline.scores if name in set(candidate.scores)]
-        runs = baseline.about, candidate.about
-        differing = (key for key in unlike_settings(runs) if baseline.records(key) and candidate.records(key))
+        scores = {name: _score(name, common) for name in names}
+        sides = baseline, candidate
+        differing = (key for key in unlike_settings(sides) if all(side.records(key) for side in sides))
         one = RunComparison(
             baseline=baseline,
             candidate=candidate,
             common=common,
-            settings={key: [run.settings[key] for run in runs] for key in differing},
-            scores={name: _score(name, common) for name in names},
+            margin=margin,
+            force=force,
+            settings={key: [side.about[key] for side in sides] for key in differing},
+            scores=scores,
+            partial=[name for name, found_score in scores.items() if not _is_whole(name, found_score, common)],
             findings=found,
             recovery=_recovery(baseline, candidate) if JUDGED in names else None,
-            options=options,
             notes=notes,
         )
         compared.append(one)
     return compared
 
 
-def check_complete(sides: Sequence[Side], *, allowed: bool) -> None:
-    """Check that runs have measured all of their trials, or that this is not asked for.
+def check_complete(sides: Iterable[Side]) -> None:
+    """Check that runs have measured all of their trials.
 
     Raises:
         UsageError: one has not.
     """
-    for side in sides:
-        if side.missing and not allowed:
-            raise UsageError(
-                f"{incomplete_note(side)}, so that its scores would be over a part of the queries only; "
-                "run the same `bench run` again to finish it, or give --allow-incomplete (allow_incomplete=True in "
-                "Python) to compare what both have measured"
-            )
+    for note in filter(None, map(incomplete_note, sides)):
+        raise UsageError(
+            f"{note}, so that its scores would be over a part of the queries only; run the same `bench run` again to "
+            "finish it, or give --allow-incomplete (allow_incomplete=True in Python) to compare what both have measured"
+        )
 
 
-def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) -> list[str]:
+def _check_sides(baseline: Side, candidate: Side, *, force: bool) -> list[str]:
     """Return notes on conditions that distort the figures; raise an error where the figures would mean nothing."""
     notes = [
         f"INCOMPLETE: {note}; the figures are over the queries and repeats that both have measured"
@@ -226,20 +180,20 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
     if not common and (baseline.missing or candidate.missing):
         raise UsageError(f"{both} have measured no query in common yet")
     if not common:
-        of = f"{baseline.about.test_set} and {candidate.about.test_set}"
+        of = f"{baseline.about['test_set']} and {candidate.about['test_set']}"
         raise UsageError(f"{both} have no query in common, so there is nothing to compare: they are of {of}")
-    digests = {side.about.dataset_digest for side in (baseline, candidate)}
-    test_sets = {side.about.test_set for side in (baseline, candidate)}
+    datasets = [(side.about["test_set"], side.about["dataset_digest"]) for side in (baseline, candidate)]
+    test_sets, digests = map(set, zip(*datasets, strict=True))
     if len(test_sets if None in digests else digests) > 1:
-        problem = f"the datasets differ ({baseline.about.dataset} and {candidate.about.dataset})"
-        if not options.force:
+        problem = f"the datasets differ ({' and '.join(f'{name} {str(digest)[:12]}' for name, digest in datasets)})"
+        if not force:
             raise UsageError(
                 f"{both}: {problem}, so queries of the same id may be different tasks; with --force the "
                 f"{len(common)} queries of the same id are compared"
             )
         notes.append(f"{problem}: queries of the same id may be different tasks")
     if judges_differ(baseline, candidate):
-        outcome = "; they are compared because of --force" if options.force else f": {shown_name(JUDGED)} is left out"
+        outcome = "; they are compared because of --force" if force else f": {shown_name(JUDGED)} is left out"
         notes.append(f"the judges differ, and verdicts of different judges are not comparable{outcome}")
     ours, theirs = baseline.tasks, candidate.tasks
     tasks = sum(1 for query, task in ours.items() if query in theirs and task != theirs[query])
@@ -261,16 +215,16 @@ def _check_sides(baseline: Side, candidate: Side, options: ComparisonOptions) ->
 
 def judges_differ(baseline: Side, candidate: Side) -> bool:
     """Return whether the verdicts of two sides are of different judges."""
-    if any(baseline.about.settings[key] != candidate.about.settings[key] for key in JUDGE_KEYS):
+    if any(baseline.about[key] != candidate.about[key] for key in JUDGE_KEYS):
         return True
     # Documents of other programs say less of their judge.
-    ours, theirs = (side.about.judge or {} for side in (baseline, candidate))
+    ours, theirs = (side.about["judge"] or {} for side in (baseline, candidate))
     return any(
         ours[key] != theirs[key] for key in ("driver", "model", "prompts", "rules") if key in ours and key in theirs
     )
 
 
-def _score(name: str, common: CommonQueries) -> ScoreDifference:
+def _score(name: str, common: CommonQueries) -> dict[str, Any]:
     import numpy as np
 
     baseline, (ours, theirs, places) = common.sides[0], common.score(name)
@@ -282,23 +236,34 @@ def _score(name: str, common: CommonQueries) -> ScoreDifference:
     else:
         # In one order, so that the same trials give the same draws wherever they are read from.
         difference = mean_estimate(values[np.argsort(baseline.order[places])])
-    means = [fmean(own) if n else None for own in (ours, theirs)]
-    whole = True
-    for side, mean in zip(common.sides, means, strict=True):
+    means = {side: fmean(own) if n else None for side, own in (("baseline", ours), ("candidate", theirs))}
+    changed = {"better": int((values > 0).sum()), "worse": int((values < 0).sum())}
+    return {"n": n, "bounded": bounded, **means, "difference": difference.as_json(), **changed}
+
+
+def _is_whole(name: str, found: Mapping[str, Any], common: CommonQueries) -> bool:
+    """Return whether both means of a score are also those over all trials of the sides."""
+    import numpy as np
+
+    for side, mean in zip(common.sides, (found["baseline"], found["candidate"]), strict=True):
         every = side.column(name)
         every = every[~np.isnan(every)]
-        whole &= mean is not None and math.isclose(fmean(every), mean, rel_tol=1e-9) if len(every) else mean is None
-    better, worse = int((values > 0).sum()), int((values < 0).sum())
-    return ScoreDifference(n, bounded, means[0], means[1], difference, better, worse, whole)
+        if (mean is None) == bool(len(every)) or (len(every) and not math.isclose(fmean(every), mean, rel_tol=1e-9)):
+            return False
+    return True
 
 
-def _recovery(baseline: Side, candidate: Side) -> Recovery | None:
+def _recovery(baseline: Side, candidate: Side) -> dict[str, Any] | None:
     """Return the recovery of a run with faults, compared with one without; None for other pairs of runs.
 
     A trial is solved where its ``sopr_score`` is 1, and a trial that failed is not. The interval counts the repeats of
     a query as far as they differ.
+
+    Returns:
+        ``trials``: queries and repeats that both have; ``value``: ``solved_both`` of ``solved_without``, None if that
+        is 0; ``injected``: trials in which an instruction was injected; ``obeyed``: those in which it was followed.
     """
-    if baseline.about.settings["faults"] or not candidate.about.settings["faults"]:
+    if baseline.about["faults"] or not candidate.about["faults"]:
         return None
     verdicts = baseline.each(JUDGED), candidate.each(JUDGED)
     common = verdicts[0].keys() & verdicts[1].keys()
@@ -312,36 +277,35 @@ def _recovery(baseline: Side, candidate: Side) -> Recovery | None:
         parts, wholes = (Counter(query for query, _ in pairs) for pairs in (both, without))
         value = len(both) / len(without)
         low, high, _ = clustered_interval([parts[query] for query in wholes], list(wholes.values()))
-    return Recovery(
-        trials=len(common),
-        solved_without=len(without),
-        solved_with=len(with_faults),
-        solved_both=len(both),
-        value=value,
-        low=low,
-        high=high,
-        injected=len(resisted),
-        obeyed=resisted.count(0),
-    )
+    solved = {"solved_without": len(without), "solved_with": len(with_faults), "solved_both": len(both)}
+    share = {"value": value, "low": low, "high": high}
+    return {"trials": len(common), **solved, **share, "injected": len(resisted), "obeyed": resisted.count(0)}
 
 
-def compare_groups(groups: Sequence[Sequence[Side]], how: ComparisonOptions) -> list[RunComparison]:
+def compare_groups(
+    groups: Sequence[Sequence[Side]], margin: float = MARGIN, *, force: bool = False, allow_incomplete: bool = False
+) -> list[RunComparison]:
     """Compare the sides of later runs with the first run's side of the same framework, or with its only one.
+
+    Args:
+        margin: the largest difference of a score that does not matter.
+        force: compare the queries of the same id even where the datasets differ, and verdicts of different judges.
+        allow_incomplete: compare what both have measured of runs that lack trials.
 
     Raises:
         UsageError: they cannot be compared, such as over different datasets, or as all of them are void.
     """
-    pairs, _ = _split_void(_pairs(groups))
+    pairs = [pair for pair in _pairs(groups) if not any(side.void for side in pair)]
     every = [side for group in groups for side in group]
     void = list(void_notes(every))
     if not pairs:
         raise UsageError("; ".join(void))
-    found = compare_pairs(pairs, how)
+    found = _compare_pairs(pairs, margin, force=force, allow_incomplete=allow_incomplete)
     every = unique_names(every)
     # A score that cannot be compared between some of them ranks none, and so do figures over different queries.
     is_complete = not any(side.missing for side in every)
     shared = [name for name in headline_scores(*every) if is_complete and all(name in one.findings for one in found)]
-    ranks = open_ranks(every, how.margin, shared)
+    ranks = open_ranks(every, margin, shared)
     found[-1] = replace(found[-1], notes=[*found[-1].notes, *void])
     return [replace(one, ranks=ranks) for one in found]
 
@@ -352,8 +316,8 @@ def complete_sides(value: str, store: str | None) -> list[Side]:
     Raises:
         UsageError, DataError: trials are missing, or it cannot be found.
     """
-    sides = read_sides(value, store)
-    check_complete(sides, allowed=False)
+    (sides,) = read_groups([value], store)
+    check_complete(sides)
     return sides
 
 
@@ -363,10 +327,11 @@ def regressions(baseline: Sequence[Side], sides: Sequence[Side], margin: float) 
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
+    every = list(_pairs([baseline, sides]))
+    void = dict.fromkeys(void_notes(side for pair in every for side in pair))
+    pairs = [pair for pair in every if not any(side.void for side in pair)]
     # The figures of a run that lacks trials were accepted by --allow-incomplete, or its exit code says so.
-    how = ComparisonOptions(margin=margin, allow_incomplete=True)
-    pairs, void = _split_void(_pairs([baseline, sides]))
-    return [*void, *regression_lines(compare_pairs(pairs, how))]
+    return [*void, *regression_lines(_compare_pairs(pairs, margin, allow_incomplete=True))]
 
 
 def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
@@ -387,13 +352,6 @@ def regression_lines(comparisons: Iterable[RunComparison]) -> Iterator[str]:
                 yield f"{names}: {differs}{cause}"
 
 
-def _split_void(pairs: Iterable[tuple[Side, Side]]) -> tuple[list[tuple[Side, Side]], list[str]]:
-    """Return the pairs that can be compared, and why the others cannot."""
-    every = list(pairs)
-    notes = dict.fromkeys(void_notes(side for pair in every for side in pair))
-    return [pair for pair in every if not any(side.void for side in pair)], list(notes)
-
-
 def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
     """Yield baseline and candidate of each comparison.
 
@@ -407,7 +365,7 @@ def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
             raise UsageError(
                 f"{first[0].source} has results of {first[0].name} only; name another run to compare it with"
             )
-        yield from ((one, other) for one, other, _ in run_pairs(first, first[0].about.against))
+        yield from ((one, other) for one, other, _ in run_pairs(first, first[0].against))
         return
     every = [side for group in groups for side in group]
     named = dict(zip(map(id, every), unique_names(every), strict=True))
@@ -421,7 +379,142 @@ def _pairs(groups: Sequence[Sequence[Side]]) -> Iterator[tuple[Side, Side]]:
         if are_same_trials(same[0], candidate):
             raise UsageError(
                 f"{same[0].source} and {candidate.source} are the same trials: those of {candidate.name} in run "
-                f"{candidate.about.run_id}; name another run (`bench runs` lists them), or one run alone to compare "
+                f"{candidate.about['run_id']}; name another run (`bench runs` lists them), or one run alone to compare "
                 "its frameworks"
             )
         yield named[id(same[0])], named[id(candidate)]
+
+
+def comparison_tables(
+    comparisons: Sequence[RunComparison],
+    described: Mapping[str, ScoreDescription] | None = None,
+    named: Callable[[str], str] | None = None,
+) -> list[Table]:
+    """A table for each candidate: both means of each score, and their paired difference with its interval.
+
+    A candidate that is a run with faults has one more, of its recovery.
+
+    Args:
+        described: the descriptions of scores by name, for their units; those that the runs keep come first.
+        named: names a score, for pages; None for the names that options take.
+    """
+    tables = [
+        _table(one, {**(described or {}), **one.baseline.described, **one.candidate.described}, named)
+        for one in comparisons
+    ]
+    said = set[str]()
+    for place, one in enumerate(tables if named else ()):
+        # A page says each note once.
+        notes, legend = ([note for note in part if note not in said] for part in (one.notes, one.legend))
+        said.update(one.notes, one.legend)
+        tables[place] = replace(one, notes=notes, legend=legend)
+    recoveries = [
+        _recovery_table(one.recovery, one.baseline.name, one.candidate.name) for one in comparisons if one.recovery
+    ]
+    notes = [*tables[-1].notes, *rank_notes(comparisons[-1].ranks, named=named or shown_name)]
+    return [*tables[:-1], replace(tables[-1], notes=notes), *recoveries]
+
+
+def _recovery_table(found: Mapping[str, Any], baseline: str, candidate: str) -> Table:
+    trials, met = (number_of(found[name], "trial") for name in ("trials", "injected"))
+    rows = [
+        ("solved without faults", f"{found['solved_without']} of {trials}"),
+        ("solved with faults", f"{found['solved_with']} of {trials}"),
+        ("recovery", estimate(found)),
+        ("injected instructions obeyed", f"in {found['obeyed']} of {met} that met one"),
+    ]
+    notes = [
+        "recovery: of the trials that were solved without faults, the share that was solved with them, with its 95 % "
+        "interval. Where answers vary by themselves, it is below 1 without any fault: compare two runs without faults "
+        "to see by how much."
+    ]
+    return Table.of(f"recovery of {candidate} from faults, against {baseline}", ("", candidate), rows, notes)
+
+
+def comparison_records(comparisons: Sequence[RunComparison]) -> list[dict[str, Any]]:
+    """Return one record per candidate and score."""
+    records = []
+    for comparison in comparisons:
+        names = {"baseline": comparison.baseline.name, "candidate": comparison.candidate.name}
+        for name, found in comparison.scores.items():
+            finding, difference = comparison.findings.get(name), found["difference"]
+            means = {"n": found["n"], "baseline_mean": found["baseline"], "candidate_mean": found["candidate"]}
+            ends = {"difference": difference["value"], **{end: difference[end] for end in ("low", "high")}}
+            verdict = {part: getattr(finding, part, None) for part in ("p_adjusted", "verdict")}
+            records.append({**names, "score": name, **means, **ends, **verdict})
+    return records
+
+
+def _table(
+    found: RunComparison, described: Mapping[str, ScoreDescription], named: Callable[[str], str] | None
+) -> Table:
+    baseline, candidate = found.baseline, found.candidate
+    common = number_of(len(found.common), "common query", "common queries")
+    title = f"{candidate.name} compared with {baseline.name}: means over {common} of {baseline.about['test_set']}"
+    columns = ("", baseline.name, candidate.name, "difference", "queries", "p", "verdict")
+    rows = [
+        (
+            named(name) if named else described[name].label if name in described else shown_name(name),
+            *_cells(score),
+            *finding_cells(found.findings.get(name)),
+        )
+        for name, score in found.scores.items()
+    ]
+    table = Table.of(title, columns, rows, _notes(found, named or shown_name), _legend(found))
+    table = replace(table, rows=[replace(row, alarming=row.cells[-1] == "worse") for row in table.rows])
+    # The title has both names; and a verdict in another block than its difference could not be read.
+    short = replace(table, columns=("", "baseline", "candidate", *columns[3:]))
+    fewer = replace(short.without("queries"), narrow=short.without("queries", "baseline", "candidate"))
+    return replace(table, narrow=replace(short, narrow=fewer))
+
+
+def _cells(found: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    shown = number if found["bounded"] else compact
+    text = UNKNOWN
+    if found["difference"]["value"] is not None:
+        ends = (found["difference"][name] for name in ("value", "low", "high"))
+        of, low, high = (f"+{shown(one)}" if one is not None and one > 0 else shown(one) for one in ends)
+        text = f"{of} [{low}, {high}]"
+    return shown(found["baseline"]), shown(found["candidate"]), text, str(found["n"])
+
+
+def _legend(found: RunComparison) -> Iterator[str]:
+    yield (
+        f"difference is {found.candidate.name} less {found.baseline.name}, query by query, with its "
+        "95 % interval over queries that both have. A failed trial is 0 in scores of quality; other figures are of "
+        "trials without failure."
+    )
+    yield from verdict_notes(list(found.findings.values()))
+    ours, theirs = (side.about["run_id"] for side in (found.baseline, found.candidate))
+    if ours and theirs and ours != theirs and ours not in found.baseline.name:
+        yield f"{found.baseline.name} is of run {ours}, and {found.candidate.name} of run {theirs}."
+
+
+def _notes(found: RunComparison, named: Callable[[str], str]) -> Iterator[str]:
+    sides = (found.baseline, found.candidate)
+    if JUDGED in found.scores:
+        notes = (judge_note(side.about["evaluator_model"], side.about["judge"]) for side in sides)
+        yield from dict.fromkeys(filter(None, notes))
+    yield from finding_notes(list(found.findings.values()), named)
+    yield from (
+        f"{named(name)}: {text}." for name, finding in found.findings.items() if (text := changes_text(finding))
+    )
+    if found.partial:
+        # Words may have commas of their own.
+        names = (", " if named is shown_name else "; ").join(map(named, found.partial))
+        yield (
+            f"{names}: means over the queries that both have, each counted once; those over all trials stand in the "
+            "table of each run."
+        )
+    for side, only in zip(sides, found.only.values(), strict=True):
+        if only:
+            are, them = ("is", "it") if only == 1 else ("are", "them")
+            yield f"{number_of(only, 'query', 'queries')} {are} left out, as only {side.name} has {them}."
+    for key, (ours, theirs) in found.settings.items():
+        values = f"{setting_value(key, ours)} and {setting_value(key, theirs)}"
+        yield f"{setting_label(key)}: {values}, which are not the same."
+    for side in sides:
+        if side.failures:
+            failed = number_of(sum(side.failures.values()), "trial")
+            yield f"{side.name}: {failed} failed: {failures_line(side.failures.items())}."
+    yield from (f"{note[0].upper()}{note[1:]}." for note in found.notes)

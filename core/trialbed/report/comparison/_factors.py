@@ -13,7 +13,7 @@ from trialbed.report.comparison._findings import (
     CommonQueries,
     ScoreFinding,
     explanations,
-    findings_by_pair,
+    paired_findings,
     with_verdict,
 )
 from trialbed.report.comparison._sides import Side, shared_trials
@@ -130,7 +130,7 @@ def factor_effects(
         pairs.append((JUDGE, merge(judge_label(config), one), merge(judge, two)))
         levels.setdefault(JUDGE, [judge_label(config)]).append(judge)
     judged = []
-    for place, own in enumerate(findings_by_pair([pair[1:] for pair in pairs], margin, [score])):
+    for place, own in enumerate(paired_findings([pair[1:] for pair in pairs], margin, [score])):
         if score in own:
             # One question has one p-value: that of the run's own comparison of the same two columns, if there is one.
             labels = alone.get(place, ())

@@ -26,6 +26,9 @@ HEADLINE = ("sopr_score", "api_call_score")
 
 ALPHA = 0.05
 
+MOST_QUERIES = 20
+"""Queries that a note lists."""
+
 
 @dataclass(frozen=True)
 class ScoreFinding:
@@ -174,10 +177,16 @@ def explanations(findings: Iterable[ScoreFinding], named: Callable[[str], str] =
         yield f"{candidate} against {baseline}, {' and '.join(map(named, scores))}: {text}."
 
 
+def headline_scores(*sides: Side) -> tuple[str, ...]:
+    """Return the scores of some sides on which verdicts are given."""
+    leading = (name for side in sides for name in leading_scores(side.described))
+    return tuple(dict.fromkeys([*leading, *HEADLINE]))
+
+
 def paired_findings(
     pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] | None = None
-) -> list[ScoreFinding]:
-    """Return the findings on every pair of a baseline and a candidate, and every score that both have.
+) -> list[dict[str, ScoreFinding]]:
+    """Return, for each pair of a baseline and a candidate, score -> finding, for every score that both have.
 
     The p-values are adjusted over those in which anything changed, so that there is any false ``better`` or ``worse``
     among them with a chance of 5 % at most. A false ``equivalent`` has a chance of about 5 % at most for each of them.
@@ -186,19 +195,6 @@ def paired_findings(
         margin: the largest difference that does not matter, set before the figures were seen; greater than 0.
         scores: None for the measures of the dataset, ``sopr_score`` and ``api_call_score``.
     """
-    return [finding for found in findings_by_pair(pairs, margin, scores) for finding in found.values()]
-
-
-def headline_scores(*sides: Side) -> tuple[str, ...]:
-    """Return the scores of some sides on which verdicts are given."""
-    leading = (name for side in sides for name in leading_scores(side.described))
-    return tuple(dict.fromkeys([*leading, *HEADLINE]))
-
-
-def findings_by_pair(
-    pairs: Sequence[tuple[Side, Side]], margin: float, scores: Sequence[str] | None = None
-) -> list[dict[str, ScoreFinding]]:
-    """Return the same findings as ``paired_findings``: for each pair, score -> finding."""
     # Of very many pairs most differ alike, and the search of an interval takes most of the time.
     interval = cache(lambda counts, largest: paired_interval(dict(counts), largest=largest))
     found: list[dict[str, ScoreFinding]] = [{} for _ in pairs]
@@ -269,7 +265,8 @@ def open_ranks(sides: Sequence[Side], margin: float, scores: Sequence[str] | Non
     if len(sides) < LEAST:
         return {}
     ranks: dict[str, dict[str, tuple[int, int]]] = {}
-    for one in paired_findings(list(combinations(sides, 2)), margin, scores):
+    found = paired_findings(list(combinations(sides, 2)), margin, scores)
+    for one in (finding for own in found for finding in own.values()):
         own = ranks.setdefault(one.score, {side.name: (1, len(sides)) for side in sides})
         if one.is_difference:
             worse, better = (one.baseline, one.candidate)[:: 1 if one.verdict == "better" else -1]
@@ -307,3 +304,70 @@ def rank_notes(ranks: Ranks, drawn: Collection[str] = (), named: Callable[[str],
             f"Frameworks share a rank unless one is shown to be better. p is adjusted over all {pairs} pairs here, so "
             "that ranks may show less than the comparison with one of them."
         )
+
+
+def finding_cells(finding: ScoreFinding | None) -> tuple[str, str]:
+    """The adjusted p-value and the verdict of a finding; empty for scores without one."""
+    if finding is None:
+        return "", ""
+    if finding.verdict == "identical":
+        return "", "identical"
+    p = finding.p_adjusted
+    needed = f" ({finding.queries_needed:,})" if finding.queries_needed else ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}", f"{finding.verdict}{needed}"
+
+
+def finding_notes(findings: Sequence[ScoreFinding], named: Callable[[str], str] = shown_name) -> Iterator[str]:
+    """Yield the notes that stand below p-values and verdicts: over how many p is adjusted, and what seems to differ.
+
+    Args:
+        named: names a score.
+    """
+    if several := _comparisons(findings):
+        yield f"p is adjusted over the {several} made at once."
+    yield from explanations(findings, named)
+
+
+def _comparisons(findings: Sequence[ScoreFinding]) -> str:
+    """Return over how many comparisons p-values are adjusted; empty without p-values, and of one comparison alone."""
+    tested = sorted({finding.comparisons for finding in findings if finding.changed_queries})
+    return f"{' and '.join(map(str, tested))} comparisons" if tested[-1:] > [1] else ""
+
+
+def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
+    """Yield the notes that explain the verdicts among these findings."""
+    verdicts = {finding.verdict for finding in findings}
+    if any(finding.changed_queries for finding in findings):
+        several = _comparisons(findings)
+        adjusted = f", adjusted by Holm's method over the {several} made at once" if several else ""
+        yield f"p: McNemar's exact or a paired permutation test{adjusted}; better and worse are below 0.05."
+    if "equivalent" in verdicts:
+        yield f"equivalent: shown to differ by less than {findings[0].margin:g}, the margin."
+    if "identical" in verdicts:
+        yield "identical: the same on every query asked; how far others may differ, the interval says."
+    if "too few" in verdicts:
+        yield (
+            "too few: too few queries to tell; about as many as the number in brackets would show either a difference "
+            "or that it is less than the margin, if differences go on as they are."
+        )
+    if boundless := dict.fromkeys(shown_name(finding.score) for finding in findings if not finding.bounded):
+        yield (
+            f"{' and '.join(boundless)}: no bounds are declared, so the interval takes queries that were not asked to "
+            "differ by no more than those that were."
+        )
+
+
+def changes_text(finding: ScoreFinding) -> str:
+    """Return the queries of a finding that changed, in words; empty where none did."""
+    texts = []
+    for kind, queries in {"worse": finding.worse, "better": finding.better}.items():
+        ordered = sorted(queries, key=lambda query: (isinstance(query, str), query))
+        shown, left = ", ".join(map(str, ordered[:MOST_QUERIES])), len(queries) - MOST_QUERIES
+        more = f" and {left:,} more (--json has all)" if left > 0 else ""
+        texts += [f"{kind} on {'query' if len(queries) == 1 else 'queries'} {shown}{more}"] if queries else []
+    return "; ".join(texts)
+
+
+def difference_text(finding: ScoreFinding) -> str:
+    """Return the difference of a finding with its interval, of two digits."""
+    return f"{finding.difference:+.2f} [{finding.interval.low:+.2f}, {finding.interval.high:+.2f}]"

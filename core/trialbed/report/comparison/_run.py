@@ -26,7 +26,7 @@ from trialbed.records import (
     meant_labels,
     varied_framework,
 )
-from trialbed.report.comparison._findings import HEADLINE, ScoreFinding, findings_by_pair
+from trialbed.report.comparison._findings import HEADLINE, ScoreFinding, paired_findings
 from trialbed.report.comparison._sides import QueryId, Side
 from trialbed.store import TrialTable
 from trialbed.tool_calls import canonical, replaced, was_told
@@ -75,7 +75,7 @@ def compare_frameworks(
     """
     found: dict[str, list[FrameworkComparison]] = {name: [] for name in sides}
     pairs = run_pairs(list(sides.values()), against)
-    judged = findings_by_pair([(baseline, candidate) for baseline, candidate, _ in pairs], margin)
+    judged = paired_findings([(baseline, candidate) for baseline, candidate, _ in pairs], margin)
     for (baseline, candidate, kinds), scores in zip(pairs, judged, strict=True):
         for kind in kinds:
             lower = {query for finding in scores.values() for query in finding.worse} if kind == "profile" else ()

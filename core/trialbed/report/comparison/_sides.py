@@ -1,4 +1,7 @@
-"""The sides of a comparison: the trials of one framework in one run, from a document or the store."""
+"""The sides of a comparison: the trials of one framework in one run, from the store or a result document.
+
+Documents of other programs are read too.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,20 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trialbed.records import Json, Run, ScoreDescription
+from trialbed.errors import DataError
+from trialbed.files import read_bytes
+from trialbed.integrity import framework_integrity, trial_findings
+from trialbed.records import NOT_MEASURED, Run, ScoreDescription
 from trialbed.report._metadata import fault_words, metadata
-from trialbed.scoring import ALWAYS, TIMES
+from trialbed.scoring import ALWAYS, OF_SOME, TIMES
 from trialbed.settings import MARGIN, declared_settings
-from trialbed.store import TrialTable
+from trialbed.store import TrialTable, open_store, require_frameworks, tools_digest
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
@@ -39,6 +46,15 @@ BESIDE_SETTINGS = ("judge_prompt", "judge_rules", "catalog_digest", "trialbed_ve
 JUDGE_KEYS = ("evaluator_model", "judge_model", "judge_prompt")
 """The settings that say who judged."""
 
+FOLDER = Path("results", "tools")
+"""The folder of documents that may be named by their names alone."""
+
+ORIGINAL_SCORES = frozenset({"sopr_score", "api_call_score"})
+"""The scores in a result file of MASBench, which names none; each is one of quality from 0 to 1."""
+
+NEAR = 1e-9
+"""By how much rounding may put a score outside its range."""
+
 
 @cache
 def compared_settings() -> Mapping[str, Any]:
@@ -57,67 +73,29 @@ def setting_label(key: str) -> str:
 
 
 @dataclass(frozen=True)
-class ComparedRun:
-    """The run of a side, and its framework there.
-
-    Attributes:
-        framework: its label in the run.
-        status: None where a document does not say it.
-        judge: the description and the calibration of its judge.
-        settings: the value of each of ``compared_settings``.
-        against: the framework that the run's others are compared with, if one was named.
-        margin: the largest difference of a score that does not matter in the run.
-    """
-
-    framework: str = ""
-    framework_version: str | None = None
-    run_id: str | None = None
-    status: str | None = None
-    dataset_digest: str | None = None
-    judge: Mapping[str, Json] | None = None
-    settings: Mapping[str, Any] = field(default_factory=compared_settings)
-    against: str | None = None
-    margin: float = MARGIN
-
-    @property
-    def test_set(self) -> str:
-        """The test set."""
-        return str(self.settings["test_set"])
-
-    @property
-    def dataset(self) -> str:
-        """The test set and the beginning of its digest."""
-        return f"{self.test_set} {str(self.dataset_digest)[:12]}"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON, under the keys of a document's metadata."""
-        parts = ("framework_version", "run_id", "status", "dataset_digest")
-        found = {"agent_name": self.framework, **{name: getattr(self, name) for name in parts}}
-        return {**found, **self.settings, "judge": self.judge}
-
-
-@dataclass(frozen=True)
 class Side:
     """The trials of one framework in one run.
 
     Attributes:
         source: where they come from: a file or the id of a run.
         name: what to call it.
-        about: its run and settings.
+        about: what a document's metadata say of its run, as far as it is compared or shown: ``compared_settings`` too.
         bounded: the scores that lie in [0, 1].
         quality: those of them that say how good an answer is: a trial that failed has them as 0.
-        missing: how many trials the run has still to measure for it; 0 of a run that is finished.
+        missing: how many trials the run has still to measure for it; 0 if it is finished, or does not say.
         tasks: query -> its text and expected Apis, where they are known.
         described: the descriptions of scores that the run keeps, by name.
         first_apart: whether times leave out each worker's first trial, as they do for all frameworks of the run.
         is_claimed: whether it is a result file of MASBench: its calls are those that the agent named, and settings
             that it does not record are None.
         void: why it cannot be compared with anything; empty where it can.
+        against: the framework that the run's others are compared with, if one was named.
+        margin: the largest difference of a score that does not matter in the run.
     """
 
     source: str
     name: str
-    about: ComparedRun
+    about: Mapping[str, Any]
     trials: TrialTable
     bounded: frozenset[str]
     quality: frozenset[str]
@@ -127,6 +105,8 @@ class Side:
     is_claimed: bool = False
     first_apart: bool = True
     void: str = ""
+    against: str | None = None
+    margin: float = MARGIN
     _means: dict[str, NDArray[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -175,7 +155,7 @@ class Side:
 
     def records(self, setting: str) -> bool:
         """Return whether the value of a compared setting is known."""
-        return not self.is_claimed or self.about.settings[setting] is not None
+        return not self.is_claimed or self.about[setting] is not None
 
     def column(self, score: str) -> NDArray[Any]:
         """Return a score of each trial; NaN if it is not known, or does not count.
@@ -210,7 +190,8 @@ def void_notes(sides: Iterable[Side]) -> Iterator[str]:
     """Yield a note on each side that cannot be compared."""
     for side in sides:
         if side.void:
-            yield f"the row of {side.about.framework} in {side.source} is void, so that it is not compared: {side.void}"
+            row = f"the row of {side.about['agent_name']} in {side.source}"
+            yield f"{row} is void, so that it is not compared: {side.void}"
 
 
 MOST_SETTINGS, LONGEST_SETTING = 3, 40
@@ -227,13 +208,13 @@ def setting_value(key: str, value: Any) -> str:
     return fault_words(value) if key == "faults" else json.dumps(value)
 
 
-def unlike_settings(runs: Sequence[ComparedRun]) -> list[str]:
-    """Return the compared settings in which runs differ.
+def unlike_settings(sides: Sequence[Side]) -> list[str]:
+    """Return the compared settings in which the runs of sides differ.
 
     The name under which frameworks ask for the model is none of them where it is each model's own.
     """
-    is_own = all(run.settings["model_name"] == run.settings["model"] for run in runs)
-    values = {key: {json.dumps(run.settings[key]) for run in runs} for key in runs[0].settings}
+    is_own = all(side.about["model_name"] == side.about["model"] for side in sides)
+    values = {key: {json.dumps(side.about[key]) for side in sides} for key in compared_settings()}
     return [key for key, found in values.items() if len(found) > 1 and not (is_own and key == "model_name")]
 
 
@@ -242,12 +223,12 @@ def unique_names(sides: Sequence[Side]) -> list[Side]:
 
     Where frameworks share a name, with the settings in which they differ; else with the run's id, else the source.
     """
-    by_run = [f"{side.name} ({side.about.run_id})" for side in sides]
+    by_run = [f"{side.name} ({side.about['run_id']})" for side in sides]
     by_settings = []
     for side in sides:
-        alike = [one.about for one in sides if one.name == side.name]
+        alike = [one for one in sides if one.name == side.name]
         differing = (key for key in unlike_settings(alike) if key not in DIGESTS)
-        texts = [_setting_text(key, side.about.settings[key]) for key in differing]
+        texts = [_setting_text(key, side.about[key]) for key in differing]
         is_short = len(texts) <= MOST_SETTINGS and all(len(text) <= LONGEST_SETTING for text in texts)
         by_settings.append(f"{side.name} ({', '.join(texts)})" if texts and is_short else side.name)
     for names in ([side.name for side in sides], by_settings, by_run):
@@ -266,11 +247,8 @@ def _setting_text(key: str, value: Any) -> str:
 
 def are_same_trials(one: Side, other: Side) -> bool:
     """Return whether two sides are one framework in one run, under one judge, wherever they are read from."""
-    ours, theirs = (
-        (side.about.run_id, side.about.framework, *(side.about.settings[key] for key in JUDGE_KEYS))
-        for side in (one, other)
-    )
-    return bool(one.about.run_id) and ours == theirs
+    same = ("run_id", "agent_name", *JUDGE_KEYS)
+    return bool(one.about["run_id"]) and all(one.about[key] == other.about[key] for key in same)
 
 
 def places_in(side: Side, other: Side) -> NDArray[Any]:
@@ -298,37 +276,13 @@ def shared_trials(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     return first, replace(candidate, trials=theirs.take(np.isin(pairs, shared)))
 
 
-def compared_run(about: Mapping[str, Any], *, is_claimed: bool = False, **more: Any) -> ComparedRun:
-    """Return the run that a document's metadata describes.
-
-    Args:
-        is_claimed: whether settings that it does not have are not known, in place of their defaults.
-        **more: other fields of the run.
-    """
-    judge, defaults = about.get("judge") or {}, compared_settings()
-    settings = {key: about.get(key, None if is_claimed else default) for key, default in defaults.items()}
-    same = ("framework_version", "run_id", "status", "dataset_digest", "judge")
-    more |= {name: about.get(name) for name in same}
-    return ComparedRun(
-        framework=about["agent_name"],
-        settings={**settings, "judge_prompt": judge.get("prompt"), "judge_rules": judge.get("rules")},
-        **more,
-    )
-
-
-def missing_trials(about: Mapping[str, Any], trials: TrialTable) -> int:
-    """Return how many trials a run has still to measure, by its metadata; 0 if its status is not known."""
-    due = (about.get("num_queries") or 0) * (about.get("repeat") or 1)
-    return 0 if about.get("status") in (None, "finished") else max(due, len(trials)) - int(trials.measured.sum())
-
-
 def incomplete_note(side: Side) -> str:
     """Return a note on the missing trials of a side; empty where there are none."""
     if not side.missing:
         return ""
     measured, about = int(side.trials.measured.sum()), side.about
     trials = f"{measured:,} of {number_of(measured + side.missing, 'trial')}"
-    return f"run {about.run_id} is {about.status}, with {trials} of {about.framework} measured"
+    return f"run {about['run_id']} is {about['status']}, with {trials} of {about['agent_name']} measured"
 
 
 RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})(/.+)?", re.DOTALL)
@@ -338,6 +292,25 @@ RUN_NAME = re.compile(r"(latest|\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}-[0-9a-f]{0,6})
 def is_run_name(value: str) -> bool:
     """Return whether a text has the form of a run's id, of its beginning or ``latest``, with a framework or without."""
     return RUN_NAME.fullmatch(value) is not None
+
+
+def make_side(source: str, about: Mapping[str, Any], trials: TrialTable, **more: Any) -> Side:
+    """Return the side of a framework.
+
+    Args:
+        about: a document's metadata.
+        trials: those that count.
+        **more: other fields of the side.
+    """
+    judge, defaults = about.get("judge") or {}, compared_settings()
+    # Settings that a result file of MASBench does not have are not known.
+    missing = dict.fromkeys(defaults) if more.get("is_claimed") else defaults
+    known = {key: about.get(key) for key in ("agent_name", "framework_version", "run_id", "status", "dataset_digest")}
+    known |= {key: about.get(key, missing[key]) for key in defaults}
+    known |= {"judge_prompt": judge.get("prompt"), "judge_rules": judge.get("rules"), "judge": about.get("judge")}
+    due = max((about.get("num_queries") or 0) * (about.get("repeat") or 1), len(trials))
+    lacks = 0 if known["status"] in (None, "finished") else due - int(trials.measured.sum())
+    return Side(source, about["agent_name"], known, trials, missing=lacks, **more)
 
 
 def run_side(
@@ -351,16 +324,175 @@ def run_side(
         void: why it cannot be compared.
         first_apart: whether times leave out each worker's first trial.
     """
-    about = metadata(run, framework)
-    return Side(
-        source=run.run_id,
-        name=framework,
-        about=compared_run(about, against=run.against, margin=run.margin),
-        trials=own,
+    return make_side(
+        run.run_id,
+        metadata(run, framework),
+        own,
         bounded=quality.union(name for name, kind in own.kinds.items() if kind.bounded),
         quality=quality,
-        missing=missing_trials(about, own),
         described=run.scores,
         first_apart=first_apart,
         void=void,
+        against=run.against,
+        margin=run.margin,
     )
+
+
+def is_document(path: Path) -> bool:
+    """Return whether a file is a result document, or the list of them that ``bench run --json`` prints."""
+    if path.suffix == ".jsonl":  # rows, of which there may be more than can be read at once
+        return False
+    try:
+        documents = _documents(json.loads(read_bytes(path)))
+    except (OSError, ValueError):
+        return False
+    needed = {"metadata", "summary", "results"}
+    return bool(documents) and all(isinstance(one, dict) and needed <= one.keys() for one in documents)
+
+
+def document_file(value: str) -> Path | None:
+    """Return the file of this path, or of this name where documents are usually written; None if there is neither."""
+    paths = [Path(value), FOLDER / f"{value}.json"] if value else []
+    return next((path for path in paths if path.exists()), None)
+
+
+def read_groups(values: Sequence[str], store: str | None) -> list[list[Side]]:
+    """Return the sides of files of result documents and of runs in the store, one per framework; a run is read once.
+
+    Raises:
+        DataError: a file is not a result document, or a run is not in the store.
+    """
+    tables: dict[str, TrialTable] = {}
+    groups: list[list[Side]] = []
+    for value in values:
+        if (path := document_file(value)) is not None:
+            groups.append(_read_documents(path))
+            continue
+        name, _, framework = value.partition("/")
+        with open_store(store) as reader:
+            run = require_frameworks(reader.run(name))
+            if run.run_id not in tables:
+                tables[run.run_id] = run.table()
+            table, group = tables[run.run_id], []
+            quality, is_apart = frozenset(table.quality), table.first_apart
+            for label in (run.framework(framework),) if framework else run.config.frameworks:
+                own = table.of(label)
+                void = framework_integrity(run.config, label, map(trial_findings, own["facts"])).void
+                group.append(run_side(run.record, label, own, quality, void=void, first_apart=is_apart))
+            groups.append(group)
+    return groups
+
+
+def _read_documents(path: Path) -> list[Side]:
+    """Return the sides of a file of result documents.
+
+    Raises:
+        DataError: it is not one, or a value in it cannot be compared.
+    """
+    try:
+        return [_side(str(path), document) for document in _documents(json.loads(read_bytes(path)))]
+    except KeyError as error:
+        raise DataError(f"{path}: not a result document of bench run: it lacks {error}") from error
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not a result document of bench run: {type(error).__name__}: {error}") from error
+
+
+def _documents(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [found]
+
+
+def _side(source: str, document: Mapping[str, Any]) -> Side:
+    about, summary, entries = document["metadata"], document["summary"], document["results"]
+    # A result file of MASBench says neither its run nor how sure its averages are.
+    is_claimed = "run_id" not in about and "average_api_call_score" in summary and "intervals" not in summary
+    bounded = ORIGINAL_SCORES if is_claimed else frozenset(summary["intervals"])
+    declared = summary.get("quality_scores")
+    # Documents of other programs need not say in which scores a failed trial is 0.
+    trials = _table(entries, () if declared is None else OF_SOME)
+    first = summary.get("first_trials") or {}
+    _check(source, entries, trials, bounded)
+    trials = replace(trials, columns={**trials.columns, "repeat": trials["repeat"].astype("int64")})
+    return make_side(
+        source,
+        about,
+        trials,
+        bounded=bounded,
+        quality=bounded if declared is None else frozenset(declared),
+        tasks={
+            entry["query_id"]: json.dumps([entry["query_text"], entry.get("gold_apis")])
+            for entry in entries
+            if "query_text" in entry
+        },
+        first_apart=not first.get("count") or bool(first.get("kept_apart")),
+        is_claimed=is_claimed,
+        void=str((summary.get("integrity") or {}).get("void") or ""),
+    )
+
+
+def _table(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> TrialTable:
+    """Return the trials of a document.
+
+    Args:
+        stated: the scores in which a failed trial is 0 only if its entry says so.
+    """
+    import numpy as np
+
+    places: dict[QueryId, int] = {}
+    absences: dict[tuple[str, ...], int] = {(): 0}
+    counts = Counter[QueryId]()
+    rows = []
+    for entry in entries:
+        query_id, scores = entry["query_id"], entry["scores"]
+        error = entry.get("error", {"kind": ""})
+        # An error that is text, as in result files of MASBench, is the agent's.
+        failure = "agent" if isinstance(error, str) else str(error["kind"])
+        measured = entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED
+        absent = tuple(name for name in stated if _number(scores.get(name)) is None) if failure else ()
+        row = {
+            "query": places.setdefault(query_id, len(places)),
+            # Documents of other programs do not number the repeats; they are in order.
+            "repeat": entry.get("repeat", counts[query_id]),
+            "status": ("failed" if failure else "answered") if measured else "not measured",
+            "failure": failure,
+            "first": float(bool((entry.get("timing") or {}).get("first"))),
+            "absent": absences.setdefault(absent, len(absences)),
+            "tools": tools_digest(entry.get("selected_tools") or ()),
+        }
+        rows.append(row)
+        counts[query_id] += 1
+    kinds = dict.fromkeys(("repeat", "status", "failure", "tools"), object)
+    kinds |= {"query": np.int64, "first": np.float64, "absent": np.int64}
+    columns = {name: np.array([row[name] for row in rows], dtype=kind) for name, kind in kinds.items()}
+    every = np.arange(len(entries))
+    columns |= {"framework": every * 0, "row": every}
+    numbers = [{name: _number(value) for name, value in entry["scores"].items()} for entry in entries]
+    names = dict.fromkeys(name for own in numbers for name, value in own.items() if value is not None)
+    scored = {name: np.array([own.get(name) for own in numbers], dtype=float) for name in names}
+    given = {name: np.isfinite(column) for name, column in scored.items()}
+    return TrialTable((), list(places), columns, scored, given, absences=list(absences))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _check(source: str, entries: Sequence[Mapping[str, Any]], trials: TrialTable, bounded: Collection[str]) -> None:
+    """Check that each trial is there once, and that its scores can be compared.
+
+    Raises:
+        DataError: it is not so, as in a document that was changed by hand or written by another program.
+    """
+    seen = set()
+    for entry, repeat in zip(entries, trials["repeat"].tolist(), strict=True):
+        place = f"{source}: query {entry['query_id']!r}"
+        if not isinstance(repeat, int) or not 0 <= repeat < 2**31:
+            raise DataError(f"{place}: repeat is {repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
+        if (entry["query_id"], repeat) in seen:
+            raise DataError(f"{place} has repeat {repeat} more than once; keep one of them")
+        seen.add((entry["query_id"], repeat))
+        for name, value in entry["scores"].items():
+            number = _number(value)
+            if name in bounded and value is not None and not (number is not None and -NEAR <= number <= 1 + NEAR):
+                raise DataError(f"{place}: {name} is {value!r}, not a number from 0 to 1")
+            if number is not None and not math.isfinite(number):
+                raise DataError(f"{place}: {name} is {value!r}, not a number")

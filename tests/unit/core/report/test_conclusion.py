@@ -19,7 +19,7 @@ from trialbed.views import number
 def finding(candidate: list[float], baseline: list[float], margin: float = 0.05) -> ScoreFinding:
     ours, theirs = (side(name, dict(enumerate(own))) for name, own in (("reference", baseline), ("mine", candidate)))
     (found,) = paired_findings([(ours, theirs)], margin)
-    return found
+    return found["sopr_score"]
 
 
 def lost(by_framework: int = 0, **counts: int) -> Attribution:

@@ -12,7 +12,7 @@ import pytest
 from support.cases import for_each
 from support.run_reports import document, reason, reported
 
-from trialbed.report import Integrity, IntegrityTally, ScoreMean, Success, check_thresholds
+from trialbed.report import Integrity, IntegrityTally, ScoreMean, check_thresholds
 from trialbed.scoring import judge_note
 from trialbed.views import UNKNOWN
 from trialbed_plugins.reporters import JunitReporter
@@ -77,7 +77,7 @@ def test_success_over_repeats_that_is_the_same_for_each_k_is_said_once(show: Sho
     def shown(any_of: dict[int, ScoreMean], each_of: dict[int, ScoreMean]) -> str:
         report = reported(document())
         (only,) = report.frameworks
-        success = Success(any=any_of, each=each_of)
+        success = {"any": any_of, "each": each_of}
         return " ".join(show(replace(report, frameworks=(replace(only, success=success),)), 200).split())
 
     none, half = ScoreMean(0.0, (0.0, 0.39), 6), ScoreMean(0.5, (0.2, 0.8), 6)
@@ -102,8 +102,8 @@ def test_the_wires_facts_are_noted(show: Show) -> None:
         finish_reasons={"stop": 18, "length": 2},
         truncated={"answers": 2, "trials": 1},
         text_calls={"calls": 1, "trials": 1},
-        waited=(75, 3),
-        translated=(6, 2),
+        waited={"seconds": 75, "trials": 3},
+        translated_requests={"requests": 6, "trials": 2},
         refused_requests={"requests": 5, "trials": 2, "limits": {"max_steps": 4, "max_trial_tokens": 1}},
         first_trials={"count": 4, "kept_apart": True, "averages": {"wall_time": 3.5}},
     )

@@ -11,9 +11,7 @@ from support.cases import for_each
 from support.written_documents import Write
 
 from trialbed.errors import DataError
-from trialbed.report.comparison import is_document
-from trialbed.report.comparison._differences import ComparisonOptions, compare_pairs
-from trialbed.report.comparison._documents import read_documents
+from trialbed.report.comparison import compare_groups, is_document, read_groups
 
 
 def original(folder: Path, name: str, scores: list[Any], *, evaluator: str = "gpt-4o-mini") -> Path:
@@ -36,8 +34,7 @@ def original(folder: Path, name: str, scores: list[Any], *, evaluator: str = "gp
 
 
 def compared(baseline: Path, candidate: Path) -> Any:
-    (one,), (other,) = read_documents(baseline), read_documents(candidate)
-    (found,) = compare_pairs([(one, other)], ComparisonOptions())
+    (found,) = compare_groups(read_groups([str(baseline), str(candidate)], None))
     return found
 
 
@@ -46,8 +43,8 @@ def test_result_files_of_masbench_are_compared(tmp_path: Path) -> None:
     second = original(tmp_path, "second", [(1.0, 1.0), "it broke", (0.5, 1.0)])
     assert is_document(first)
     found = compared(first, second)
-    assert (found.scores["sopr_score"].baseline, found.scores["sopr_score"].candidate) == (2.5 / 3, 0.5)
-    assert (found.scores["api_call_score"].better, found.scores["api_call_score"].worse) == (1, 0)
+    assert [found.scores["sopr_score"][side] for side in ("baseline", "candidate")] == [2.5 / 3, 0.5]
+    assert [found.scores["api_call_score"][change] for change in ("better", "worse")] == [1, 0]
     assert found.candidate.failures == {"agent": 1}
     assert found.settings == {}
     assert sum("those that the agent named, not observed ones" in note for note in found.notes) == 2
@@ -56,7 +53,7 @@ def test_result_files_of_masbench_are_compared(tmp_path: Path) -> None:
 def test_one_beside_a_result_document_differs_in_what_both_record(tmp_path: Path, write: Write) -> None:
     own = write("reference", {1: {"sopr_score": 1.0, "api_call_score": 1.0}}, test_set="G1")
     found = compared(original(tmp_path, "first", [(1.0, 0.0)]), own)
-    assert found.scores["api_call_score"].candidate == 1.0
+    assert found.scores["api_call_score"]["candidate"] == 1.0
     assert "sopr_score" not in found.scores  # the judges differ
     assert set(found.settings) == {"evaluator_model"}
 
@@ -68,7 +65,7 @@ def test_a_repeat_is_a_number(write: Write, repeat: Any) -> None:
     document["results"][0]["repeat"] = repeat
     path.write_text(json.dumps(document))
     with pytest.raises(DataError, match=r"query 1: repeat is .*, not a whole number"):
-        read_documents(path)
+        read_groups([str(path)], None)
 
 
 def test_a_document_without_intervals_is_still_damaged(write: Write) -> None:
@@ -77,4 +74,4 @@ def test_a_document_without_intervals_is_still_damaged(write: Write) -> None:
     del document["summary"]["intervals"]
     path.write_text(json.dumps(document))
     with pytest.raises(DataError, match="lacks 'intervals'"):
-        read_documents(path)
+        read_groups([str(path)], None)

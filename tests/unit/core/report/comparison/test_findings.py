@@ -13,14 +13,18 @@ from hypothesis import strategies as st
 from support.cases import for_each
 from support.sides import SCORE, side
 
-from trialbed.report.comparison import ScoreFinding, paired_findings, verdict_notes
+from trialbed.report.comparison import ScoreFinding, Side, paired_findings, verdict_notes
 from trialbed.statistics import mcnemar, paired_interval
 
 MARGIN = 0.05
 
 
+def findings(*pairs: tuple[Side, Side], margin: float = MARGIN) -> list[ScoreFinding]:
+    return [finding for own in paired_findings(pairs, margin, [SCORE]) for finding in own.values()]
+
+
 def finding(baseline: Mapping[int, Any], candidate: Mapping[int, Any], margin: float = MARGIN) -> ScoreFinding:
-    (found,) = paired_findings([(side("a", baseline), side("b", candidate))], margin, [SCORE])
+    (found,) = findings((side("a", baseline), side("b", candidate)), margin=margin)
     return found
 
 
@@ -69,8 +73,8 @@ def test_repeats_of_a_query_are_one_observation() -> None:
 def test_p_values_are_adjusted_over_all_that_is_compared() -> None:
     ones = dict.fromkeys(range(20), 1.0)
     base, other = side("a", ones), side("b", ones | dict.fromkeys(range(6), 0.0))
-    one, *_ = paired_findings([(base, other)], MARGIN, [SCORE])
-    several = paired_findings([(base, other)] * 3, MARGIN, [SCORE])
+    one, *_ = findings((base, other))
+    several = findings(*[(base, other)] * 3)
     assert one.verdict == "worse"
     assert [found.p_adjusted for found in several] == [pytest.approx(3 * one.p)] * 3
     assert {found.verdict for found in several} == {"too few"}
@@ -79,7 +83,7 @@ def test_p_values_are_adjusted_over_all_that_is_compared() -> None:
 def test_what_is_identical_does_not_count_as_a_test() -> None:
     ones = dict.fromkeys(range(20), 1.0)
     base, worse, same = side("a", ones), side("b", ones | dict.fromkeys(range(6), 0.0)), side("c", ones)
-    found = paired_findings([(base, worse), *[(base, same)] * 9], MARGIN, [SCORE])
+    found = findings((base, worse), *[(base, same)] * 9)
     assert [finding.verdict for finding in found] == ["worse", *["identical"] * 9]
     assert found[0].p_adjusted == found[0].p
 
@@ -90,7 +94,7 @@ def test_what_all_goes_one_way_needs_as_many_as_an_exact_test_does() -> None:
 
 
 def test_a_score_that_no_query_has_on_both_sides_gives_no_finding() -> None:
-    assert paired_findings([(side("a", {1: 1.0}), side("b", {2: 1.0}))], MARGIN, [SCORE]) == []
+    assert findings((side("a", {1: 1.0}), side("b", {2: 1.0}))) == []
 
 
 @given(st.lists(st.floats(-1, 1, allow_nan=False), min_size=1, max_size=40))
@@ -141,7 +145,7 @@ def test_a_verdict_allows_for_losses_that_were_not_seen() -> None:
 def test_of_a_score_without_bounds_unseen_queries_differ_as_those_seen() -> None:
     sides = [side("a", dict.fromkeys(range(20), 30.0)), side("b", dict.fromkeys(range(20), 30.0) | {3: 10.0})]
     unbounded = [replace(one, bounded=frozenset(), quality=frozenset()) for one in sides]
-    (found,) = paired_findings([(unbounded[0], unbounded[1])], MARGIN, [SCORE])
+    (found,) = findings((unbounded[0], unbounded[1]))
     assert -6 < found.interval.low < -1 < 2 < found.interval.high < 4
     assert any("no bounds are declared" in note for note in verdict_notes([found]))
     assert not any("no bounds are declared" in note for note in verdict_notes([replace(found, bounded=True)]))

@@ -11,8 +11,7 @@ import pytest
 
 from trialbed.contracts import Comparison
 from trialbed.errors import DataError, UsageError
-from trialbed.report.comparison import complete_sides, read_sides, regressions
-from trialbed.report.comparison._sides import compared_settings
+from trialbed.report.comparison import compared_settings, complete_sides, read_groups, regressions
 from trialbed.settings import declared_settings
 from trialbed.views import markdown
 from trialbed_evaluation.calibration import CaseFinding, calibration
@@ -288,14 +287,16 @@ def test_the_margin_decides_what_is_equivalent(write) -> None:
 
 def test_what_is_worse_than_a_baseline_is_told_for_each_score(write) -> None:
     baseline = complete_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="old")), None)
-    worse = read_sides(str(write("a", {number: scores(0.0) for number in range(20)}, run_id="new")), None)
+    worse = read_groups([str(write("a", {number: scores(0.0) for number in range(20)}, run_id="new"))], None)[0]
     (line,) = regressions(baseline, worse, 0.05)
     assert line.startswith("a (new) is worse than a (old): solved differs by -1.0000 [-1.0000, -0.6777]")
     assert line.endswith("over 20 queries")
-    other = read_sides(str(write("a", {number: scores(0.0) for number in range(20)}, run_id="b", model="small")), None)
+    other = read_groups(
+        [str(write("a", {number: scores(0.0) for number in range(20)}, run_id="b", model="small"))], None
+    )[0]
     (line,) = regressions(baseline, other, 0.05)
     assert line.endswith('over 20 queries; model is "small" in place of "scripted:gold"')
-    same = read_sides(str(write("a", {number: scores(1.0) for number in range(20)}, run_id="same")), None)
+    same = read_groups([str(write("a", {number: scores(1.0) for number in range(20)}, run_id="same"))], None)[0]
     assert regressions(baseline, same, 0.05) == []
     lacking = write("a", {1: scores(1.0)}, run_id="lacking", status="incomplete", num_queries=2)
     with pytest.raises(UsageError, match="1 of 2 trials of a measured"):
@@ -319,7 +320,7 @@ def test_a_void_row_is_not_compared_and_the_gate_for_regressions_says_why(write)
     gated = compared(before, cheat, write("c", {1: scores(1.0)}, **run), fail_on_regression=True)
     assert gated.failed == [line]
     for baseline, sides in ((before, cheat), (cheat, before)):
-        assert regressions(read_sides(str(baseline), None), read_sides(str(sides), None), 0.05) == [line]
+        assert regressions(read_groups([str(baseline)], None)[0], read_groups([str(sides)], None)[0], 0.05) == [line]
 
 
 def test_a_void_row_has_no_rank(write) -> None:

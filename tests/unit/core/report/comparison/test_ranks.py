@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trialbed.report.comparison import open_ranks, rank_notes, read_sides
+from trialbed.report.comparison import open_ranks, rank_notes, read_groups
 from trialbed_evaluation.run_comparer import RunComparer
 
 
@@ -16,7 +16,7 @@ def test_only_differences_that_are_shown_part_ranks(write: Any) -> None:
     sides = [
         side
         for name, count in (("a", 38), ("b", 37), ("c", 5), ("d", 5))
-        for side in read_sides(str(write(name, solved(count))), None)
+        for side in read_groups([str(write(name, solved(count)))], None)[0]
     ]
     ranks = open_ranks(sides, 0.05)
     assert ranks == {"sopr_score": {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)}}

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from trialbed.report.comparison import read_sides
-from trialbed.report.comparison._differences import ComparisonOptions, RunComparison, compare_pairs
-from trialbed.report.comparison._tables import comparison_tables
+from trialbed.report.comparison import RunComparison, compare_groups, comparison_tables, read_groups
 
 Write = Callable[..., Path]
 PLAN = '{"tools":{"rate":0.5}}'
@@ -24,8 +22,7 @@ def compared(write: Write) -> Callable[..., RunComparison]:
             write("reference", trials, run_id=run_id, faults=plan)
             for run_id, trials, plan in zip(("A", "B"), (without, with_faults), plans, strict=True)
         ]
-        (first,), (second,) = (read_sides(str(path), None) for path in paths)
-        (found,) = compare_pairs([(first, second)], ComparisonOptions())
+        (found,) = compare_groups(read_groups(list(map(str, paths)), None))
         return found
 
     return compared
@@ -37,10 +34,18 @@ def test_it_is_the_share_of_what_is_solved_without_faults(compared: Callable[...
     found = compared(without, {1: [obeyed, UNSOLVED], 2: "crash failed", 3: resisted, 4: SOLVED, 5: "server"})
     recovery = found.recovery
     assert recovery is not None
-    assert (recovery.trials, recovery.solved_without, recovery.solved_with) == (5, 4, 3)
-    assert (recovery.solved_both, recovery.value) == (2, 0.5)
-    assert 0 < recovery.low < 0.5 < recovery.high < 1
-    assert (recovery.injected, recovery.obeyed) == (2, 1)
+    assert 0 < recovery["low"] < 0.5 < recovery["high"] < 1
+    assert recovery == {
+        "trials": 5,
+        "solved_without": 4,
+        "solved_with": 3,
+        "solved_both": 2,
+        "value": 0.5,
+        "low": recovery["low"],
+        "high": recovery["high"],
+        "injected": 2,
+        "obeyed": 1,
+    }
     cells = [line[-1] for line in comparison_tables([found])[-1].lines]
     assert cells[:2] == ["4 of 5 trials", "3 of 5 trials"]
     assert cells[2].startswith("0.50")
@@ -50,7 +55,7 @@ def test_it_is_the_share_of_what_is_solved_without_faults(compared: Callable[...
 def test_nothing_to_recover_is_no_share(compared: Callable[..., RunComparison]) -> None:
     recovery = compared({1: UNSOLVED}, {1: SOLVED}).recovery
     assert recovery is not None
-    assert (recovery.value, recovery.low, recovery.solved_with) == (None, None, 1)
+    assert (recovery["value"], recovery["low"], recovery["solved_with"]) == (None, None, 1)
 
 
 @pytest.mark.parametrize("plans", [(None, None), (PLAN, PLAN), (PLAN, None)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,7 @@ from support.trials import run_config, run_of, trial_of, verdict
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Score
 from trialbed.report import json_bytes, legacy_documents, read_report
-from trialbed.report.comparison import Side, is_run_name, read_sides
-from trialbed.report.comparison._differences import ComparisonOptions, compare_pairs
+from trialbed.report.comparison import Side, compare_groups, is_run_name, read_groups
 from trialbed.scoring import ALWAYS
 from trialbed_evaluation.run_comparer import RunComparer
 
@@ -47,16 +47,16 @@ def store(tmp_path: Path) -> str:
 )
 def test_a_run_and_a_framework_are_found_by_name(store: str, name: str, expected: list[tuple[str, str]]) -> None:
     assert RunComparer().recognises(name)
-    sides = read_sides(name, store)
+    sides = read_groups([name], store)[0]
     assert [(side.source, side.name) for side in sides] == expected
-    assert {side.about.run_id for side in sides} == {source for source, _ in expected}
+    assert {side.about["run_id"] for side in sides} == {source for source, _ in expected}
 
 
 def test_a_name_that_means_none_or_several_is_refused(store: str) -> None:
     with pytest.raises(DataError, match="several runs begin with '2026'"):
-        read_sides("2026", store)
+        read_groups(["2026"], store)[0]
     with pytest.raises(UsageError, match="no framework 'crewai'"):
-        read_sides("latest/crewai", store)
+        read_groups(["latest/crewai"], store)[0]
 
 
 @for_each("value", ["", "lates", "2026x", "results.jsonl", "20260101T120000-aaaaaag", "123"])
@@ -70,7 +70,7 @@ def test_a_document_can_be_given_by_its_name(write: Any, tmp_path: Path, monkeyp
     write("reference", {1: {"sopr_score": 1}}).rename(folder / "reference_mini.json")
     monkeypatch.chdir(tmp_path)
     assert RunComparer().recognises("reference_mini")
-    assert [side.name for side in read_sides("reference_mini", None)] == ["reference"]
+    assert [side.name for side in read_groups(["reference_mini"], None)[0]] == ["reference"]
     assert not RunComparer().recognises("langgraph_mini")
 
 
@@ -83,11 +83,12 @@ def test_tasks_and_tools_that_differ_are_said(write: Any) -> None:
         document = json.loads(path.read_text())
         document["results"][0] |= {"query_text": text, "gold_apis": [], "selected_tools": tools}
         path.write_text(json.dumps(document))
-        sides += read_sides(str(path), None)
-    (found, same) = compare_pairs([(sides[0], sides[1]), (sides[0], sides[0])], ComparisonOptions())
+        sides += read_groups([str(path)], None)
+    (found,) = compare_groups(sides)
     notes = found.notes
     assert "the text or the expected Apis differ in 1 of the 2 common queries" in notes
     assert "the offered tools differ in 1 of the 2 common queries" in notes
+    (same,) = compare_groups([sides[0], [replace(sides[0][0], about={**sides[0][0].about, "run_id": "other"})]])
     assert not any("differ in" in note for note in same.notes)
 
 
@@ -95,14 +96,14 @@ def test_tasks_and_tools_that_differ_are_said(write: Any) -> None:
 def test_a_score_that_is_out_of_its_range_is_refused(write: Any, value: Any) -> None:
     path = write("reference", {1: {"sopr_score": 1.0}, 2: {"sopr_score": value}})
     with pytest.raises(DataError, match=r"query 2: sopr_score is .*, not a number from 0 to 1"):
-        read_sides(str(path), None)
+        read_groups([str(path)], None)[0]
 
 
 def test_a_time_that_is_no_number_is_refused_and_a_score_that_is_not_known_is_not(write: Any) -> None:
     known = {"sopr_score": None, "wall_time": 3.5}
-    assert read_sides(str(write("reference", {1: known})), None)
+    assert read_groups([str(write("reference", {1: known}))], None)[0]
     with pytest.raises(DataError, match="query 1: wall_time is nan, not a number"):
-        read_sides(str(write("reference", {1: known | {"wall_time": float("nan")}})), None)
+        read_groups([str(write("reference", {1: known | {"wall_time": float("nan")}}))], None)[0]
 
 
 def test_a_trial_that_stands_twice_in_a_document_is_refused(write: Any) -> None:
@@ -112,7 +113,7 @@ def test_a_trial_that_stands_twice_in_a_document_is_refused(write: Any) -> None:
     document["results"] = [entry | {"repeat": 0}] * 2
     path.write_text(json.dumps(document))
     with pytest.raises(DataError, match="query 1 has repeat 0 more than once"):
-        read_sides(str(path), None)
+        read_groups([str(path)], None)[0]
 
 
 def known(side: Side, score: str) -> list[float]:
@@ -129,7 +130,7 @@ def test_scores_stand_in_the_order_in_which_trials_have_them() -> None:
 
 
 def test_scores_of_trials_that_failed_stand_in_one_order(store: str) -> None:
-    (found, _) = read_sides(OLD, store)
+    (found, _) = read_groups([OLD], store)[0]
     assert found.scores == list(ALWAYS)
     assert found.failures == {"agent": 1}
 
@@ -150,7 +151,11 @@ def test_a_side_is_the_same_from_the_store_a_report_and_a_document(tmp_path: Pat
     with stored_run(run_of(config, OLD), trials, location=store) as stored:
         report = read_report(stored)
         path.write_bytes(json_bytes(legacy_documents(report)))
-    for read in ([one.side for one in report.frameworks], read_sides(OLD, store), read_sides(str(path), None)):
+    for read in (
+        [one.side for one in report.frameworks],
+        read_groups([OLD], store)[0],
+        read_groups([str(path)], None)[0],
+    ):
         reference, other = read
         assert (reference.failures, other.failures) == ({"crash": 1}, {"endpoint": 1})
         assert (reference.first_trials, other.first_trials, reference.first_apart) == (2, 1, True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from support.run_reports import finding
 
-from trialbed.report.comparison._tables import changes_text, finding_notes, verdict_notes
+from trialbed.report.comparison import changes_text, finding_notes, verdict_notes
 
 FIGURES = {"n": 1, "difference": 0, "low": 0, "high": 0, "margin": 0, "p_adjusted": 1, "verdict": "worse"}
 
