@@ -15,8 +15,8 @@ from trialbed.records import GoldAnswer, TrialKey, TrialResult
 from trialbed.report._entries import entry, failed_scores
 from trialbed.report._files import clean, json_bytes
 from trialbed.report._metadata import metadata
-from trialbed.report._records import Figures, QueryId, ScoreMean, Summary
 from trialbed.report._report import Queries, Report
+from trialbed.report._summary import Figures, QueryId, ScoreMean, Summary
 from trialbed.scoring import TIMES
 from trialbed.settings import declared_settings, secret_values
 from trialbed.statistics import LEVEL

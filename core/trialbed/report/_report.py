@@ -23,8 +23,7 @@ from trialbed.records import (
     score_key,
     shown_name,
 )
-from trialbed.report._records import QueryId, Summary
-from trialbed.report._summary import summarise
+from trialbed.report._summary import QueryId, Summary, summarise
 from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialTable, require_frameworks
