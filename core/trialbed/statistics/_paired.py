@@ -140,7 +140,8 @@ def sign_flips(moved: NDArray[Any], *, draws: int, seed: int = 0) -> NDArray[Any
     import numpy as np
 
     cases = len(moved)
-    least = np.abs(moved.sum(0)) * (1 - TOLERANCE)
+    # Sums that are equal but for rounding are equal, those of which all cancels out too.
+    least = np.abs(moved.sum(0)) - TOLERANCE * np.abs(moved).sum(0)
     if 2**cases <= draws:
         patterns = np.arange(2**cases)[:, None] >> np.arange(cases) & 1
         every: NDArray[Any] = (np.abs((patterns * 2 - 1) @ moved) >= least).mean(0)
