@@ -63,7 +63,12 @@ def hostile_run(
     if not (folder / "site").exists():
         install_hostile_agents(folder / "site")
     path = os.pathsep.join(filter(None, (str(folder / "site"), os.environ.get("PYTHONPATH"))))
-    own = {"PYTHONPATH": path, "HOSTILE_ASKS": "1", "TRIALBED_MEMORY_LIMIT": "300M"}
+    own = {
+        "PYTHONPATH": path,
+        "HOSTILE_ASKS": "1",
+        "TRIALBED_PASS_ENV": ",".join(["HOSTILE_ASKS", *(name for name in variables if name.startswith("HOSTILE_"))]),
+        "TRIALBED_MEMORY_LIMIT": "300M",
+    }
     command = [*program, "-m", "trialbed", "run", "--store", STORE, *arguments]
     done = subprocess.run(
         command, cwd=folder, env=own_environment(**own, **variables), capture_output=True, text=True, check=False

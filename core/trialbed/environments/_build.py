@@ -59,12 +59,18 @@ from trialbed.environments._store import (
 )
 from trialbed.errors import EnvironmentFailed
 from trialbed.records import Environment, framework_name
-from trialbed.settings import REDACTED, make_folder
+from trialbed.settings import REDACTED, make_folder, passed_variables
 from trialbed.texts import number_of
 from trialbed.wire.redaction import redact
 
 UNWANTED = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CONDA_PREFIX", "UV_SYSTEM_PYTHON", "UV_PYTHON", "UV_PROJECT")
 """Variables that would make uv work on another environment than the one it is given."""
+
+FOR_BUILDS = re.compile(
+    r"UV_\w+|PIP_\w+|\w+_PROXY|NETRC|GIT_\w+|SSH_AUTH_SOCK|CC|CXX|\w*FLAGS|PKG_CONFIG\w*|CARGO_\w+|RUSTUP_\w+",
+    re.IGNORECASE,
+)
+"""Variables that uv and the compilers that it starts get too, with the passwords of indexes and proxies."""
 
 SPACE_AND_NETWORK = (
     "uv needs space in the folders of --env-dir and UV_CACHE_DIR, and a network unless its cache has every package."
@@ -149,6 +155,8 @@ class Uv:
                 raise UvFailed(f"{failure.stderr}\nWithout a network: {again}") from again
 
     async def _run(self, *arguments: str, stdin: str) -> str:
+        # Packages may run code when they are built, which no key of the user's concerns.
+        given = {name: value for name, value in os.environ.items() if FOR_BUILDS.fullmatch(name)} | passed_variables()
         process = await asyncio.create_subprocess_exec(
             self._binary,
             "--color=never",
@@ -157,7 +165,7 @@ class Uv:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={name: value for name, value in os.environ.items() if name not in UNWANTED},
+            env={name: value for name, value in given.items() if name not in UNWANTED},
             cwd=self._folder,
             # Ctrl-C is this process's to handle: uv is ended when the build is cancelled.
             start_new_session=True,

@@ -31,4 +31,5 @@ from ._run import RunSettings as RunSettings
 from ._secrets import MIN_SECRET as MIN_SECRET
 from ._secrets import REDACTED as REDACTED
 from ._secrets import is_secret as is_secret
+from ._secrets import passed_variables as passed_variables
 from ._secrets import secret_values as secret_values

@@ -1,4 +1,4 @@
-"""Recognises settings that are secret.
+"""Recognises settings that are secret, and chooses the variables that other programs get.
 
 A variable is secret if its name looks like a key, token, password or credential, or if its value is a URL
 that carries a password.
@@ -21,6 +21,36 @@ _NAME = re.compile(
     r"|[A-Z0-9]*CRED(?:ENTIAL)?S?|AUTH|COOKIES?|PAT|DSN)[0-9]*(?:_|$)|[A-Z0-9]_PWD[0-9]*(?:_|$)"
 )
 _URL_WITH_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
+
+
+NAMED = "TRIALBED_PASS_ENV"
+"""The variable that names more variables which agents and builds get, with commas between them."""
+
+_PASSED = re.compile(
+    # the user and the machine, the language, temporary files, certificates, proxies, Python, native libraries, models
+    r"PATH|HOME|USER|LOGNAME|SHELL|TERM|HOSTNAME|SYSTEMROOT|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP|XDG_\w+"
+    r"|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NODE_EXTRA_CA_CERTS|\w+_PROXY|PYTHON\w*|VIRTUAL_ENV|CONDA_PREFIX"
+    r"|LD_\w+|DYLD_\w+|MALLOC_\w+|CUDA_\w+|NVIDIA_\w+|OMP_\w+|MKL_\w+|OPENBLAS_\w+|COVERAGE_\w+"
+    r"|HF_HOME|HF_HUB_OFFLINE|TRANSFORMERS_OFFLINE|TIKTOKEN_CACHE_DIR|NLTK_DATA|TOKENIZERS_PARALLELISM",
+    re.IGNORECASE,
+)
+
+
+def passed_variables(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The variables that a program gets which is not Trialbed's own: a list, from which secrets are left out.
+
+    Those that ``TRIALBED_PASS_ENV`` names are passed in any case.
+
+    Args:
+        environment: default: this process's own.
+    """
+    variables = os.environ if environment is None else environment
+    named = {name.strip() for name in variables.get(NAMED, "").split(",")}
+    return {
+        name: value
+        for name, value in variables.items()
+        if name in named or (_PASSED.fullmatch(name) and not is_secret(name, value))
+    }
 
 
 @lru_cache(maxsize=4096)

@@ -32,13 +32,10 @@ from urllib.parse import urlsplit
 from pydantic import Field, TypeAdapter
 
 from trialbed.records import FrameworkInfo, Outcome, Record, TrialSpec
-from trialbed.settings import is_secret
+from trialbed.settings import passed_variables
 
 WORKER_MARK = "TRIALBED_WORKER"
 """The variable that marks a worker and all that it starts, so that stray processes are found."""
-
-VENDOR_PREFIXES = ("OPENAI_", "AZURE_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "LANGFUSE_", "OTEL_", "AGENTOPS_")
-"""Variables that would make a framework use another endpoint or send its traces elsewhere."""
 
 OPT_OUTS = {
     "AGNO_TELEMETRY": "false",
@@ -54,12 +51,6 @@ OPT_OUTS = {
     "OTEL_SDK_DISABLED": "true",
 }
 """Variables that keep frameworks from reporting telemetry and from looking things up online."""
-
-OWN_PREFIX = "TRIALBED_"
-"""Settings of Trialbed itself, some of which name the folders with the datasets and the store."""
-
-PLACES = ("PWD", "OLDPWD")
-"""Variables that name the folder where ``bench`` was started, and where its store usually is."""
 
 LOOPBACK = "127.0.0.1,localhost,::1"
 
@@ -196,23 +187,17 @@ def worker_environment(
 ) -> dict[str, str]:
     """The environment of a worker.
 
-    It has no secrets: the worker's key is a dummy, the real one stays with the server. It has no settings of Trialbed
-    and does not say where ``bench`` was started, where an agent could look for expected answers. Relative entries of
-    ``PYTHONPATH`` are made absolute, since a worker has a working directory of its own.
+    It has the variables of a list, which names no secret, no setting of Trialbed or of a vendor, and nothing that says
+    where ``bench`` was started, where an agent could look for expected answers. The worker's key is a dummy, the real
+    one stays with the server. Relative entries of ``PYTHONPATH`` are made absolute, since a worker has a working
+    directory of its own.
 
     Args:
         mark: distinguishes this worker from others.
         base: what to start from; default: this process's environment.
         own_packages: the worker's interpreter has packages of its own, which this one's must not shadow.
     """
-    variables = dict(os.environ if base is None else base)
-    prefixes = (*VENDOR_PREFIXES, OWN_PREFIX)
-    kept = {
-        name: value
-        for name, value in variables.items()
-        if not (name.upper().startswith(prefixes) or name in PLACES or is_secret(name, value))
-    }
-    kept |= OPT_OUTS
+    kept = passed_variables(base) | OPT_OUTS
     kept |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1", WORKER_MARK: mark}
     kept |= without_proxy(kept, LOOPBACK)
     if own_packages:

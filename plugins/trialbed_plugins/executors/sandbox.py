@@ -85,10 +85,8 @@ FOLDERS = {
 }
 """Variable -> the folder below the worker's own that it names."""
 
-PLACES = ("PWD", "OLDPWD", "TEMP", "TMP", "XDG_RUNTIME_DIR")
-MARK = "TRIALBED_WORKER"
-LEFT_OUT = ("TRIALBED_", "DBUS_", "DISPLAY", "DOCKER_", "GPG_", "SSH_", "WAYLAND_")
-"""Prefixes of variables that say where Trialbed keeps things, or that lead to the user's other programs."""
+PLACES = ("TEMP", "TMP", "XDG_RUNTIME_DIR")
+"""Variables that lead to the user's other programs."""
 
 
 def check_sandbox(hidden: Sequence[Path] = (), server_url: str = NOWHERE) -> tuple[str, ...]:
@@ -238,11 +236,7 @@ def _server(url: str) -> tuple[int, int]:
 
 def _own_environment(environment: Mapping[str, str], folder: Path) -> dict[str, str]:
     """The environment with the worker's own folder as home and for temporary files and caches."""
-    kept = {
-        name: value
-        for name, value in environment.items()
-        if name == MARK or not (name in PLACES or name.startswith(LEFT_OUT))
-    }
+    kept = {name: value for name, value in environment.items() if name not in PLACES}
     # Packages cannot be written to, so Python need not try to keep bytecode there.
     return kept | {name: str(folder / place) for name, place in FOLDERS.items()} | {"PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from trialbed.errors import SandboxUnavailable, UsageError
+from trialbed.worker import worker_environment
 from trialbed_plugins.executors import sandbox
 from trialbed_plugins.executors.sandbox import NOWHERE, check_sandbox, launch
 
@@ -149,9 +150,11 @@ def test_of_a_readable_folder_all_is_seen_but_what_is_hidden_and_what_is_put_the
 @pytest.mark.usefixtures("sandbox")
 def test_home_and_temporary_files_are_the_workers_own_and_nothing_leads_to_the_users_programs(tmp_path: Path) -> None:
     given = {"PATH": "/usr/bin", "HOME": "/home/me", "XDG_RUNTIME_DIR": "/run/user/1000", "SSH_AUTH_SOCK": "/run/agent"}
-    given |= {"TRIALBED_STORE": "runs.db", "TRIALBED_WORKER": "mark", "OMP_NUM_THREADS": "2"}
-    found = run_in("import json, os; print(json.dumps(dict(os.environ)))", tmp_path, given)
-    assert found.keys() & given.keys() == {"PATH", "HOME", "TRIALBED_WORKER", "OMP_NUM_THREADS"}
+    given |= {"TRIALBED_STORE": "runs.db", "OMP_NUM_THREADS": "2"}
+    environment = worker_environment("mark", given)
+    found = run_in("import json, os; print(json.dumps(dict(os.environ)))", tmp_path, environment)
+    assert found.keys() & given.keys() == {"PATH", "HOME", "OMP_NUM_THREADS"}
+    assert found["TRIALBED_WORKER"] == "mark"
     for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         assert Path(found[name]).is_dir()
         assert Path(found[name]).is_relative_to(tmp_path / "workers" / "worker")

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.usefixtures("hostile_distribution", "quick_start")
 
 async def test_an_answer_given_while_the_engine_was_held_up_is_no_timeout(make_spec, tmp_path, monkeypatch):
     monkeypatch.setenv("HOSTILE_FOLDER", str(tmp_path))
+    monkeypatch.setenv("TRIALBED_PASS_ENV", "HOSTILE_FOLDER")
     async with LocalExecutor() as executor:
         trial = asyncio.create_task(executor.execute(make_spec("answer when told", timeout=2.0)))
         async with asyncio.timeout(60):

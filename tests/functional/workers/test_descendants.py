@@ -36,6 +36,7 @@ asyncio.run(main())
 def daemon(tmp_path, monkeypatch):
     """The file in which a daemon without environment, session and parent writes its process id."""
     monkeypatch.setenv("HOSTILE_FOLDER", str(tmp_path))
+    monkeypatch.setenv("TRIALBED_PASS_ENV", "HOSTILE_FOLDER")
     return tmp_path / "daemon"
 
 

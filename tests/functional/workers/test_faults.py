@@ -63,6 +63,7 @@ async def test_a_hang_says_where_even_if_that_takes_a_while(make_spec, monkeypat
 
 async def test_what_a_thread_does_after_its_trial_does_not_cost_the_next(make_spec, tmp_path, monkeypatch):
     monkeypatch.setenv("HOSTILE_FOLDER", str(tmp_path))
+    monkeypatch.setenv("TRIALBED_PASS_ENV", "HOSTILE_FOLDER")
     async with LocalExecutor() as executor:
         first = await executor.execute(make_spec("late garbage"))
         (tmp_path / "go").touch()
@@ -76,6 +77,7 @@ async def test_what_a_thread_does_after_its_trial_does_not_cost_the_next(make_sp
 
 async def test_time_spent_waiting_for_the_models_endpoint_moves_the_deadline(make_spec, tmp_path, monkeypatch):
     monkeypatch.setenv("HOSTILE_FOLDER", str(tmp_path))
+    monkeypatch.setenv("TRIALBED_PASS_ENV", "HOSTILE_FOLDER")
 
     async def waited(_trial):
         (tmp_path / "go").touch()

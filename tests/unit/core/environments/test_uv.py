@@ -51,6 +51,16 @@ async def test_variables_that_lead_it_astray_are_kept_from_it(fake_uv: FakeUv, m
     assert await uv() == "['UV_INDEX']\n"
 
 
+async def test_it_gets_the_passwords_of_indexes_and_proxies_but_no_other_key(
+    fake_uv: FakeUv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("OPENAI_API_KEY", "GH_TOKEN", "SLACK_WEBHOOK_URL", "UV_INDEX_ACME_PASSWORD", "HTTPS_PROXY")
+    for name in names:
+        monkeypatch.setenv(name, "http://me:word@proxy")
+    uv = fake_uv(f"print([name for name in {names} if name in os.environ])")
+    assert await uv() == "['UV_INDEX_ACME_PASSWORD', 'HTTPS_PROXY']\n"
+
+
 async def test_an_error_has_its_words(fake_uv: FakeUv) -> None:
     uv = fake_uv("print('error: it is broken', file=sys.stderr); sys.exit(1)")
     with pytest.raises(UvFailed, match=r"^it is broken$"):

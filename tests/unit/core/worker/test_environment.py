@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+import pytest
+
 from trialbed.worker import WORKER_MARK, worker_command, worker_environment
 
 USERS = {
@@ -64,3 +66,41 @@ def test_relative_import_paths_survive_the_change_of_folder():
 def test_the_command_names_the_interpreter():
     assert worker_command("agno") == [sys.executable, "-m", "trialbed.worker", "--framework", "agno"]
     assert worker_command("agno", "/envs/agno/bin/python")[0] == "/envs/agno/bin/python"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "SLACK_WEBHOOK_URL",
+        "AUTHORIZATION",
+        "BEARER",
+        "JWT",
+        "CI_JOB_JWT",
+        "DB_PW",
+        "ROOTPW",
+        "LDAP_BINDPW",
+        "BW_SESSION",
+        "PASSCODE",
+        "OTP_SEED",
+        "PRIVATE_PEM",
+        "LITELLM_SALT",
+        "DATABASE_URL",
+        "AZURE_STORAGE_CONNECTION_STRING",
+        "OTEL_EXPORTER_OTLP_HEADERS",
+        "TRIALBED_SERVER_TOKEN",
+    ],
+)
+def test_a_variable_that_no_program_needs_is_left_out_whatever_it_holds(name):
+    assert name not in worker_environment("mark", {name: "hunter22"})
+
+
+@pytest.mark.parametrize("name", ["PATH", "LC_ALL", "https_proxy", "SSL_CERT_FILE", "CUDA_VISIBLE_DEVICES", "HF_HOME"])
+def test_what_programs_need_is_passed(name):
+    assert worker_environment("mark", {name: "value"})[name] == "value"
+
+
+def test_variables_can_be_named_that_agents_need():
+    named = {"TRIALBED_PASS_ENV": "AGENT_MODE, CRM_TOKEN", "AGENT_MODE": "quick", "CRM_TOKEN": "word", "OTHER": "1"}
+    environment = worker_environment("mark", named)
+    assert (environment["AGENT_MODE"], environment["CRM_TOKEN"]) == ("quick", "word")
+    assert not {"OTHER", "TRIALBED_PASS_ENV"} & set(environment)
