@@ -145,12 +145,14 @@ def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None
 
 def _write(lines: Iterator[bytes], output: Path | None, noun: str) -> None:
     from trialbed.errors import DataError
+    from trialbed.files import replacing
 
     if output is None:
         sys.stdout.buffer.writelines(lines)
         return
     try:
-        with output.open("wb") as file:
+        is_special = output.exists() and not output.is_file()
+        with output.open("wb") if is_special else replacing(output) as file:
             count = sum(1 for line in lines if file.write(line))
     except OSError as error:
         raise DataError(f"{output} cannot be written: {error.strerror}; name another file with --output") from error

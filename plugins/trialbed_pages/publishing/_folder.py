@@ -18,7 +18,18 @@ from pydantic import TypeAdapter, ValidationError
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_bytes
 from trialbed.settings import secret_values
-from trialbed.views import UNKNOWN, Folded, Plot, Table, csv_text, escape_markdown, html_parts, markdown, svg_file
+from trialbed.views import (
+    UNKNOWN,
+    Folded,
+    Plot,
+    Table,
+    csv_text,
+    escape_markdown,
+    html_parts,
+    markdown,
+    printable,
+    svg_file,
+)
 from trialbed_pages.publishing._board import board_tables
 from trialbed_pages.publishing._figures import figures_of
 from trialbed_pages.publishing._lead import definitions_of, lead_of, names_of, title_of
@@ -260,7 +271,8 @@ def _fold_command(words: Sequence[str]) -> str:
     """Return a command on as many lines as it needs, each option beside its value."""
     lines = ["$"]
     for word in words:
-        quoted = shlex.quote(word)
+        # A character that is not shown, such as the end of a line, would end the command or the block that it is in.
+        quoted = shlex.quote(word) if word.isprintable() else "$'" + json.dumps(word)[1:-1].replace("'", "\\'") + "'"
         if word.startswith("--") and len(lines[-1]) + len(quoted) > WIDTH:
             lines.append(quoted)
         else:
@@ -317,5 +329,5 @@ def _commands(runs: Sequence[RunSource]) -> Iterator[str]:
         yield "$ bench reproduce ."
     for run in runs:
         if run.cannot:
-            yield f"# {run.name} cannot be made again from these files alone: {run.cannot}"
+            yield f"# {run.name} cannot be made again from these files alone: {printable(run.cannot)}"
         yield _fold_command(["bench", "run", "--dataset", run.dataset, "--model", run.model, *run.arguments])

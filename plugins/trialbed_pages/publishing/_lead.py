@@ -83,7 +83,7 @@ def lead_of(run: RunNumbers) -> list[str]:
             _tasks_sentence(run),
             *_one_measurement(run),
             *_extremes(known, MOST_SOLVED if shows_difference(run) else MOST_SOLVED_BY_CHANCE),
-            *_extremes(tokens, MOST_TOKENS),
+            *(_extremes(tokens, MOST_TOKENS) if tokens else ()),
         ),
         *shown_and_open(run),
         *_paragraph("How sure? ", *_noise_sentence(run, most[0] - least[0]), *_sentence_on_tasks(run), *_given_up(run)),

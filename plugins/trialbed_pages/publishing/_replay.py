@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -230,13 +231,12 @@ def _of_chosen(arguments: Sequence[str], frameworks: Collection[str]) -> Iterato
 
 
 def _differences(published: list[RunNumbers], made: list[RunNumbers]) -> list[str]:
-    found: list[str] = []
-    for there, here in zip(published, made, strict=True):
-        for line in _unequal(there.name, there.model_dump(mode="json"), here.model_dump(mode="json")):
-            if len(found) == MOST:
-                return [*found, "and more"]
-            found.append(line)
-    return found
+    pairs = [
+        (there.name, there.model_dump(mode="json"), here.model_dump(mode="json"))
+        for there, here in zip(published, made, strict=True)
+    ]
+    found = list(islice((line for pair in pairs for line in _unequal(*pair)), MOST + 1))
+    return found if len(found) <= MOST else [*found[:MOST], "and more"]
 
 
 def _unequal(where: str, there: Any, here: Any) -> Iterator[str]:

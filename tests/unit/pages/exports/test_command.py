@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from trialbed.store import Store
 
 NEW = "20260202T120000-bbbbbb"
@@ -28,3 +30,27 @@ def test_what_is_missing_is_said(bench: Any, stored: Path) -> None:
     with Store.open(str(stored)) as store:
         store.update_run(NEW, status="incomplete")
     assert f"INCOMPLETE: run {NEW} is incomplete" in bench("export", NEW).stderr
+
+
+def test_an_export_replaces_a_file_only_when_it_is_whole(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "trials.jsonl"
+    path.write_text("earlier\n")
+    sent = 0
+
+    def one_then_fail(*_: Any) -> Any:
+        nonlocal sent
+        sent += 1
+        yield {"a": 1}
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("trialbed_pages.exports.command.trial_lines", one_then_fail)
+    done = bench("export", NEW, "--output", path)
+    assert sent == 1
+    assert done.exit_code != 0
+    assert path.read_text() == "earlier\n"
+
+
+def test_an_export_can_go_into_a_pipe(bench: Any) -> None:
+    assert "written: /dev/null (4 trials)" in bench("export", NEW, "--output", "/dev/null").output

@@ -6,6 +6,7 @@ import json
 import lzma
 import re
 import shlex
+import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -95,6 +96,26 @@ def test_the_commands_of_a_folder_are_folded_as_a_shell_reads_them_and_say_what_
     assert "\\\n" in command
     whole = ["bench", "run", "--dataset", source.dataset, "--model", source.model, *arguments]
     assert shlex.split(command.replace("\\\n", "")) == whole
+
+
+def test_what_a_task_is_called_ends_no_block_and_stays_what_it_is() -> None:
+    arguments = ("--query-id", "a'\n```\n<img src=x onerror=alert(1)>\x1b[2J")
+    source = manifest().runs[0].model_copy(update={"arguments": arguments, "cannot": "it\n```\nbroke"})
+    text = made_files(manifest().model_copy(update={"runs": (source,)}), [run()])["results.md"].decode()
+    block = text.partition("```console\n")[2]
+    assert block.count("\n```\n") == 1
+    assert block.rstrip().endswith("```")
+    assert "\x1b" not in text
+    said = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f"printf %s {block.partition('--query-id ')[2].removesuffix('```').strip().removesuffix('```')}",
+        ],
+        capture_output=True,
+        check=True,
+    )
+    assert said.stdout.decode() == arguments[1]
 
 
 def test_a_changed_or_missing_file_is_refused_by_its_name_and_the_folder_is_not_replaced(folder: Path) -> None:

@@ -105,6 +105,15 @@ def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out(
     assert advice.startswith("What to do: before you choose, measure your own model on your own tasks")
 
 
+def test_a_run_in_which_no_trial_was_answered_has_its_sentences() -> None:
+    of_none = [
+        one.model_copy(update={"scores": {"sopr_score": PublishedMean(value=value, low=0.0, high=0.2, n=4)}})
+        for one, value in zip(run().frameworks, (0.0, 0.25), strict=True)
+    ]
+    first, *_ = lead_of(run().model_copy(update={"frameworks": tuple(of_none)}))
+    assert first.endswith("The 2 set-ups solve from 0 % to 25 % of 2 tasks, asked 2 times each.")
+
+
 def test_injected_faults_are_named_in_the_title_and_in_the_first_sentences() -> None:
     faulty = run(faults='{"tools": {"rate": 0.25, "faults": ["error"]}}')
     assert title_of([run(), faulty]).endswith("of the dataset harbour, with injected faults")
