@@ -52,7 +52,7 @@ def adoption_table(checkout: Checkout, report: Report, not_run: Sequence[str], *
     for summary in report.frameworks:
         published = checkout.published(summary.framework, test_set)
         means = [NONE, NONE] if published is None else [f"{mean:.2f}" for mean in published.means()]
-        rows.append(TableRow(summary.framework, (*means, *_seen(summary)), alarming=bool(summary.claims.invented)))
+        rows.append(TableRow(summary.framework, (*means, *_seen(summary)), alarming=bool(summary.claims["invented"])))
         if published is not None:
             notes.append(
                 f"{summary.framework}: published in {published.file.name}, over {len(published.scores)} queries, "
@@ -78,4 +78,4 @@ def _seen(summary: Summary) -> tuple[str, str, str, str]:
         summary.scores[name].value if name in summary.scores else None for name in ("sopr_score", "api_call_score")
     ]
     shown = [NONE if mean is None else f"{mean:.2f}" for mean in means]
-    return shown[0], shown[1], str(summary.claims.invented), f"{summary.counts.failed} of {summary.counts.trials}"
+    return shown[0], shown[1], str(summary.claims["invented"]), f"{summary.counts.failed} of {summary.counts.trials}"
