@@ -29,8 +29,7 @@ def carries(answer: str, values: Iterable[str]) -> bool:
     Case, white space, markup, separators of thousands, zeros at the end of a fraction, the space before a unit, and the
     form of times and dates do not matter. A value is said only as a whole: ``21.5`` is not in ``121.5``.
     """
-    text = read(answer)
-    return any(text.says(value) for value in values)
+    return any(map(read(answer).says, values))
 
 
 def carries_fact(answer: str, fact: str) -> bool:

@@ -7,7 +7,6 @@ import binascii
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from itertools import chain, islice, zip_longest
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -39,13 +38,6 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
     # The model's words and the values of results, the first last, each read when its time comes.
     unread: list[ModelCall | ApiCall] = [*wire.model_calls, *wire.api_calls]
     unread.sort(key=end_of, reverse=True)
-
-    @cache
-    def result(place: int) -> Passages:
-        """Everything in a result, in whatever form."""
-        call = wire.api_calls[place]
-        return Passages(_with_decoded(_texts([call.response, call.error])))
-
     for turn in sorted(wire.model_calls, key=lambda turn: turn.started):
         # First by what is quickly read: mostly, a request is left with nothing that is worth a search in it.
         while left and unread and end_of(unread[-1]) <= turn.started:
@@ -62,8 +54,9 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
         before_it = dict(request.document)
         shown = Passages(_with_decoded(new))
         if given := [value for value in left if shown.mention(value)]:
-            earlier = [place for place, call in enumerate(wire.api_calls) if end_of(call) <= turn.started]
-            found += [value for value in given if not any(result(place).mention(value) for place in earlier)]
+            earlier = [[call.response, call.error] for call in wire.api_calls if end_of(call) <= turn.started]
+            results = Passages(_with_decoded(_texts(earlier)))  # everything in them, in whatever form
+            found += [value for value in given if not results.mention(value)]
             left = tuple(value for value in left if value not in given)
     return tuple(found) if len(found) > 1 or any(CODE.fullmatch(value) for value in found) else ()
 

@@ -79,7 +79,7 @@ def integrity_findings(
 
 def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
     """Yield the choices that requests leave the model, and the tools that they add."""
-    forced, required, added = [], 0, dict[str, None]()
+    forced, required, added, offered = [], 0, dict[str, None](), None
     seen: dict[frozenset[str], list[str]] = {}
     names = {tool.name for tool in tools}
     for turn in wire.model_calls:
@@ -90,7 +90,8 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFin
             forced.append(request.tool_choice.name or next(iter(request.names), ""))
         elif request.tool_choice.mode in ("required", "any"):
             required += 1
-        if request.names <= names:
+        unchanged, offered = request.document.get("tools") == offered, request.document.get("tools")
+        if unchanged or request.names <= names:
             continue
         if request.names not in seen:
             # The functions that stand for none of the trial's tools.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from itertools import permutations
 from operator import itemgetter
 from typing import Any
@@ -45,9 +44,13 @@ def align(
     """
     right = [call for group in groups for call in group]
 
-    @cache
+    known: dict[tuple[int, int], tuple[float, tuple[ArgumentFinding, ...], str]] = {}
+
     def found(given: int, wanted: int) -> tuple[float, tuple[ArgumentFinding, ...], str]:
-        return _compare(made[given], right[wanted], tools.get(right[wanted].name, NO_SCHEMA), comparer)
+        if (given, wanted) not in known:
+            schema = tools.get(right[wanted].name, NO_SCHEMA)
+            known[given, wanted] = _compare(made[given], right[wanted], schema, comparer)
+        return known[given, wanted]
 
     def worth(given: int, wanted: int) -> float:
         return found(given, wanted)[0]
@@ -75,12 +78,12 @@ def align(
         for place, call in enumerate(right)
         if place not in met
     ]
-    known = {_same(made[place]) for place in used} if len(used) < len(made) else set()
+    same = {_same(made[place]) for place in used} if len(used) < len(made) else set()
     for place, call in enumerate(made):
         if place not in used:
-            status = "duplicate" if _same(call) in known else "extra"
+            status = "duplicate" if _same(call) in same else "extra"
             rows.append(CallFinding(status, call.name, place, None, 0.0, (), call.problem, call.args))
-            known.add(_same(call))
+            same.add(_same(call))
     # In the order of the calls made; a missing one stands where its reference is.
     return tuple(sorted(rows, key=lambda row: (row.right or 0, 0.5) if row.made is None else (row.made, 0.0)))
 
