@@ -8,7 +8,10 @@ import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 MOST_MARKS = 30
 """Combining marks in a row that are kept, as in the Stream-Safe Text Format of Unicode; no language needs as many."""
@@ -119,6 +122,43 @@ def json_leaves(value: Any) -> Iterator[Any]:
             left.extend(reversed(part))
         else:
             yield part
+
+
+def whole_text(text: str) -> str:
+    """The text with ``?`` for each lone surrogate, which UTF-8 cannot carry; models and APIs cut emoji in half."""
+    return text.encode(errors="replace").decode()
+
+
+def whole_texts(value: Any) -> Any:
+    """The JSON value with every text in it made whole, keys too."""
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, dict):
+        return {whole_texts(key): whole_texts(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [whole_texts(item) for item in value]
+    return value
+
+
+def whole_body(body: bytes) -> bytes:
+    """The body of JSON with every text in it made whole; one that has no half of a character stays as it is."""
+    if b"\\ud" not in body.lower():
+        return body
+    value = json.loads(body)
+    whole = whole_texts(value)
+    return body if whole == value else json.dumps(whole).encode()
+
+
+def record_json(record: BaseModel) -> str:
+    """The record as JSON; where a text in it has half of a character, with all texts made whole.
+
+    Raises:
+        ValueError, RecursionError: it is nested too deeply.
+    """
+    try:
+        return record.model_dump_json()
+    except ValueError:
+        return type(record).model_validate(whole_texts(record.model_dump())).model_dump_json()
 
 
 def decimal_text(number: float) -> str:

@@ -18,6 +18,7 @@ from trialbed.contracts import TrialModel
 from trialbed.errors import DriverError, UsageError
 from trialbed.models import FoundModel, installed_model
 from trialbed.records import TrialOpening, TrialRegistration
+from trialbed.texts import record_json
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
@@ -150,7 +151,7 @@ class Control:
         """Close a trial and hand over its wire log."""
         closed = self.trials.close(request.path_params["trial"])
         await closed.end_world()
-        return Response(closed.wire_log().model_dump_json(), media_type="application/json")
+        return Response(record_json(closed.wire_log()), media_type="application/json")
 
     async def show_spending(self, _request: Request) -> Response:
         """Show the use that simulators have made of their model."""

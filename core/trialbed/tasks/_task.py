@@ -14,6 +14,7 @@ from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
 from trialbed.tasks._given import check_expect, check_given
+from trialbed.texts import whole_texts
 
 Tool = Callable[..., Any] | Api | AnsweredApi | ToolSpec | str
 Tools = Iterable[Tool] | Callable[..., Any]
@@ -123,6 +124,10 @@ def _check_each(queries: Iterable[Query]) -> Iterator[Query]:
         missing = next((call.api for call in query.gold_calls if call.api not in offered), None)
         if missing is not None:
             raise UsageError(f"task {query.query_id}: calls: {missing.title} is not among its tools")
+        try:
+            query.model_dump_json()
+        except ValueError:  # a text in it has half of a character
+            query = Query.model_validate(whole_texts(query.model_dump()))
         yield query
 
 

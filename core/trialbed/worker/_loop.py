@@ -27,6 +27,7 @@ from trialbed.drivers import driver_info, load_driver
 from trialbed.errors import AnswerError, DriverBroken, DriverError, DriverNotFound, ModelFailed
 from trialbed.installed import installed_packages
 from trialbed.records import Answer, Deviation, Failure, FailureKind, FrameworkInfo, Outcome, Record, TrialSpec
+from trialbed.texts import record_json, whole_text
 from trialbed.tools import TOOL_TIMEOUT, BlockingClient, Tool, connected_tools
 from trialbed.tracebacks import own_line
 from trialbed.wire._httpx import httpx, tls_for
@@ -323,8 +324,8 @@ def failure_of(error: BaseException) -> Failure:
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
     return Failure(
         kind=next(kind for own, kind in kinds.items() if isinstance(error, own)),
-        message=redact(_clean_text(text))[:MAX_MESSAGE],
-        detail=redact(_clean_text("".join(traceback.format_exception(error))))[-MAX_DETAIL:],
+        message=redact(whole_text(text))[:MAX_MESSAGE],
+        detail=redact(whole_text("".join(traceback.format_exception(error))))[-MAX_DETAIL:],
     )
 
 
@@ -346,27 +347,9 @@ def _writable(answer: Answer) -> Answer:
         answer.model_dump_json()
         return answer
     try:
-        cleaned = Answer.model_validate(_clean_texts(answer.model_dump()))
-        cleaned.model_dump_json()
+        return Answer.model_validate_json(record_json(answer))
     except (ValueError, RecursionError) as error:
         raise AnswerError(f"answer: cannot be written as JSON: {error}") from error
-    return cleaned
-
-
-def _clean_text(text: str) -> str:
-    """The text with ``?`` for each lone surrogate, which JSON text cannot carry; models cut emoji in half."""
-    return text.encode(errors="replace").decode()
-
-
-def _clean_texts(value: Any) -> Any:
-    """The JSON value with every text in it cleaned, keys too."""
-    if isinstance(value, str):
-        return _clean_text(value)
-    if isinstance(value, dict):
-        return {_clean_texts(key): _clean_texts(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_clean_texts(item) for item in value]
-    return value
 
 
 async def _close_after(agent: BaseAgent, error: BaseException) -> None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from trialbed.records import ApiCall
+from trialbed.texts import whole_body
 from trialbed.wire import json_decoder
 from trialbed.wire.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
@@ -302,7 +303,7 @@ class VirtualApi:
         self.metrics.answered(reply.provenance)
         if trial is not None and reply.failure is not None:
             trial.note_failure(reply.failure)
-        return reply
+        return reply._replace(body=whole_body(reply.body))
 
 
 @dataclass(eq=False)

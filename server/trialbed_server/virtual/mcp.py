@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from trialbed.records import ToolSpec
+from trialbed.texts import whole_text
 from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
 from trialbed_server._http import BodyTooLarge, ClientGone, read_already, read_body
 from trialbed_server.trials import OpenTrial, TrialRefused
@@ -60,7 +61,7 @@ class McpEndpoint:
         answer = (await self._virtual.answer(request, trial, sent)).document()
         from trialbed.tools import reply_text  # it imports a client, which no other request needs
 
-        return _clean(reply_text(answer)), bool(answer["error"])
+        return whole_text(reply_text(answer)), bool(answer["error"])
 
     async def _load(self) -> None:
         if not self._loaded:
@@ -74,11 +75,6 @@ class McpEndpoint:
         await JSONResponse(document, status)(scope, receive, send)
 
 
-def _clean(text: str) -> str:
-    """The text with ``?`` for each lone surrogate, which cannot be sent."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def _writable(body: bytes) -> bytes:
     """A body of JSON without lone surrogates, which the SDK does not read.
 
@@ -86,4 +82,4 @@ def _writable(body: bytes) -> bytes:
         MalformedRequest: it is not JSON.
     """
     data = parse_json(body)
-    return _clean(json.dumps(data, ensure_ascii=False)).encode() if b"\\u" in body else body
+    return whole_text(json.dumps(data, ensure_ascii=False)).encode() if b"\\u" in body else body

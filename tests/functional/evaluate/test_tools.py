@@ -139,3 +139,13 @@ def test_judges_selectors_and_simulators_are_plain_objects() -> None:
     with open_store() as store:
         config = store.run("latest").config
     assert (config.judge, config.selector) == ("polite", "First")
+
+
+def test_half_a_character_in_a_task_or_a_result_fails_no_trial() -> None:
+    def find(order: int) -> dict[str, str]:
+        """Find an order."""
+        return {"price": "12.5 \ud83d"}
+
+    evaluate("reference", Task("Order \ud83d 7?", tools=[find], calls=[call("find", order=7)], expect="12.5"))
+    assert by_framework("sopr_score") == {"reference": [1.0]}
+    assert [done.response for trial in trials() for done in trial.wire.api_calls] == [{"price": "12.5 ?"}]

@@ -89,7 +89,7 @@ ASKED: dict[str, dict[str, Any]] = {
     },
 }
 """Requests to models, by path."""
-ODD: tuple[Any, ...] = (None, 5, [["x"]], {"a": []})
+ODD: tuple[Any, ...] = (None, 5, "\ud800", [["x"]], {"a": []})
 
 
 def odd_ones(value: Any) -> Iterator[Any]:
@@ -131,8 +131,23 @@ async def test_a_scripted_model_answers_or_refuses_whatever_stands_in_a_request(
     await client.post("/control/trials", json=registration())
     for body in odd_ones(ASKED[path]):
         if isinstance(body, dict):
-            reply = await client.post(f"/t/{TRIAL}/v1/{path}", json={"model": "scripted:gold"} | body)
+            content = json.dumps({"model": "scripted:gold"} | body)
+            reply = await client.post(f"/t/{TRIAL}/v1/{path}", content=content)
             assert reply.status_code < 500, (body, reply.text)
+    assert (await client.delete(f"/control/trials/{TRIAL}")).status_code == 200
+
+
+@pytest.mark.parametrize("path", [*ASKED, "messages/count_tokens", "embeddings"])
+async def test_no_name_of_a_model_keeps_a_trial_from_being_closed(serve: Serve, path: str) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration())
+    for name in ("\ud800", "weak\udfff", ["\ud800"], {"\ud800": 1}):
+        content = json.dumps(ASKED.get(path, {"input": "\ud800", "messages": []}) | {"model": name})
+        reply = await client.post(f"/t/{TRIAL}/v1/{path}", content=content)
+        assert reply.status_code < 500, (name, reply.text)
+    closed = await client.delete(f"/control/trials/{TRIAL}")
+    assert closed.status_code == 200, closed.text
+    assert len(closed.json()["model_calls"]) == (4 if path in ASKED else 0)
 
 
 @pytest.mark.parametrize(

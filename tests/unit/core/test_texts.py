@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.backtracking import processor_time
 from support.cases import for_each
 
-from trialbed.texts import MOST_MARKS, json_values, normalize, number_of, without_thoughts
+from trialbed.texts import MOST_MARKS, json_values, normalize, number_of, whole_body, without_thoughts
 
 TAGS = st.lists(st.sampled_from(["<think>", "</think>", "<THINKING>", "</thinking>", "<reasoning>", "x", "\n"])).map(
     "".join
@@ -67,3 +67,8 @@ def test_the_search_for_values_ends(piece: str) -> None:
 def test_one_is_singular_and_large_numbers_have_separators() -> None:
     assert [number_of(count, "query", "queries") for count in (0, 1, 1200)] == ["0 queries", "1 query", "1,200 queries"]
     assert number_of(2, "trial") == "2 trials"
+
+
+def test_half_a_character_is_replaced_and_everything_else_stays() -> None:
+    assert whole_body(b'{"a": "\\ud83d\\ude00", "b": [1.0]}') == b'{"a": "\\ud83d\\ude00", "b": [1.0]}'
+    assert json.loads(whole_body(b'{"a": "12.5 \\uD83D", "\\udfff": 1}')) == {"a": "12.5 ?", "?": 1}
