@@ -254,7 +254,7 @@ LARGEST = 16 * 1024
 
 
 class ImmediateProtocol(BoundedProtocol):
-    """Answers from memory at once, and leaves all other requests to the application.
+    """Answers from memory at once, and leaves all other requests to the application, when their bodies are there.
 
     uvicorn starts a task for each request when its head is there. The task, and the messages that it receives and
     sends, take longer than it takes to find an answer in memory.
@@ -284,10 +284,7 @@ class ImmediateProtocol(BoundedProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Serve a request whose head is complete, and before which every other was answered."""
-        # The task knows of all that the client asks for beyond an answer.
-        plain = cycle.keep_alive and not cycle.waiting_for_100_continue and app is self.app
-        admitted = plain and self._admits(cast("Scope", cycle.scope))
-        if not (admitted and 0 < stated_length(cast("Scope", cycle.scope)) <= LARGEST):
+        if cycle.waiting_for_100_continue or not 0 < stated_length(cast("Scope", cycle.scope)) <= LARGEST:
             super()._start_asgi_task(cycle, app)
             return
         self._held = cycle, app
@@ -299,7 +296,9 @@ class ImmediateProtocol(BoundedProtocol):
         if self._held is None:
             return
         (cycle, app), self._held = self._held, None
-        body = None if self.flow.write_paused else self._answer(bytes(cycle.body))
+        # The task knows of all that the client asks for beyond an answer.
+        plain = cycle.keep_alive and app is self.app and not self.flow.write_paused
+        body = self._answer(bytes(cycle.body)) if plain and self._admits(cast("Scope", cycle.scope)) else None
         if body is None:
             super()._start_asgi_task(cycle, app)
             return
