@@ -134,12 +134,16 @@ class BoundedConnection(asyncio.Protocol):
             answer_and_close(self._transport, HTTPStatus.REQUEST_TIMEOUT, reason)
 
 
+JOINED = 64 * 1024
+"""Bytes that are sent before the next turn of the loop."""
+
+
 class JoiningTransport:
     """Sends what is written in one turn of the loop together, such as the head of a response and its body."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._written: list[bytes] = []
+        self._written = b""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -148,7 +152,10 @@ class JoiningTransport:
         """Send some bytes with all that is written before the next turn."""
         if not self._written:
             asyncio.get_running_loop().call_soon(self._send)
-        self._written.append(data)
+        self._written += data
+        if len(self._written) > JOINED:
+            # Nothing large is kept here, where the transport's own limit does not count it.
+            self._send()
 
     def close(self) -> None:
         """Send what is written, and end the connection."""
@@ -156,9 +163,9 @@ class JoiningTransport:
         self._transport.close()
 
     def _send(self) -> None:
-        written, self._written = self._written, []
+        written, self._written = self._written, b""
         if written and not self._transport.is_closing():
-            self._transport.write(b"".join(written))
+            self._transport.write(written)
 
 
 class BoundedProtocol(HttpToolsProtocol):

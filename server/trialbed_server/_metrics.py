@@ -37,10 +37,6 @@ class Metrics(Collector):
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
-    def hit(self) -> None:
-        """An answer came from the cache."""
-        self._outcomes["hit"] += 1
-
     def answered(self, provenance: str) -> None:
         """Count a look-up of an answer by its provenance."""
         if not provenance:

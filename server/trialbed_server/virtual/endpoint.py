@@ -223,7 +223,7 @@ class VirtualApi:
         found = None if key is None or target.name.api == CHAT else self.resolver.at_once(target, tool_input, key)
         if found is None:
             return None
-        self.metrics.hit()
+        self.metrics.answered("cache:")
         recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
         self._note_untagged(recording, Delivered(found.body), f"cache:{found.provenance}", len(sent))
         return found.body

@@ -262,7 +262,7 @@ class SharedFlight:
     """
 
     cache: ResponseCache
-    known: AnswerSource
+    known: CacheSource
     clock: Clock
     lasting: float
     _owner: str = field(default_factory=partial(secrets.token_hex, 8))
@@ -277,7 +277,7 @@ class SharedFlight:
                 if await self.cache.claim(claim, self._owner, self.lasting):
                     self._held.add(claim)
                     # The other one may have been done between the last look and the claim.
-                    return await self._look(call)
+                    return await self.known.answer(call)
             except TrialbedError as error:
                 logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
                 return None
@@ -285,7 +285,7 @@ class SharedFlight:
                 return None
             await self.clock.sleep(pause)
             pause = min(2 * pause, LONGEST_LOOK)
-            found = await self._look(call)
+            found = await self.known.answer(call)
             if found is not None:
                 return found
 
@@ -298,10 +298,6 @@ class SharedFlight:
                 await asyncio.shield(self.cache.release(claim, self._owner))
             except TrialbedError as error:
                 logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
-
-    async def _look(self, call: VirtualCall) -> CachedResponse | None:
-        found = await self.known.answer(call)
-        return found if isinstance(found, CachedResponse) else None
 
 
 def _claim(call: VirtualCall) -> str:

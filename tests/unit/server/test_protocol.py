@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from support.servers import listening
 
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._connections import BoundedProtocol
+from trialbed_server._connections import BoundedProtocol, JoiningTransport
 
 HALF_A_BODY = b"POST /virtual HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
 
@@ -91,3 +93,20 @@ async def test_a_request_that_arrives_in_pieces_is_answered_and_its_connection_k
             assert head.startswith(b"HTTP/1.1 200 OK")
             length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
             await reader.readexactly(int(length.split(b":")[1]))
+
+
+async def test_a_head_and_its_body_are_sent_together_and_nothing_large_is_held() -> None:
+    happened: list[object] = []
+    inner = SimpleNamespace(write=happened.append, is_closing=lambda: False, close=lambda: happened.append("closed"))
+    transport = JoiningTransport(cast("Any", inner))
+    transport.write(b"head")
+    transport.write(b"body")
+    assert happened == []
+    await asyncio.sleep(0)
+    assert happened == [b"headbody"]
+    large = b"x" * 100_000
+    transport.write(large)
+    transport.write(b"rest")
+    transport.close()
+    await asyncio.sleep(0)
+    assert happened[1:] == [large, b"rest", "closed"]
