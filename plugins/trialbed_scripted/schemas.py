@@ -133,7 +133,7 @@ class SchemaValues:
         """Yield the values that a schema names."""
         yield from (schema[key] for key in ("const", "default", "example") if key in schema)
         for key in ("enum", "examples"):
-            yield from schema.get(key) or ()
+            yield from islice(schema.get(key) or (), MOST)
 
     def _candidates(self, schema: dict[str, Any], level: int) -> Iterator[Any]:
         yield from self.suggest(schema)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema, part_at
 from trialbed.wire.offers import plain_name
-from trialbed_scripted.schemas import first_problem, least_values, list_at
+from trialbed_scripted.schemas import MOST, first_problem, least_values, list_at
 
 MAX_DEPTH = 60
 """Levels of references and alternatives that are followed."""
@@ -154,7 +155,7 @@ class _Schemas:
             return
         own_parts = _parts(_property(own[0], key, self._own), self._own)
         for part in (*own_parts, *_parts(schema, self._offered)):
-            for value in least_values(part):
+            for value in islice(least_values(part), MOST):
                 if not self.problem(value, schema):
                     result[name] = filled[where] = value
                     return

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
+from support.backtracking import processor_time
 from support.cases import for_each
 from support.examples import examples
 
@@ -214,3 +215,11 @@ def test_a_pattern_of_a_framework_takes_bounded_steps() -> None:
     endless = {"type": "object", "patternProperties": {"^(\\w+)+!$": {"type": "integer"}}}
     name = "x" * 60
     assert fit({name: "Oslo"}, endless, {"type": "object", "properties": {name: {}}}).arguments == {name: "Oslo"}
+
+
+def test_of_an_enum_only_the_first_values_are_tried() -> None:
+    numbers = {"type": "integer", "enum": ["a"] * 40_000}
+    offered = {"type": "object", "$defs": {"e": numbers}, "properties": {"n": {"$ref": "#/$defs/e"}}, "required": ["n"]}
+    # Each value against the whole schema would take minutes.
+    with processor_time(10), pytest.raises(Inexpressible, match="it is not known which values it takes"):
+        fit({}, {"type": "object"}, offered)
