@@ -52,6 +52,8 @@ def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> 
             detail["failure"] = {"kind": score.failure.kind, "message": score.failure.message}
         if detail:
             details[score.name] = detail
+    sopr = result.score("sopr_score")
+    verdict = sopr.detail if sopr else {}
     document: dict[str, Any] = {
         "query_id": query.query_id,
         "repeat": result.key.repeat,
@@ -71,7 +73,15 @@ def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> 
         "scores": _scores(result, finished=finished),
         "score_details": details,
         "called_apis": [call.api.pair for call in result.wire.api_calls],
-        "evaluation": _evaluation(result, finished=finished),
+        "evaluation": {
+            "has_finish": finished,
+            "evaluation_method": verdict.get("method"),
+            "method": verdict.get("method"),
+            "reason": (sopr and sopr.failure and sopr.failure.message) or verdict.get("reason"),
+            "votes": verdict.get("votes", []),
+            "agreement": verdict.get("agreement"),
+            "ballots": verdict.get("ballots", []),
+        },
         "timing": {
             "gold_answer_time": gold.seconds if gold else None,
             "system_answer_time": outcome.wall_time,
@@ -115,21 +125,6 @@ def _scores(result: TrialResult, *, finished: bool) -> dict[str, Any]:
     sopr = result.score("sopr_score")
     label = sopr.label if sopr and sopr.value is not None else "Error"
     return values | {"answer_status": label, "has_finish": finished}
-
-
-def _evaluation(result: TrialResult, *, finished: bool) -> dict[str, Any]:
-    sopr = result.score("sopr_score")
-    detail = sopr.detail if sopr else {}
-    failure = sopr.failure.message if sopr and sopr.failure else None
-    return {
-        "has_finish": finished,
-        "evaluation_method": detail.get("method"),
-        "method": detail.get("method"),
-        "reason": failure or detail.get("reason"),
-        "votes": detail.get("votes", []),
-        "agreement": detail.get("agreement"),
-        "ballots": detail.get("ballots", []),
-    }
 
 
 def _usage(usage: Usage | None) -> dict[str, int | None]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from trialbed.contracts import Judge, Verdict
+from trialbed.contracts import Judge
 from trialbed.errors import JudgeError
 from trialbed.evidence import carries_fact
 from trialbed.records import Expected, GoldCall, Query, TaskTest
@@ -188,16 +188,14 @@ async def run_criteria(judge: Judge, context: ScoreContext, asked: Collection[st
                 kind = "" if isinstance(error, JudgeError) else f"{type(error).__name__}: "
                 result = CheckResult(name, None, f"judge {context.judge_name}: {kind}{error}")
             else:
-                result = _criterion_result(name, verdict, context.judge_name)
+                met, reason = None if verdict.status == "Unsure" else verdict.status == "Solved", verdict.reason
+                if met is None:
+                    reason = f"judge {context.judge_name} is unsure: {reason}"
+                elif verdict.agreement != 1:
+                    reason += f" ({verdict.votes.count(verdict.status)} of {len(verdict.votes)} votes)"
+                result = CheckResult(name, met, reason[:1000])
         found.append(result)
     return tuple(found)
-
-
-def _criterion_result(name: str, verdict: Verdict, judge: str) -> CheckResult:
-    if verdict.status == "Unsure":
-        return CheckResult(name, None, f"judge {judge} is unsure: {verdict.reason}"[:1000])
-    split = f" ({verdict.votes.count(verdict.status)} of {len(verdict.votes)} votes)" if verdict.agreement != 1 else ""
-    return CheckResult(name, verdict.status == "Solved", f"{verdict.reason}{split}"[:1000])
 
 
 Check = Callable[[ScoreContext], Any]

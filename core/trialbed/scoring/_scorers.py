@@ -56,8 +56,8 @@ class Scorer:
         Raises:
             TypeError, ValueError: it is not a result of a scorer, or not from 0 to 1.
         """
-        found = await value if inspect.isawaitable(value) else value
-        several = isinstance(found, Iterable) and not isinstance(found, (str, Score))
+        found = await value if not isinstance(value, Score) and inspect.isawaitable(value) else value
+        several = not isinstance(found, (str, Score)) and isinstance(found, Iterable)
         own, scores = self._own, list[Score]()
         for one in cast("Iterable[Any]", found) if several else () if found is None else (found,):
             if isinstance(one, Score):

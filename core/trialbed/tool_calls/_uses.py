@@ -61,6 +61,7 @@ class Uses:
                 found = False
         return found
 
+    @once_for(16)
     def shows(self, call: AskedCall) -> bool | None:
         """Return the same as ``of``, and None too where the answer or a later call has a short value of the response.
 
