@@ -1,4 +1,5 @@
 from ._answer_key import answer_key as answer_key
+from ._answer_key import unnamed_gold as unnamed_gold
 from ._answer_key import unsourced as unsourced
 from ._findings import integrity_findings as integrity_findings
 from ._findings import outside_clock as outside_clock

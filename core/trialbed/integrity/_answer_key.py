@@ -63,20 +63,23 @@ def answer_key(query: Query, wire: WireLog, tools: Sequence[ToolSpec] = ()) -> t
 
 @once_for(128)
 def _unknown_gold(query: Query, tools: Sequence[ToolSpec]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the texts of a task and of the documentation of its Apis, and the expected values that they lack.
-
-    Where the task itself has all values, its documentation is not read.
-    """
-    values = [value for call in query.gold_calls for value in evidence_values(call.arguments)]
-    gold = [value for value in [*values, *query.reference_facts][:MAX_VALUES] if len(value) >= SHORTEST]
-    task = Passages([query.text])
-    left = [value for value in dict.fromkeys(gold) if not task.mention(value)]
+    """Return the texts of a task and of the documentation of its Apis, and the expected values that they lack."""
+    left = unnamed_gold(query)
     if not left:
         return frozenset(), ()
     documents: list[Json] = [[tool.name, tool.description, tool.parameters] for tool in tools]
     known = frozenset([query.text, *_texts([*documents, *(api.model_dump(mode="json") for api in query.apis)])])
     documented = Passages(_with_decoded(known))
     return known, tuple(value for value in left if not documented.mention(value))
+
+
+@once_for(128)
+def unnamed_gold(query: Query) -> tuple[str, ...]:
+    """Return the expected values that a task does not name itself; without any, no documentation is read."""
+    values = [value for call in query.gold_calls for value in evidence_values(call.arguments)]
+    gold = [value for value in [*values, *query.reference_facts][:MAX_VALUES] if len(value) >= SHORTEST]
+    task = Passages([query.text])
+    return tuple(value for value in dict.fromkeys(gold) if not task.mention(value))
 
 
 def _new_parts(document: Mapping[str, Json], earlier: Mapping[str, Json]) -> Iterator[Json]:
