@@ -74,25 +74,26 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
     excluded = {id(call) for call in unasked}
     seen = [call for call in wire.api_calls if id(call) not in excluded]
     refs = {tool.name: tool.api for tool in tools}
-    barred = {one.place for one in requested_calls(wire, tools) if one.barred}
+    requested = {one.place: one for one in requested_calls(wire, tools)}
     found, refused = list[tuple[Place, AskedCall]](), list[tuple[Place, AskedCall]]()
     left: list[tuple[Place, SentCall, Signed]] = []
     for number, turn in enumerate(wire.model_calls):
         for place_in_turn, call in enumerate(turn.tool_calls if not failed(turn) else ()):
             place, api = (turn.started + turn.duration, place_in_turn), refs.get(call.tool_name)
-            if (number, place_in_turn) in barred:
+            one = requested.get((number, place_in_turn))
+            if one is not None and one.barred:
                 continue
             if call.problem is not None:
                 refused.append((place, AskedCall(call.name, api, call.arguments, place[0], False, call.problem)))
-            elif api is not None:
-                left.append((place, call, (api.pair, canonical(call.arguments))))
+            elif api is not None and one is not None:
+                left.append((place, call, (api.pair, one.arguments)))
     # First by the same arguments, then by the Api alone.
     origins: dict[int, tuple[Place, str]] = {}
     for exactly in (True, False):
-        for number, got in enumerate(seen):
-            pair, sign = got.api.pair, signature_of(got)
-            same = (one for one in left if one[2] == sign or (not exactly and one[2][0] == pair))
-            if number not in origins and (item := next(same, None)) is not None:
+        for number, got in [pair for pair in enumerate(seen) if left and pair[0] not in origins]:
+            sign = signature_of(got)
+            same = (item for item in left if item[2] == sign or (not exactly and item[2][0] == sign[0]))
+            if (item := next(same, None)) is not None:
                 origins[number] = item[0], "" if exactly else item[1].arguments
                 left.remove(item)
     for number, got in enumerate(seen):
