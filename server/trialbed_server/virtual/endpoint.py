@@ -34,6 +34,9 @@ from trialbed_server.trials import (
 from trialbed_server.virtual.acting import Callbacks, act, act_elsewhere
 from trialbed_server.virtual.resolver import Resolver, VirtualAnswer, error_body, error_reply
 
+TEXTS = ("category", "tool_name", "api_name", "strip", "toolbench_key")
+"""The fields of a request that are texts."""
+
 PARSE_ERROR = "Tool input parse error...\n"
 """StableToolBench's answer to an input that is not JSON."""
 
@@ -123,15 +126,9 @@ def _decode_body(body: bytes) -> Any:
 
 def _is_plain(data: Any) -> bool:
     # The usual request, checked without the cost of a model.
-    return (
-        type(data) is dict
-        and type(data.get("category")) is str
-        and type(data.get("tool_name")) is str
-        and type(data.get("api_name")) is str
-        and type(data.get("tool_input")) in (str, dict)
-        and type(data.get("strip")) is str
-        and type(data.get("toolbench_key")) is str
-    )
+    if type(data) is not dict or type(data.get("tool_input")) not in (str, dict):
+        return False
+    return all(type(data.get(name)) is str for name in TEXTS)
 
 
 def _explain(data: Any) -> None:

@@ -53,7 +53,8 @@ async def test_after_a_429_fewer_are_asked_at_a_time(serve: Serve, endpoint: End
     answers = await asyncio.gather(*(client.post(CHAT, json=body()) for _ in range(8)))
     assert [answer.status_code for answer in answers] == [200] * 8
     status = (await client.get("/control/endpoint")).json()
-    assert 1 <= status["at_a_time"] <= 4
+    # Half of them, if all were asked before the first refusal came, and one more for the answers since.
+    assert 1 <= status["at_a_time"] <= 5
     assert status["held"] == 0
 
 
