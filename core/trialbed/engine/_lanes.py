@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING
 
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
@@ -16,6 +17,9 @@ from trialbed.engine._slots import NoNodeLeft
 from trialbed.engine._trial import TrialRunner
 from trialbed.records import TrialKey, TrialResult
 from trialbed.store import Commits, Store
+
+if TYPE_CHECKING:
+    from trialbed.engine._spent import Admission
 
 Committed = Callable[[Sequence[TrialResult]], object]
 """Is called with trials once they are committed, in a thread."""
@@ -31,6 +35,7 @@ class Lanes:
         nodes: looks for lost nodes, and for those that lose many trials.
         ended: called for each trial that is committed.
         committed: called with several of them, in a thread.
+        admission: lets trials begin as far as the budget of the run covers them; None without one.
     """
 
     store: Store
@@ -44,6 +49,7 @@ class Lanes:
     progress: RunProgress
     ended: Callable[[TrialResult], None]
     committed: Committed | None = None
+    admission: Admission | None = None
     _unmeasured: dict[TrialKey, int] = field(default_factory=dict, init=False)
     _not_chosen: Exception | None = field(default=None, init=False)
 
@@ -72,6 +78,11 @@ class Lanes:
     async def _lane(self, runner: TrialRunner, queue: deque[tuple[TrialKey, int]], commits: Commits) -> None:
         while queue and not self.outage.over and self._not_chosen is None:
             key, attempt = queue.popleft()
+            if self.admission is not None and not await self.admission.admits(key):
+                queue.appendleft((key, attempt))
+                self.outage.spent = self.admission.refusal
+                return
+            result: TrialResult | None = None
             try:
                 result = await runner(key, attempt)
             except NoNodeLeft as gone:
@@ -81,6 +92,9 @@ class Lanes:
             except ToolsNotChosen as error:
                 self._not_chosen = error.reason
                 return
+            finally:
+                if self.admission is not None:
+                    await self.admission.leave(key, result)
             self.outage.note(result)
             self.nodes.note(result)
             if await self.lost.count(result):

@@ -39,6 +39,7 @@ from trialbed.records import (
     Run,
     RunStatus,
     TrialKey,
+    Usage,
 )
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import RunChanges, Store
@@ -46,6 +47,7 @@ from trialbed.views import lost_line
 from trialbed.wire.addresses import split_address
 
 if TYPE_CHECKING:
+    from trialbed.engine._spent import Admission
     from trialbed.live import CallbackServer
 
 
@@ -71,6 +73,7 @@ class RunSession:
         self._listeners = installed_listeners(self.prepared.objects.plugins)
         self._outage = Outage(measured=False, key_variable=self.prepared.options.api_key_env)
         self._earlier: dict[str, FrameworkInfo] = {}
+        self._admission: Admission | None = None
         self._lost = LostTrials(self.store, self.record.run_id, Counter(self.record.lost), self.progress.note)
         self._began = time.monotonic() - self.record.overall_time
 
@@ -140,6 +143,7 @@ class RunSession:
                     progress=self.progress,
                     ended=lambda result: self._listeners.notify("trial_finished", run=self.record, result=result),
                     committed=self.committed,
+                    admission=self._admission,
                 )
                 await lanes.run(runner, todo)
         self._outage.check()
@@ -281,9 +285,11 @@ class RunSession:
         prepared, options, objects = self.prepared, self.prepared.options, self.prepared.objects
         budget = None
         if options.budget is not None:
-            from trialbed.engine._spent import remaining_budget
+            from trialbed.engine._spent import Admission, remaining_budget
 
             budget = await asyncio.to_thread(remaining_budget, options, self.record, self.store, models, helpers)
+            admitting = (options.budget, budget.spent, self.store, self.record)
+            self._admission = await asyncio.to_thread(Admission, *admitting)
         async with (
             server(
                 options,
@@ -298,8 +304,13 @@ class RunSession:
             judge_of(helpers, control, own=objects.judge) as judge,
             ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
         ):
-            if budget is not None:
-                helpers.on_use = lambda usage, cost: control.owe(budget.helpers_part(usage, cost))
+            if budget is not None and (admission := self._admission) is not None:
+
+                def on_use(usage: Usage, cost: float | None) -> None:
+                    for count in (control.owe, admission.use):
+                        count(budget.helpers_part(usage, cost))
+
+                helpers.on_use = on_use
             self._listeners.elsewhere = scoring
             yield control, judge, scoring
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -11,7 +13,7 @@ from trialbed.installed import extra_command
 from trialbed.models import HelperModels, helpers_of
 from trialbed.preparation import RunOptions
 from trialbed.prices import read_budget
-from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, spent_as
+from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, TrialKey, TrialResult, spent_as
 from trialbed.settings import RunSettings
 from trialbed.store import Store
 from trialbed.wire_log import estimated_usage
@@ -74,29 +76,94 @@ def remaining_budget(
     return budget.model_copy(update={"spent": spent, "model": asked[budget.model], "others": others})
 
 
+class Admission:
+    """Lets a trial begin only if what is left of the budget covers what it is expected to use: the mean of its model.
+
+    While nothing is known of what a trial uses, one begins alone. A trial that began may finish.
+
+    Args:
+        text: the budget of the run.
+        spent: what earlier sessions and helpers have used of it.
+
+    Attributes:
+        refusal: why no further trial begins; empty while one may.
+    """
+
+    def __init__(self, text: str, spent: float, store: Store, run: Run) -> None:
+        self._budget, self._run = run_budget(text, run), run
+        self._used = [spent]
+        self._uses = _used_by_models(self._budget, store, run)
+        self._open: dict[TrialKey, float] = {}
+        self._changed = asyncio.Condition()
+        self.refusal = ""
+
+    async def admits(self, key: TrialKey) -> bool:
+        """Wait until it is known whether the trial may begin, and return that."""
+        model = self._run.config.of(key.framework).model
+        async with self._changed:
+            await self._changed.wait_for(lambda: not self._open or self._missing(model) <= 0)
+            if self._missing(model) > 0:
+                spent, limit = map(self._budget.text_of, (sum(self._used), self._budget.limit))
+                about = self._budget.text_of(self._expected(model))
+                self.refusal = (
+                    f"the budget of this run covers no further trial: {spent} of {limit} are used, and one takes about "
+                    f"{about}"
+                )
+                return False
+            self._open[key] = self._expected(model)
+            return True
+
+    async def leave(self, key: TrialKey, result: TrialResult | None) -> None:
+        """A trial has ended; None if it was given up."""
+        async with self._changed:
+            del self._open[key]
+            if result is not None:
+                model = self._run.config.of(key.framework).model
+                self._uses[model].append(used := _used_by_trial(self._budget, model, result))
+                self.use(used)
+            self._changed.notify_all()
+
+    def use(self, amount: float) -> None:
+        """A part of the budget was used, by a helper or a trial. Any thread may call this."""
+        self._used.append(amount)
+
+    def _expected(self, model: str) -> float:
+        known = self._uses[model] or [use for uses in self._uses.values() for use in uses]
+        return sum(known) / len(known) if known else 0.0
+
+    def _missing(self, model: str) -> float:
+        """What is missing for another trial; infinite while one is open and it is not known what a trial uses."""
+        if self._open and not any(self._uses.values()):
+            return math.inf
+        return sum(self._used) + sum(self._open.values()) + self._expected(model) - self._budget.limit
+
+
 def used_part(budget: Budget, store: Store, run: Run, helpers: Iterable[HelperUse]) -> float:
     """Return the part of a budget that the attempts so far, and these helpers, have used."""
-    return sum(_used_by_models(budget, store, run).values()) + sum(_used_by(budget, use) for use in helpers)
+    return sum(map(sum, _used_by_models(budget, store, run).values())) + sum(_used_by(budget, use) for use in helpers)
 
 
 def shares_text(text: str, store: Store, run: Run) -> str:
     """Return how much of a run's budget each of its models and helpers has used, in words; empty where one used all."""
     budget = run_budget(text, run)
-    shares = dict(_used_by_models(budget, store, run))
+    shares = {model: sum(uses) for model, uses in _used_by_models(budget, store, run).items()}
     shares |= {f"{use.role} {use.model}": _used_by(budget, use) for use in run.helpers}
     parts = [f"{name} {budget.text_of(share)}" for name, share in shares.items() if share]
     return f" ({', '.join(parts)})" if len(parts) > 1 else ""
 
 
-def _used_by_models(budget: Budget, store: Store, run: Run) -> Mapping[str, float]:
-    used = dict.fromkeys(run.config.models, 0.0)
+def _used_by_models(budget: Budget, store: Store, run: Run) -> Mapping[str, list[float]]:
+    """Model -> what each attempt at a trial has used of it."""
+    used: dict[str, list[float]] = {model: [] for model in run.config.models}
     for result in store.each_attempt(run.run_id):
         model = run.config.of(result.key.framework).model
-        for call in result.wire.model_calls:
-            counts = not call.other_model and call.recorded is None
-            if counts and (usage := estimated_usage(call)) is not None:
-                used[model] += budget.amount(usage, model)
+        used[model].append(_used_by_trial(budget, model, result))
     return used
+
+
+def _used_by_trial(budget: Budget, model: str, result: TrialResult) -> float:
+    counted = [call for call in result.wire.model_calls if not call.other_model and call.recorded is None]
+    return sum(budget.amount(usage, model) for call in counted if (usage := estimated_usage(call)) is not None)
 
 
 def _used_by(budget: Budget, use: HelperUse) -> float:

@@ -367,8 +367,9 @@ class Gateway:
             await self._forward(trial, body, scope, writer)
 
     def _spent(self, trial: OpenTrial) -> str | None:
-        """Return why a trial is over the run's budget. Helpers never are: trials that are under way need them."""
-        return None if trial.registration.helper else self.spending.refusal(trial.registration.spent_as)
+        """Return why a trial may not begin: the run's budget is used up. Trials under way, and helpers, go on."""
+        began = trial.registration.helper or trial.tokens
+        return None if began else self.spending.refusal(trial.registration.spent_as)
 
     async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Answer a request for vectors, and record it."""

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import pytest
 from support.bench import Bench
+
+ORDERS = """
+from trialbed import Task, call
+
+def find(order: int) -> dict:
+    \"\"\"Find an order.\"\"\"
+    return {"price": 12}
+
+tasks = [Task(f"What is the price of order {n}?", tools=[find], calls=[call("find", order=n)]) for n in range(10, 40)]
+"""
 
 RUN = ("run", "--limit", 6, "-f", "reference", "-j", 1, "--json")
 
@@ -13,10 +25,9 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(bench: Bench) ->
     ended = bench(*RUN, "--price", "10,20", "--budget", "0.12USD", code=3)
     summary = ended.document["summary"]
     assert 0 < summary["answered_count"] < 6
-    assert summary["errors"].keys() == {"budget"}
+    assert summary["errors"] == {}
     assert "the same command with a larger --budget goes on" in ended.err
-    most = max(entry["scores"]["cost"] for entry in summary_results(ended.document))
-    assert 0.12 <= summary["totals"]["cost"] < 0.12 + most
+    assert 0 < summary["totals"]["cost"] <= 0.12
 
     whole = bench(*RUN, "--price", "10,20", "--budget", "5USD").document["summary"]
     assert whole["answered_count"] == 6
@@ -24,9 +35,25 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(bench: Bench) ->
     assert whole["totals"]["cost_per_solved"] == whole["totals"]["cost"] / 6
 
 
+@pytest.mark.parametrize("at_once", [1, 16])
+def test_a_budget_pays_for_as_many_trials_as_it_covers_and_no_part_of_another(
+    bench: Bench, tmp_path: Path, at_once: int
+) -> None:
+    (tmp_path / "orders.py").write_text(ORDERS)
+    options = ("run", "-d", "orders.py", "-j", at_once, "--json")
+    (one,) = bench(*options, "-n", 1).document["results"]
+    tokens = one["scores"]["total_tokens"]
+    ended = bench(*options, "--fresh", "--budget", f"{8.3 * tokens:.0f}tokens", code=3)
+    assert f"covers no further trial: {8 * tokens:,.0f} tokens of {8.3 * tokens:,.0f} tokens are used" in ended.err
+    assert ended.document["summary"]["answered_count"] == 8
+    assert ended.document["summary"]["errors"] == {}
+    (again,) = re.findall(r"(\d+) of them kept", bench(*options, "--budget", f"{10.3 * tokens:.0f}tokens", code=3).err)
+    assert again == "8"
+
+
 def test_each_model_has_its_own_price_and_another_is_no_continuation(bench: Bench) -> None:
     several = (*RUN, "--model", "scripted:gold", "--model", "scripted:partial", "--price", "1,2", "--price")
-    ended = bench(*several, "scripted:partial=3,4", "--budget", "5ktokens", code=3)
+    ended = bench(*several, "scripted:partial=3,4", "--budget", "12ktokens", code=3)
     assert re.search(r"\(scripted:gold [\d,]+ tokens, scripted:partial [\d,]+ tokens\); the same command", ended.err)
     rates = [document["metadata"]["prices"]["rates"][0] for document in ended.documents]
     assert [(rate["input"], rate["output"]) for rate in rates] == [(1, 2), (3, 4)]
