@@ -81,7 +81,7 @@ NOT_RIGHT = ("not offered", "not called", "wrong arguments", "not made", "trial 
 """The stages at which no right call is known to have reached its Api; failed trials count as 0, as in every score."""
 
 FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
-    ("budget", "endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
+    ("endpoint", "replay", "server", "tool", "judge", "scorer"), "rig"
 )
 """Kind of failure -> who lost the calls of the trial; the framework at all others."""
 

@@ -37,7 +37,7 @@ from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.faults import PutIn
-from trialbed_server.gateway.endpoints import Gateway, Spending
+from trialbed_server.gateway.endpoints import Gateway
 from trialbed_server.gateway.pacing import Pace
 from trialbed_server.gateway.upstream import Upstream, Upstreams
 from trialbed_server.real import RealBackend
@@ -160,8 +160,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     """
     clock = clock or SystemClock()
     trials = TrialRegistry(trials_only=options.control_token is not None, idle=options.trial_expiry)
-    spending = Spending(options.budget)
-    simulators = Simulators(_simulator_access(options, spending), options.simulator_prompts)
+    simulators = Simulators(_simulator_access(options), options.simulator_prompts)
     untagged = Untagged(clock, None if options.faults is None else PutIn(options.faults, "", clock))
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
     upstreams = _upstreams(options, clock, metrics)
@@ -173,13 +172,13 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     callbacks = Callbacks(allowed=options.control_token is not None, max_answer=options.max_answer)
     virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, callbacks, redaction, options)
-    gateway = Gateway(trials, untagged, upstreams, clock, metrics, spending, options)
+    gateway = Gateway(trials, untagged, upstreams, clock, metrics, options)
     model_cache = None
     if options.model_cache is not None:
         from trialbed_plugins.recordings import ModelCache  # most servers have none
 
         model_cache = ModelCache(options.model_cache)
-    control = Control(trials, untagged, simulators, clock, upstreams, spending, model_cache, options)
+    control = Control(trials, untagged, simulators, clock, upstreams, model_cache, options)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -269,7 +268,7 @@ def _upstreams(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstre
     return upstreams
 
 
-def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[], ModelAccess] | None:
+def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | None:
     """Return a function that gives each simulator the model that it may ask, each with its own budget."""
     url, key = options.upstream, options.upstream_key
     if options.simulator_upstream is not None:
@@ -282,8 +281,7 @@ def _simulator_access(options: ServerOptions, spending: Spending) -> Callable[[]
     cache = None if options.completions is None else CompletionCache(options.completions)
 
     def access() -> ModelAccess:
-        most, prices = options.max_helper_requests, options.simulator_prices
-        budget = ModelBudget(most, prices=prices, on_use=spending.use_by_helper)
+        budget = ModelBudget(options.max_helper_requests, prices=options.simulator_prices)
         return ModelAccess(endpoint, budget=budget, cache=cache)
 
     return access

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from trialbed.errors import UsageError
-from trialbed.records import Budget, FaultPlan, Prices
+from trialbed.records import FaultPlan, Prices
 from trialbed.settings import (
     CONTROL_TOKEN,
     REAL_KEY,
@@ -75,7 +75,6 @@ class ServerOptions:
         model_retries: how often a request that the upstream could not answer is repeated.
         endpoint_patience: seconds for the repetitions of one request, and for an upstream that only fails.
         rpm, tpm: the most requests that the upstream gets in any minute, and the most tokens; None for any number.
-        budget: what trials may use of a run's model; None for any amount.
 
     Raises:
         UsageError: an option is wrong, or the combination is unsafe.
@@ -124,7 +123,6 @@ class ServerOptions:
     endpoint_patience: float = 120.0
     rpm: int | None = None
     tpm: int | None = None
-    budget: Budget | None = None
 
     def __post_init__(self) -> None:
         check_token(self.token or self.control_token, self.host)

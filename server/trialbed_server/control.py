@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -23,7 +23,6 @@ from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
 from trialbed_server._options import ServerOptions
-from trialbed_server.gateway.endpoints import Spending
 from trialbed_server.gateway.upstream import Upstreams
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.targets import TargetCatalog
@@ -51,19 +50,12 @@ BAD_TOKEN = {
 }
 
 
-class Amount(BaseModel):
-    """An amount that helpers have used of a budget, in its unit."""
-
-    amount: float = Field(ge=0, strict=True, allow_inf_nan=False)
-
-
 @dataclass(eq=False)
 class Control:
     """Opens and closes trials.
 
     Attributes:
         upstreams: the endpoints that the server forwards to.
-        spending: counts against the budget of the run.
         cache: the model cache; None for none.
     """
 
@@ -72,7 +64,6 @@ class Control:
     simulators: Simulators
     clock: Clock
     upstreams: Upstreams
-    spending: Spending
     cache: ModelCache | None
     options: ServerOptions
     _setups: Setups = field(default_factory=Setups)
@@ -89,7 +80,6 @@ class Control:
             Route("/control/endpoint", self.endpoint, methods=["GET"]),
             Route("/t/{trial}/waited", self.show_waited, methods=["GET"]),
             Route(SPENDING, self.show_spending, methods=["GET"]),
-            Route(SPENDING, self.spend, methods=["POST"]),
             Route("/control/untagged", self.show_untagged, methods=["GET"]),
         ]
 
@@ -157,18 +147,6 @@ class Control:
         """Show the use that simulators have made of their model."""
         found = [use.model_dump(mode="json") for use in self.simulators.uses()]
         return JSONResponse({"simulators": found})
-
-    async def spend(self, request: Request) -> Response:
-        """Count what helpers in the run's own process have used against its budget."""
-        try:
-            body = await read_body(request.scope, request.receive, SHOWN)
-            amount = Amount.model_validate(parse_json(body, finite_float)).amount
-        except ClientGone:
-            return Response(status_code=400)
-        except (BodyTooLarge, ValueError):
-            return JSONResponse({"error": 'send {"amount": NUMBER}, in the unit of the budget'}, 400)
-        self.spending.add(amount)
-        return Response(status_code=204)
 
     async def show_untagged(self, _request: Request) -> Response:
         """Show the requests that were served without a trial."""

@@ -68,7 +68,7 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
         return own
     last = _last(calls)
     cause = cause_of(last) if last is not None else None
-    if last is not None and cause in ("budget", "endpoint", "gateway"):
+    if last is not None and cause in ("endpoint", "gateway"):
         return _instead(own, "server" if cause == "gateway" else cause, _reason(last))
     if own is None:
         return None if in_process else _failure_without_model(wire, calls) or _failure_without_end(outcome, last)

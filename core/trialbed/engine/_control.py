@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import secrets
-from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -55,7 +54,6 @@ class ControlClient:
         self._open: set[str] = set()
         self._setups: dict[Hashable, str] = {}
         self._renewing: asyncio.Task[None] | None = None
-        self._owed: deque[float] = deque()
 
     async def __aenter__(self) -> Self:
         token = self._token or os.environ.get(SERVER_TOKEN)
@@ -98,13 +96,6 @@ class ControlClient:
             UsageError: the server does not know the model, the simulator or the base URL; lists those it knows.
             NothingMeasured: the server refuses it; says why.
         """
-        due = [self._owed.popleft() for _ in range(len(self._owed))]
-        if amount := sum(due):
-            try:
-                await self._request("POST", "/control/spending", json.dumps({"amount": amount}).encode())
-            except BaseException:  # the next trial pays it
-                self._owed.extend(due)
-                raise
         is_open, setup = False, self._setups.get(kind)
         if setup is not None:  # then it is opened like an earlier one of its kind
             own = {name: getattr(registration, name) for name in ("trial", "seed", "fault_key")}
@@ -122,13 +113,6 @@ class ControlClient:
             if isinstance(opened, dict) and isinstance(opened.get("setup"), str):
                 self._setups[kind] = opened["setup"]
         self._open.add(registration.trial)
-
-    def owe(self, amount: float) -> None:
-        """Count a part of the run's budget that was used in this process; the server hears before the next trial.
-
-        Any thread may call it.
-        """
-        self._owed.append(amount)
 
     async def simulator_uses(self) -> Sequence[ModelUse]:
         """The use that the simulators have made of their model.

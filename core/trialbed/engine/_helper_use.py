@@ -37,6 +37,10 @@ class KeptUse:
     def __post_init__(self) -> None:
         self.found = self.run.helpers
 
+    def so_far(self, helpers: HelperModels) -> tuple[HelperUse, ...]:
+        """The use until now, of all sessions; that of simulators is some seconds old."""
+        return added_uses(self.run.helpers, [*helpers.uses(), *self._simulated])
+
     @asynccontextmanager
     async def keep_within(self, helpers: HelperModels, control: ControlClient) -> AsyncIterator[None]:
         """Keep the use within this context, and once more at its end."""
@@ -52,13 +56,13 @@ class KeptUse:
             await self._keep(helpers, control)
 
     async def _keep(self, helpers: HelperModels, control: ControlClient) -> None:
-        uses, options = helpers.uses(), self.options
+        options = self.options
         if options.simulator_model is not None and options.server_url is None:
             with suppress(NothingMeasured):  # the server has ended, and why is said elsewhere
                 asked = await control.simulator_uses()
                 name, _ = split_address(options.simulator_model)
                 self._simulated = [helpers.use_of("simulator", name, use) for use in asked if use.requests]
-        found = added_uses(self.run.helpers, [*uses, *self._simulated])
+        found = self.so_far(helpers)
         if found != self.found:
             self.found = found
             await asyncio.to_thread(partial(self.store.update_run, self.run.run_id, helpers=found))

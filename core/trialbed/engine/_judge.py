@@ -167,7 +167,7 @@ async def _access(helpers: HelperModels, control: ControlClient | None, model: s
 async def _gateway(settings: RunSettings, control: ControlClient, model: str) -> AsyncIterator[ModelEndpoint]:
     trial = new_trial_token()
     base_url = settings.base_url if is_at_endpoint(model, settings) else None
-    registration = TrialRegistration(trial=trial, model=model, base_url=base_url, seed=settings.seed, helper=True)
+    registration = TrialRegistration(trial=trial, model=model, base_url=base_url, seed=settings.seed)
     await control.open_trial(registration)
     try:
         url = f"{control.url}/t/{trial}/v1"

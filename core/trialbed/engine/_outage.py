@@ -16,7 +16,7 @@ KEY_REFUSED = frozenset({401, 403})
 LIMIT = 8
 """Number of trials in a row that may fail in this way before no more are begun."""
 
-PARTIES = {"budget": "the budget", "server": "Trialbed's server", "tool": "a tool"}
+PARTIES = {"server": "Trialbed's server", "tool": "a tool"}
 """Kind of failure -> whose it is; the endpoint's for others."""
 
 
@@ -33,7 +33,7 @@ class Outage:
 
     Attributes:
         measured: whether any trial, or an earlier session of the run, has measured something.
-        spent: how much of the run's budget is used, where that is all of it.
+        spent: why the run's budget covers no further trial; empty while it may.
         gone: why there are no nodes for further trials; empty while there may be.
     """
 
@@ -65,15 +65,11 @@ class Outage:
             self.measured = True
             return
         self._tried += 1
-        if failure is not None and kind == "budget":
-            self.spent = failure.message
         self.measured = self.measured or _says_something(result)
         if result.status == "not measured" or not self.measured:
             self._row += 1
             self._last = failure
-            refused = any(call.status in KEY_REFUSED for call in result.wire.model_calls)
-            # Trialbed itself refuses requests over the budget.
-            self._key_refused = refused and kind != "budget"
+            self._key_refused = any(call.status in KEY_REFUSED for call in result.wire.model_calls)
         else:
             self._row = 0
 

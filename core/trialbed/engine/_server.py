@@ -21,7 +21,7 @@ from trialbed.engine._control import ControlClient
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.models import CacheChoice, helper_endpoint
 from trialbed.preparation import RunOptions
-from trialbed.records import Budget, Prices
+from trialbed.records import Prices
 from trialbed.settings import CONTROL_TOKEN, SERVER_TOKEN, SIMULATOR_KEY, UPSTREAM_KEY, UPSTREAM_KEYS, make_folder
 from trialbed.wire.addresses import split_address
 
@@ -82,7 +82,6 @@ def server_start(
     models: Iterable[OpenedModel],
     *,
     cache: CacheChoice | None = None,
-    budget: Budget | None = None,
     simulator_prices: Prices | None = None,
     host: str | None = None,
 ) -> ServerStart:
@@ -106,7 +105,6 @@ def server_start(
         "host": host,
         "cache": str(options.response_cache),
         "trial_expiry": NEVER,
-        "budget": None if budget is None else budget.model_dump(mode="json"),
         "model_cache": None if cache is None else str(cache.file),
         "simulator_prices": None if simulator_prices is None else simulator_prices.model_dump(mode="json"),
     }
@@ -147,7 +145,6 @@ async def server(
     *,
     calls_back: bool = False,
     workers: bool = True,
-    budget: Budget | None = None,
     models: Iterable[OpenedModel] = (),
     cache: CacheChoice | None = None,
     simulator_prices: Prices | None = None,
@@ -157,7 +154,6 @@ async def server(
 
     Args:
         calls_back: whether this process answers calls of Apis.
-        budget: what trials may use of the run's models; None for any amount.
         workers: whether agents run in workers, which must not be able to control trials; those of this process are.
         models: of the trials; those with endpoints of their own need no other.
         cache: keeps the answers of those models; None for none.
@@ -174,8 +170,6 @@ async def server(
             raise UsageError(
                 "--rpm and --tpm are kept by the server: give them to bench serve, or leave out --server-url"
             )
-        if budget is not None:
-            raise UsageError("--budget needs a server of the run's own: leave out --server-url")
         if calls_back:
             raise UsageError(
                 "tools and simulators of this program need a server that is started for the run: leave out server_url"
@@ -192,7 +186,7 @@ async def server(
                 raise UsageError(OPEN_SERVER.format(url=client.url))
             yield client
         return
-    start = server_start(options, models, cache=cache, budget=budget, simulator_prices=simulator_prices, host=host)
+    start = server_start(options, models, cache=cache, simulator_prices=simulator_prices, host=host)
     token = secrets.token_urlsafe(32)
     async with _process(start.command, start.environment(token)) as url, ControlClient(url, token) as client:
         await client.health()

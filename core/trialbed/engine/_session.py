@@ -39,7 +39,6 @@ from trialbed.records import (
     Run,
     RunStatus,
     TrialKey,
-    Usage,
 )
 from trialbed.scoring_process import ScoringProcesses
 from trialbed.store import RunChanges, Store
@@ -283,19 +282,16 @@ class RunSession:
     ) -> AsyncIterator[tuple[ControlClient, Judge, ScoringProcesses]]:
         """Open the server, the judge, which may ask its model there, and the processes that score."""
         prepared, options, objects = self.prepared, self.prepared.options, self.prepared.objects
-        budget = None
         if options.budget is not None:
-            from trialbed.engine._spent import Admission, remaining_budget
+            from trialbed.engine._spent import Admission
 
-            budget = await asyncio.to_thread(remaining_budget, options, self.record, self.store, models, helpers)
-            admitting = (options.budget, budget.spent, self.store, self.record)
-            self._admission = await asyncio.to_thread(Admission, *admitting)
+            used = partial(self._used.so_far, helpers)
+            self._admission = await asyncio.to_thread(Admission, options.budget, self.store, self.record, used)
         async with (
             server(
                 options,
                 calls_back=calls is not None,
                 workers=not self._is_live,
-                budget=budget,
                 models=models.values(),
                 cache=prepared.cache,
                 simulator_prices=helpers.prices("simulator", split_address(options.simulator_model or "")[0]),
@@ -304,13 +300,6 @@ class RunSession:
             judge_of(helpers, control, own=objects.judge) as judge,
             ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
         ):
-            if budget is not None and (admission := self._admission) is not None:
-
-                def on_use(usage: Usage, cost: float | None) -> None:
-                    for count in (control.owe, admission.use):
-                        count(budget.helpers_part(usage, cost))
-
-                helpers.on_use = on_use
             self._listeners.elsewhere = scoring
             yield control, judge, scoring
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from trialbed.contracts import OpenedModel
 from trialbed.errors import UsageError
 from trialbed.installed import extra_command
 from trialbed.models import HelperModels, helpers_of
 from trialbed.preparation import RunOptions
 from trialbed.prices import read_budget
-from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, TrialKey, TrialResult, spent_as
+from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, TrialKey, TrialResult
 from trialbed.settings import RunSettings
 from trialbed.store import Store
 from trialbed.wire_log import estimated_usage
@@ -61,21 +60,6 @@ def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
         )
 
 
-def remaining_budget(
-    options: RunOptions, run: Run, store: Store, models: Mapping[str, OpenedModel], helpers: HelperModels
-) -> Budget:
-    """Return the budget of a run, with the part of it that earlier sessions, and helpers of this one, have used.
-
-    Args:
-        models: those of the run by name; the server knows them by the names that they are asked by.
-    """
-    budget = run_budget(options.budget or "", run)
-    spent = used_part(budget, store, run, (*run.helpers, *helpers.uses()))
-    asked = {model: spent_as(models[model].model, models[model].base_url) for model in run.config.models}
-    others = {asked[model]: price for model, price in budget.others.items()}
-    return budget.model_copy(update={"spent": spent, "model": asked[budget.model], "others": others})
-
-
 class Admission:
     """Lets a trial begin only if what is left of the budget covers what it is expected to use: the mean of its model.
 
@@ -83,15 +67,14 @@ class Admission:
 
     Args:
         text: the budget of the run.
-        spent: what earlier sessions and helpers have used of it.
+        helpers: returns what helpers have used so far, in all sessions.
 
     Attributes:
         refusal: why no further trial begins; empty while one may.
     """
 
-    def __init__(self, text: str, spent: float, store: Store, run: Run) -> None:
-        self._budget, self._run = run_budget(text, run), run
-        self._used = [spent]
+    def __init__(self, text: str, store: Store, run: Run, helpers: Callable[[], Iterable[HelperUse]]) -> None:
+        self._budget, self._run, self._helpers = run_budget(text, run), run, helpers
         self._uses = _used_by_models(self._budget, store, run)
         self._open: dict[TrialKey, float] = {}
         self._changed = asyncio.Condition()
@@ -103,12 +86,11 @@ class Admission:
         async with self._changed:
             await self._changed.wait_for(lambda: not self._open or self._missing(model) <= 0)
             if self._missing(model) > 0:
-                spent, limit = map(self._budget.text_of, (sum(self._used), self._budget.limit))
-                about = self._budget.text_of(self._expected(model))
-                self.refusal = (
-                    f"the budget of this run covers no further trial: {spent} of {limit} are used, and one takes about "
-                    f"{about}"
+                spent, limit = map(self._budget.text_of, (self._spent(), self._budget.limit))
+                known = (
+                    f"{spent} of {limit} are used, and one takes about {self._budget.text_of(self._expected(model))}"
                 )
+                self.refusal = f"the budget of this run covers no further trial: {known}"
                 return False
             self._open[key] = self._expected(model)
             return True
@@ -119,13 +101,11 @@ class Admission:
             del self._open[key]
             if result is not None:
                 model = self._run.config.of(key.framework).model
-                self._uses[model].append(used := _used_by_trial(self._budget, model, result))
-                self.use(used)
+                self._uses[model].append(_used_by_trial(self._budget, model, result))
             self._changed.notify_all()
 
-    def use(self, amount: float) -> None:
-        """A part of the budget was used, by a helper or a trial. Any thread may call this."""
-        self._used.append(amount)
+    def _spent(self) -> float:
+        return sum(map(sum, self._uses.values())) + sum(map(self._budget.helpers_part, self._helpers()))
 
     def _expected(self, model: str) -> float:
         known = self._uses[model] or [use for uses in self._uses.values() for use in uses]
@@ -135,19 +115,19 @@ class Admission:
         """What is missing for another trial; infinite while one is open and it is not known what a trial uses."""
         if self._open and not any(self._uses.values()):
             return math.inf
-        return sum(self._used) + sum(self._open.values()) + self._expected(model) - self._budget.limit
+        return self._spent() + sum(self._open.values()) + self._expected(model) - self._budget.limit
 
 
 def used_part(budget: Budget, store: Store, run: Run, helpers: Iterable[HelperUse]) -> float:
     """Return the part of a budget that the attempts so far, and these helpers, have used."""
-    return sum(map(sum, _used_by_models(budget, store, run).values())) + sum(_used_by(budget, use) for use in helpers)
+    return sum(map(sum, _used_by_models(budget, store, run).values())) + sum(map(budget.helpers_part, helpers))
 
 
 def shares_text(text: str, store: Store, run: Run) -> str:
     """Return how much of a run's budget each of its models and helpers has used, in words; empty where one used all."""
     budget = run_budget(text, run)
     shares = {model: sum(uses) for model, uses in _used_by_models(budget, store, run).items()}
-    shares |= {f"{use.role} {use.model}": _used_by(budget, use) for use in run.helpers}
+    shares |= {f"{use.role} {use.model}": budget.helpers_part(use) for use in run.helpers}
     parts = [f"{name} {budget.text_of(share)}" for name, share in shares.items() if share]
     return f" ({', '.join(parts)})" if len(parts) > 1 else ""
 
@@ -164,10 +144,6 @@ def _used_by_models(budget: Budget, store: Store, run: Run) -> Mapping[str, list
 def _used_by_trial(budget: Budget, model: str, result: TrialResult) -> float:
     counted = [call for call in result.wire.model_calls if not call.other_model and call.recorded is None]
     return sum(budget.amount(usage, model) for call in counted if (usage := estimated_usage(call)) is not None)
-
-
-def _used_by(budget: Budget, use: HelperUse) -> float:
-    return budget.helpers_part(use.usage, use.cost)
 
 
 def judge_refusal(text: str | None, settings: RunSettings, store: Store, run: Run) -> str | None:

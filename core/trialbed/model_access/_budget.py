@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from threading import Lock
 
 from trialbed.errors import ModelUnavailable
@@ -16,7 +15,6 @@ class ModelBudget:
     Args:
         requests: the most requests; None for any number.
         prices: of the model's tokens, where they are known.
-        on_use: called with the tokens of each answer, and with their price in US dollars.
     """
 
     def __init__(
@@ -24,11 +22,9 @@ class ModelBudget:
         requests: int | None = None,
         *,
         prices: Prices | None = None,
-        on_use: Callable[[Usage, float | None], None] = lambda _usage, _cost: None,
     ) -> None:
         self.requests = requests
         self._prices = prices
-        self._on_use = on_use
         self._use = ModelUse()
         self._lock = Lock()
 
@@ -58,7 +54,6 @@ class ModelBudget:
             use = self._use
             total = use.cost if cost is None else (use.cost or 0.0) + cost
             self._use = use.model_copy(update={"usage": use.usage + usage, "cost": total})
-        self._on_use(usage, cost)
 
     def add_unreported(self) -> None:
         """Count an answer whose tokens are not known."""

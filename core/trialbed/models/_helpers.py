@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from trialbed.models._settings import is_at_endpoint, judge_choice, judge_endpoint
 from trialbed.prices import given_prices, known_prices
-from trialbed.records import HelperRole, HelperUse, ModelEndpoint, ModelUse, Prices, Run, Usage
+from trialbed.records import HelperRole, HelperUse, ModelEndpoint, ModelUse, Prices, Run
 from trialbed.settings import RunSettings, key_variable
 from trialbed.wire.addresses import split_address
 
@@ -33,14 +33,10 @@ class HelperModels:
 
     Args:
         run: whose helpers they are, which has prices; None outside of a run.
-
-    Attributes:
-        on_use: called with the tokens of each answer to a helper, and their price.
     """
 
     def __init__(self, settings: RunSettings, run: Run | None = None) -> None:
         self.settings = settings
-        self.on_use: Callable[[Usage, float | None], None] = lambda _usage, _cost: None
         self._run = run
         self._cache: CompletionCache | None = None
         self._budgets: dict[tuple[HelperRole, str, str], ModelBudget] = {}
@@ -73,11 +69,7 @@ class HelperModels:
         named = self._named(role, model, base_url)
         key = role, model, named[0].base_url if named else ""
         if key not in self._budgets:
-            self._budgets[key] = ModelBudget(
-                self.settings.max_helper_requests,
-                prices=self.prices(*key),
-                on_use=lambda usage, cost: self.on_use(usage, cost),
-            )
+            self._budgets[key] = ModelBudget(self.settings.max_helper_requests, prices=self.prices(*key))
         return self._budgets[key]
 
     def access(self, role: HelperRole, endpoint: ModelEndpoint, *, origin: str = "") -> ModelAccess:

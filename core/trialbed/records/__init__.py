@@ -28,10 +28,10 @@ from trialbed.records._frameworks import (
     varied_framework,
     with_profile,
 )
-from trialbed.records._helpers import HelperRole, HelperUse, ModelUse, added_uses
+from trialbed.records._helpers import Budget, HelperRole, HelperUse, ModelUse, added_uses
 from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
-from trialbed.records._prices import Budget, Prices, TokenRate
+from trialbed.records._prices import Prices, TokenRate
 from trialbed.records._queries import Expected, GoldCall, Query, ScriptedCall, TaskTest, ToolSpec
 from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus, Variation
 from trialbed.records._scores import (
@@ -56,7 +56,6 @@ from trialbed.records._trials import (
     TrialResult,
     TrialSpec,
     TrialStatus,
-    spent_as,
 )
 from trialbed.records._wire import (
     ApiCall,
@@ -172,7 +171,6 @@ __all__ = [
     "read_fault_plan",
     "score_key",
     "shown_name",
-    "spent_as",
     "usable_default",
     "varied_framework",
     "with_profile",

@@ -1,9 +1,11 @@
-"""The use that the helpers of a run make of their models."""
+"""The use that the helpers of a run make of their models, and the budget of all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Literal
+
+from pydantic import Field
 
 from trialbed.records._base import Record
 from trialbed.records._models import Usage
@@ -66,3 +68,38 @@ def added_uses(before: Iterable[HelperUse], more: Iterable[HelperUse]) -> tuple[
         key = use.role, use.model
         found[key] = found[key] + use if key in found else use
     return tuple(found.values())
+
+
+class Budget(Record):
+    """The most that the trials of a run and its helpers may use of their models.
+
+    Attributes:
+        limit: in US dollars, or in tokens of requests and answers.
+        prices: of the model, where the limit is in US dollars.
+        model: its name; requests of trials to models that are not the run's do not count.
+        others: the run's other models, with their prices where the limit is in US dollars.
+    """
+
+    limit: float = Field(gt=0, allow_inf_nan=False)
+    unit: Literal["USD", "tokens"]
+    prices: Prices | None = None
+    model: str = ""
+    others: dict[str, Prices | None] = Field(default={})
+
+    def amount(self, usage: Usage, model: str = "") -> float:
+        """Return the part of the budget that one request uses.
+
+        Args:
+            model: its model, where that is not the first of the run.
+        """
+        prices = self.others.get(model, self.prices)
+        return float(usage.total_tokens) if prices is None else prices.cost(usage)
+
+    def helpers_part(self, use: ModelUse) -> float:
+        """Return the part of the budget that a helper has used; none where its price is not known."""
+        return float(use.usage.total_tokens) if self.unit == "tokens" else use.cost or 0.0
+
+    def text_of(self, amount: float) -> str:
+        """Return an amount in words."""
+        form = ".2f" if amount >= 0.1 or not amount else ".3g"
+        return f"{amount:{form}} USD" if self.unit == "USD" else f"{amount:,.0f} tokens"

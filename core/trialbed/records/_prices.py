@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import Field
 
 from trialbed.records._base import Record
@@ -46,44 +44,3 @@ class Prices(Record):
         cached = rate.input if rate.cached is None else rate.cached
         fresh = usage.prompt_tokens - usage.cached_tokens
         return (fresh * rate.input + usage.cached_tokens * cached + usage.completion_tokens * rate.output) / MILLION
-
-
-class Budget(Record):
-    """The most that the trials of a run and its helpers may use of their models.
-
-    Attributes:
-        limit: in US dollars, or in tokens of requests and answers.
-        spent: what earlier sessions of the run have used.
-        prices: of the model, where the limit is in US dollars.
-        model: its name; requests of trials to models that are not the run's do not count.
-        others: the run's other models, with their prices where the limit is in US dollars.
-    """
-
-    limit: float = Field(gt=0, allow_inf_nan=False)
-    unit: Literal["USD", "tokens"]
-    spent: float = 0.0
-    prices: Prices | None = None
-    model: str = ""
-    others: dict[str, Prices | None] = Field(default={})
-
-    def is_for(self, model: str) -> bool:
-        """Return whether requests to a model count."""
-        return model == self.model or model in self.others
-
-    def amount(self, usage: Usage, model: str = "") -> float:
-        """Return the part of the budget that one request uses.
-
-        Args:
-            model: its model, where that is not the first of the run.
-        """
-        prices = self.others.get(model, self.prices)
-        return float(usage.total_tokens) if prices is None else prices.cost(usage)
-
-    def helpers_part(self, usage: Usage, cost: float | None) -> float:
-        """Return the part of the budget that an answer to a helper uses; none where its price is not known."""
-        return float(usage.total_tokens) if self.unit == "tokens" else cost or 0.0
-
-    def text_of(self, amount: float) -> str:
-        """Return an amount in words."""
-        form = ".2f" if amount >= 0.1 or not amount else ".3g"
-        return f"{amount:{form}} USD" if self.unit == "USD" else f"{amount:,.0f} tokens"

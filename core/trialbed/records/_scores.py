@@ -22,7 +22,6 @@ FailureKind = Literal[
     "model",  # the model's answer could not be used, or the endpoint refused the request
     "endpoint",  # the model's endpoint had no capacity, no connection or no answer
     "server",  # Trialbed's own server failed
-    "budget",  # the run may use no more of its model
     "lost",  # the node on which it ran is gone
     "replay",  # a recorded model has no answer to a request
     "tool",  # a simulator, a world or a function that is a tool raised an exception
@@ -30,14 +29,13 @@ FailureKind = Literal[
     "scorer",  # a scorer raised an exception
 ]
 
-NOT_MEASURED: frozenset[FailureKind] = frozenset({"budget", "endpoint", "lost", "replay", "server", "tool"})
+NOT_MEASURED: frozenset[FailureKind] = frozenset({"endpoint", "lost", "replay", "server", "tool"})
 """Failures that say nothing about the framework. Such a trial has no score and is run again; any other one scores 0."""
 
 FAILURE_WORDS = {
     "adapter": "adapter not loaded",
     "agent": "error in the agent",
     "answer": "malformed answer",
-    "budget": "budget used up",
     "crash": "worker died",
     "endpoint": "no answer of the endpoint",
     "judge": "no verdict",

@@ -193,11 +193,6 @@ class GoldAnswer(Record):
         return tuple(call.response for call in self.calls if call.status == 200 and not call.error)
 
 
-def spent_as(model: str, base_url: str | None) -> str:
-    """Return the name of a model in a budget: endpoints may serve models of one name at prices of their own."""
-    return model if base_url is None else f"{model}@{base_url}"
-
-
 class TrialRegistration(Record):
     """``POST /control/trials``: open a trial under a token.
 
@@ -226,8 +221,6 @@ class TrialRegistration(Record):
             for the trials that shall meet the same faults.
         cached_as: the model's identity in the server's model cache, where equal requests share one answer; empty for a
             model whose answers are not kept there.
-        helper: whether a helper of the run asks, such as its judge: its tokens are counted by whoever opened the trial,
-            and the run's budget does not stop it.
         keep: whether the server keeps all but ``trial``, ``seed`` and ``fault_key`` for trials that are opened like
             this one: its answer then has the ``setup`` that a ``TrialOpening`` names.
     """
@@ -253,13 +246,7 @@ class TrialRegistration(Record):
     faults: FaultPlan | None = None
     fault_key: str = ""
     cached_as: str = ""
-    helper: bool = False
     keep: bool = False
-
-    @property
-    def spent_as(self) -> str:
-        """The name of its model in the budget of a run."""
-        return spent_as(self.model, self.base_url)
 
 
 class TrialOpening(Record):

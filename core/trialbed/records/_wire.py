@@ -92,7 +92,7 @@ class FilledArgument(Record):
     value: Json = None
 
 
-Cause = Literal["request", "endpoint", "limit", "budget", "gateway", "gone", "replay", "path"]
+Cause = Literal["request", "endpoint", "limit", "gateway", "gone", "replay", "path"]
 
 LimitName = Literal["max_steps", "max_trial_tokens", "timeout"]
 """The settings that limit a trial."""

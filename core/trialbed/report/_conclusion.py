@@ -391,8 +391,6 @@ def trial_name(framework: str, query: QueryId, repeat: int = 0) -> str:
 def how_to_complete(summaries: Iterable[Summary]) -> str:
     """Return the command that runs the trials that were not measured, as a clause."""
     kinds = {reason.kind for summary in summaries for reason in summary.failures}
-    if "budget" in kinds:
-        return "the same command with a larger --budget runs what is missing"
     if "replay" in kinds:
         return "the same command with --on-miss ask puts to the model what its recording lacks"
     if "tool" in kinds:

@@ -203,7 +203,8 @@ class RunSettings(IdentitySettings):
         str | None,
         Setting(
             ("--budget",),
-            "What the run may use of its model, such as 5USD or 2Mtokens, before it ends. [default: no limit]",
+            "What the run may use of its models, such as 5USD or 2Mtokens; no trial begins that it does not cover. "
+            "[default: no limit]",
             metavar="AMOUNT",
         ),
     ] = None

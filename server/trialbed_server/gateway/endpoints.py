@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from starlette.types import Receive, Scope, Send
 
 from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, TrialModel
-from trialbed.records import Budget, Cause, Usage
+from trialbed.records import Cause
 from trialbed.texts import json_leaves
 from trialbed.wire import ModelRequest
 from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
@@ -36,39 +36,6 @@ from trialbed_server.gateway.upstream import Upstream, Upstreams
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
 
 logger = logging.getLogger(__name__)
-
-
-class Spending:
-    """Counts the tokens of a run's models against its budget.
-
-    Args:
-        budget: None for no limit.
-    """
-
-    def __init__(self, budget: Budget | None) -> None:
-        self._budget = budget
-        self._spent = budget.spent if budget else 0.0
-
-    def use(self, model: str, usage: Usage) -> None:
-        """A model has answered a request of a trial."""
-        if self._budget is not None and self._budget.is_for(model):
-            self._spent += self._budget.amount(usage, model)
-
-    def use_by_helper(self, usage: Usage, cost: float | None) -> None:
-        """A model has answered a helper of the run."""
-        if self._budget is not None:
-            self._spent += self._budget.helpers_part(usage, cost)
-
-    def add(self, amount: float) -> None:
-        """Helpers in other processes have used this amount."""
-        self._spent += amount
-
-    def refusal(self, model: str) -> str | None:
-        """Return why a model is no longer asked; None if it may be."""
-        budget = self._budget
-        if budget is None or not budget.is_for(model) or self._spent < budget.limit:
-            return None
-        return f"the budget of this run is used up: {budget.text_of(self._spent)} of {budget.text_of(budget.limit)}"
 
 
 _MARK = re.compile(r"[ \t\n\r]*([{:,}])[ \t\n\r]*")
@@ -244,7 +211,7 @@ BESIDE = frozenset({MODELS, embeddings.PATH, *COUNTS})
 ANY = "*"
 """Stands for every model among those that a trial allows."""
 
-UNANSWERED: frozenset[Cause | None] = frozenset({"budget", "endpoint", "gateway", "replay"})
+UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway", "replay"})
 """Causes with which a request does not count as one of the trial's steps: the model was not reached."""
 
 REFUSED: tuple[str, Cause] = ("invalid_request_error", "limit")
@@ -262,7 +229,6 @@ class Gateway:
 
     Attributes:
         upstreams: where models are; none if the server knows only those that answer in the gateway.
-        spending: counts the trials' use of the run's model.
     """
 
     trials: TrialRegistry
@@ -270,7 +236,6 @@ class Gateway:
     upstreams: Upstreams
     clock: Clock
     metrics: Metrics
-    spending: Spending
     options: ServerOptions
     _kept: WeakKeyDictionary[OpenTrial, KeptResponses] = field(default_factory=WeakKeyDictionary)
 
@@ -311,8 +276,6 @@ class Gateway:
         usage = estimated_usage(exchange.record())
         if usage is not None:
             trial.tokens += usage.total_tokens
-            if exchange.recorded is None and not trial.registration.helper:
-                self.spending.use(trial.registration.spent_as, usage)
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
 
@@ -341,8 +304,6 @@ class Gateway:
             await writer.error(message, 404, "invalid_request_error", "path")
         elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
-        elif asks and trial is not None and (spent := self._spent(trial)):
-            await writer.error(spent, 403, "invalid_request_error", "budget", code="budget")
         elif asks and trial is not None and (refusal := _not_admitted(trial, body, writer.exchange)):
             message, status, code = refusal
             await writer.error(message, status, "invalid_request_error", "request", code=code)
@@ -365,11 +326,6 @@ class Gateway:
             await answer(trial, trial.model, self.clock, writer, self._responses(trial), otherwise)
         else:
             await self._forward(trial, body, scope, writer)
-
-    def _spent(self, trial: OpenTrial) -> str | None:
-        """Return why a trial may not begin: the run's budget is used up. Trials under way, and helpers, go on."""
-        began = trial.registration.helper or trial.tokens
-        return None if began else self.spending.refusal(trial.registration.spent_as)
 
     async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Answer a request for vectors, and record it."""

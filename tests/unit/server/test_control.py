@@ -7,12 +7,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-import pytest
 from starlette.types import Message, Receive, Scope, Send
 from support.servers import TRIAL, listening, registration, until
 
 from trialbed.engine import ControlClient
-from trialbed.errors import NothingMeasured
 from trialbed.records import TrialRegistration
 from trialbed_server import ServerOptions, create_app
 from trialbed_server._clock import SystemClock
@@ -94,26 +92,3 @@ async def test_what_trials_share_is_sent_once_to_each_server_that_lacks_it(tmp_p
         (1, {"trial": "like-the-first-2", "seed": 3, "fault_key": ""}),
         (1, {"trial": "like-the-first-3", "seed": 4, "fault_key": ""}),
     ]
-
-
-async def test_what_a_trial_cannot_pay_the_next_one_pays() -> None:
-    paid: list[float] = []
-
-    async def served(scope: Scope, receive: Receive, send: Send) -> None:
-        message = await receive()
-        status = 204
-        if scope["path"] == "/control/spending":
-            paid.append(json.loads(message["body"])["amount"])
-            status = 500 if len(paid) == 1 else 204
-        await send({"type": "http.response.start", "status": status, "headers": []})
-        await send({"type": "http.response.body"})
-
-    asked = TrialRegistration.model_validate(registration())
-    async with listening(served, lifespan="off") as url, ControlClient(url) as control:
-        control.owe(2.5)
-        with pytest.raises(NothingMeasured, match="500"):
-            await control.open_trial(asked)
-        control.owe(1.0)
-        for _ in range(2):
-            await control.open_trial(asked)
-    assert paid == [2.5, 3.5]

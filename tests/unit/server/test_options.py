@@ -9,7 +9,6 @@ import pytest
 from support.cases import for_each
 
 from trialbed.errors import UsageError
-from trialbed.records import Budget
 from trialbed_server import ServerOptions
 from trialbed_server.__main__ import main
 from trialbed_server._options import options_from
@@ -49,7 +48,6 @@ def test_secrets_come_from_the_environment_and_are_not_shown(monkeypatch: pytest
         "other_upstreams": ["https://others/v1"],
         "datasets": ["mini", "x:y"],
         "data_dir": "data",
-        "budget": {"limit": 5, "unit": "tokens"},
     }
     options = options_from(json.dumps(given))
     assert options.upstream_key == "sk-very-secret"
@@ -58,7 +56,7 @@ def test_secrets_come_from_the_environment_and_are_not_shown(monkeypatch: pytest
     assert options.token == "token-very-secret"
     assert options.control_token == "control-very-secret"
     assert (options.upstream, options.datasets) == ("https://models/v1", ("mini", "x:y"))
-    assert (options.data_dir, options.budget) == (Path("data"), Budget(limit=5, unit="tokens"))
+    assert options.data_dir == Path("data")
     assert "very-secret" not in repr(options)
 
 
