@@ -224,6 +224,9 @@ LARGEST = 4 * 2**20
 """Bytes of one answer."""
 
 
+NOT_A_MESSAGE = "the server sends a message that is not valid JSON, or not one of MCP"
+
+
 class ToolsUnreachable(TrialbedError):
     """A live tool gives no answer, which says nothing of the agent."""
 

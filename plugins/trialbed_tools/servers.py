@@ -1,188 +1,240 @@
-"""MCP servers: a program that is started here, or a URL."""
+"""MCP servers: a program that is started here, or a URL.
+
+The official SDK speaks the protocol. Its dispatcher is used without ``ClientSession``, which refuses results that
+differ from the specification in any field.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import shlex
 from collections import deque
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from trialbed.child_processes import end_process, stop_process
-from trialbed.files import temporary_folder
+from trialbed.errors import TrialbedError, UsageError
 from trialbed.wire.redaction import Redaction, shown_url
-from trialbed_tools._rpc import ENDING_SECONDS, SECONDS, McpConnection, read_message
 from trialbed_tools.forms import ServerForm
-from trialbed_tools.live import LARGEST, ToolsUnreachable
+from trialbed_tools.live import NOT_A_MESSAGE, CallAnswer, ToolsUnreachable
 from trialbed_tools.located import Located
-from trialbed_tools.secrets import expand, expand_url, needs_folder, put_folder
+from trialbed_tools.secrets import expand_url
 
-if TYPE_CHECKING:
-    from trialbed_tools._urls import UrlChannel
+PROTOCOL = "2025-06-18"
 
-GIVEN = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SHELL", "TERM", "SYSTEMROOT")
-"""Variables that every server has; others, which may be keys, only where the file names them."""
+MOST_PAGES, MOST_TOOLS = 100, 2_000
+"""Answers, and tools, of one list."""
 
-FIRST_SECONDS = 180.0
-"""For the first message, before which a package may have to be downloaded."""
-
-LOOK_SECONDS = 0.5
-"""Between two looks at the memory of a program."""
-
-TAIL = 2_000
-"""Characters of its standard error that a message has."""
+SECONDS = 600.0
+"""For the answer to one request; the trial ends earlier."""
 
 IMPORT_SECONDS = 30.0
 """For the list of a server's tools, before which somebody waits."""
 
+CLOSING_SECONDS = 4.0
+"""For the end of a session."""
 
-class ProgramChannel:
-    """A program that speaks MCP over its standard input and output, in a process group of its own.
+TAIL = 2_000
+"""Characters of a program's standard error that a message has."""
 
-    Args:
-        memory: bytes that it and its children may use.
-        redaction: masks its keys in its output.
+METHOD_NOT_FOUND = -32601
+REFUSALS = (-32602, METHOD_NOT_FOUND)
+"""Codes of JSON-RPC that speak of the call."""
+
+Opener = Callable[[ExitStack, deque[str]], AbstractAsyncContextManager[tuple[Any, Any]]]
+"""Starts a server, or connects to it, and gives the streams of the SDK's transports.
+
+It registers what ends the server without its event loop, and keeps the end of its standard error.
+"""
+
+
+def require_sdk() -> None:
+    """Check that the SDK has the parts that calls to servers need.
+
+    Raises:
+        UsageError: it is of the first generation, which some frameworks pin.
     """
+    found = version("mcp")
+    if int(found.split(".")[0]) < 2:
+        raise UsageError(
+            f"tools of MCP servers need mcp 2, and another package in this environment keeps it at {found}: "
+            "install Trialbed in an environment of its own, or use recorded answers"
+        )
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, memory: int, redaction: Redaction, resources: ExitStack
-    ) -> None:
-        from trialbed_tools._family import Family
 
-        self._process = process
-        self._family = Family(process.pid)
-        self._loop = asyncio.get_running_loop()
-        self._resources = resources
-        self._memory = memory
+class McpConnection:
+    """A session with a server, which is begun with the first request."""
+
+    def __init__(self, open_server: Opener, redaction: Redaction) -> None:
+        self._open = open_server
         self._redaction = redaction
-        self._seconds = FIRST_SECONDS
-        self._problem = ""
+        self._turn = asyncio.Lock()
+        self._task: asyncio.Task[Exception | None] | None = None
+        self._begun: asyncio.Future[tuple[Any, dict[str, Any]]]
+        self._resources = ExitStack()
         self._errors: deque[str] = deque(maxlen=20)
-        self._tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._watch())]
 
-    @classmethod
-    async def start(
-        cls, command: str, folder: Path, environment: Mapping[str, str], memory: int, redaction: Redaction
-    ) -> ProgramChannel:
-        """Start a program.
-
-        Args:
-            command, environment: as the file has them.
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return the tools, as MCP describes them.
 
         Raises:
-            ToolsUnreachable: it cannot be started.
-            UsageError: a variable that it needs is not set.
+            ToolsUnreachable: there is no such list.
         """
-        resources = ExitStack()
-        own = resources.enter_context(temporary_folder()) if needs_folder((command, *environment.values())) else None
-        given = {name: os.environ[name] for name in GIVEN if name in os.environ}
-        try:
-            words = [put_folder(word, own) for word in shlex.split(command)]
-            if not words:
-                raise ValueError("it names no program")
-            process = await asyncio.create_subprocess_exec(
-                *words,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                cwd=folder,
-                env={**given, **expand(environment, "mcp.environment", own)},
-                limit=LARGEST,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            resources.close()
-            raise ToolsUnreachable(f"{command}: cannot be started: {error}") from error
-        except BaseException:
-            resources.close()
-            raise
-        return cls(process, memory, redaction, resources)
+        found: list[dict[str, Any]] = []
+        params: dict[str, Any] = {}
+        for _ in range(MOST_PAGES):
+            page = await self._request("tools/list", params)
+            tools, cursor = page.get("tools"), page.get("nextCursor")
+            if not isinstance(tools, list):
+                raise ToolsUnreachable("the server answers tools/list without tools")
+            found += tools
+            if len(found) > MOST_TOOLS:
+                raise ToolsUnreachable(f"the server has more than {MOST_TOOLS:,} tools")
+            if not isinstance(cursor, str) or not cursor:
+                return found
+            params = {"cursor": cursor}
+        raise ToolsUnreachable(f"the server lists its tools in more than {MOST_PAGES} answers")
 
-    async def send(self, message: dict[str, Any]) -> None:
-        """Write a line."""
-        stdin = self._process.stdin
-        assert stdin is not None  # noqa: S101 - asked for above
-        try:
-            stdin.write(json.dumps(message).encode() + b"\n")
-            async with asyncio.timeout(SECONDS):
-                await stdin.drain()
-        except (OSError, TimeoutError) as error:
-            raise self._end_error() from error
+    async def call(self, name: str, arguments: dict[str, Any]) -> CallAnswer:
+        """Call a tool.
 
-    async def receive(self) -> dict[str, Any]:
-        """Read lines up to the next message; others are not the protocol's."""
-        stdout = self._process.stdout
-        assert stdout is not None  # noqa: S101 - asked for above
-        seconds, self._seconds = self._seconds, SECONDS
-        try:
-            async with asyncio.timeout(seconds):
-                while line := await stdout.readline():
-                    message = read_message(line)
-                    if isinstance(message, dict):
-                        return message
-        except TimeoutError:
-            raise ToolsUnreachable(f"the server sends nothing for {seconds:g} s{self._tail()}") from None
-        except ValueError as error:
-            raise ToolsUnreachable(f"the server sends a line of more than {LARGEST:,} bytes") from error
-        raise self._end_error()
+        Raises:
+            ToolsUnreachable: there is no answer.
+        """
+        return tool_answer(await self._request("tools/call", {"name": name, "arguments": arguments}))
 
     async def close(self) -> None:
-        """End the program and its children, also where this is cancelled."""
-        if self._loop is not asyncio.get_running_loop():
-            # Its loop was given up, so that nothing can be awaited; should it go on, it lets go of the pipes.
-            with self._resources:
-                self._family.kill()
-            with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._let_go)
+        """End the session, and a server that was started for it, also where this is cancelled."""
+        task, self._task = self._task, None
+        if task is None:
             return
-        for task in self._tasks:
+        if task.get_loop() is not asyncio.get_running_loop():
+            # Its loop was given up, so that nothing can be awaited; should it go on, it lets go of the pipes.
+            self._resources.close()
+            with suppress(RuntimeError):
+                task.get_loop().call_soon_threadsafe(task.cancel)
+            return
+        while not task.done():  # a URL may not let the session end
             task.cancel()
+            await asyncio.wait((task,), timeout=CLOSING_SECONDS)
+
+    async def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        from mcp import MCPError
+        from mcp.types import CONNECTION_CLOSED, PARSE_ERROR
+
+        async with self._turn:
+            if self._task is None:
+                self._errors.clear()
+                self._begun = asyncio.get_running_loop().create_future()
+                self._task = asyncio.create_task(self._serve())
+            task, reason = self._task, "the server has ended the session"
+            try:
+                async with asyncio.timeout(SECONDS):
+                    await asyncio.wait((task, self._begun), return_when=asyncio.FIRST_COMPLETED)
+                    if self._begun.done():
+                        session, options = self._begun.result()
+                        answer: dict[str, Any] = await session.send_raw_request(method, params, options)
+                        return answer
+            except TimeoutError:
+                reason = f"the server gives no answer within {SECONDS:g} s"
+            except MCPError as error:
+                if error.code in REFUSALS and method == "tools/call":
+                    return {"isError": True, "content": [{"type": "text", "text": error.message[:2000]}]}
+                if error.code not in (CONNECTION_CLOSED, PARSE_ERROR):
+                    raise ToolsUnreachable(f"the server answers with an error: {error.message[:500]}") from None
+                reason = NOT_A_MESSAGE if error.code == PARSE_ERROR else reason
+                await asyncio.wait((task,), timeout=1)  # the transport says why
+            await self.close()
+            cause = None if task.cancelled() else task.result()
+            if cause is not None and not isinstance(cause, ToolsUnreachable):
+                raise cause
+            tail = self._redaction.text("".join(self._errors))[-TAIL:].strip()
+            raise ToolsUnreachable(f"{cause or reason}{f'; it wrote: {tail}' if tail else ''}") from None
+
+    async def _serve(self) -> Exception | None:
+        """Hold a session until this is cancelled, or the server has ended; return the reason."""
+        import anyio
+        from mcp import MCPError
+        from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+        from mcp.types import CONNECTION_CLOSED
+
+        async def refuse(_context: Any, method: str, _params: Any) -> dict[str, Any]:
+            # Nobody is here to sample a model or to fill in a form.
+            if method == "ping":
+                return {}
+            raise MCPError(METHOD_NOT_FOUND, "this client does not offer it")
+
+        async def ignore(_context: Any, _method: str, _params: Any) -> None:
+            """Notifications say nothing that is needed."""
+
         try:
-            await asyncio.to_thread(self._family.look)
-            await stop_process(self._process, ENDING_SECONDS)
+            async with self._open(self._resources, self._errors) as streams, anyio.create_task_group() as group:
+                session: Any = JSONRPCDispatcher(*streams)
+                await group.start(session.run, refuse, ignore)
+                options: dict[str, Any] = {"cancel_on_abandon": False}
+                client = {"name": "trialbed", "version": version("trialbed")}
+                params = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client}
+                answer = await session.send_raw_request("initialize", params, options)
+                options["headers"] = {"mcp-protocol-version": str(answer.get("protocolVersion", PROTOCOL))}
+                await session.notify("notifications/initialized", None, options)
+                self._begun.set_result((session, options))
+        except Exception as error:  # noqa: BLE001 - of any kind, and in groups
+            for cause in sorted(_leaves(error), key=lambda one: not isinstance(one, TrialbedError)):
+                if isinstance(cause, TrialbedError):
+                    return cause
+                if not isinstance(cause, MCPError):
+                    return ToolsUnreachable(f"{type(cause).__name__}: {cause}")
+                if cause.code != CONNECTION_CLOSED:
+                    return ToolsUnreachable(f"the server refuses to begin: {cause.message[:300]}")
         finally:
-            with self._resources:
-                self._family.kill()
-                await end_process(self._process)
+            self._resources.close()
+        return None
 
-    def _let_go(self) -> None:
-        self._tasks.append(asyncio.create_task(end_process(self._process)))
 
-    async def _listen(self) -> None:
-        stderr = self._process.stderr
-        while stderr is not None and (piece := await stderr.read(4096)):
-            self._errors.append(piece.decode(errors="replace"))
+def _leaves(error: Exception) -> list[Exception]:
+    parts = error.exceptions if isinstance(error, ExceptionGroup) else ()
+    return [leaf for part in parts for leaf in _leaves(part)] or [error]
 
-    async def _watch(self) -> None:
-        while self._process.returncode is None:
-            if await asyncio.to_thread(self._family.look) > self._memory:
-                self._problem = f"it used more than {self._memory // 2**20} MiB"
-                self._family.kill()
-                return
-            await asyncio.sleep(LOOK_SECONDS)
 
-    def _end_error(self) -> ToolsUnreachable:
-        return ToolsUnreachable(f"the server has ended{f': {self._problem}' if self._problem else self._tail()}")
+def tool_answer(result: dict[str, Any]) -> CallAnswer:
+    """Return the result of a call as an answer: its structured content, else its content as text."""
+    from trialbed_tools.http import read_value
 
-    def _tail(self) -> str:
-        text = self._redaction.text("".join(self._errors))[-TAIL:].strip()
-        return f"; it wrote: {text}" if text else ""
+    content = result.get("content")
+    parts = [_part(part) for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    if result.get("isError") is True:
+        return CallAnswer(error="\n".join(map(str, parts))[:20_000] or "the tool failed")
+    if result.get("structuredContent") is not None:
+        return CallAnswer(result["structuredContent"])
+    values = [read_value(part) if isinstance(part, str) else part for part in parts]
+    return CallAnswer(values[0] if len(values) == 1 else values)
+
+
+def _part(part: dict[str, Any]) -> Any:
+    """Return a part of a result: text as it is; the type and size of an image or a file, and not its bytes."""
+    kind = part.get("type")
+    if kind == "text":
+        return str(part.get("text", ""))
+    if kind == "resource" and isinstance(part.get("resource"), dict):
+        part = {"type": kind, **part["resource"]}
+    size = next((len(part[key]) for key in ("data", "blob") if isinstance(part.get(key), str)), None)
+    kept = {key: part[key] for key in ("type", "uri", "name", "description", "mimeType", "text") if key in part}
+    return kept if size is None else {**kept, "base64_characters": size}
 
 
 def server_connection(
     form: ServerForm, folder: Path, headers: Mapping[str, str], redaction: Redaction
 ) -> McpConnection:
     """Return a connection to a server, which is started with the first request."""
-    if form.command is None:
-        url = expand_url(str(form.url), "mcp.url")
-        return McpConnection(partial(_open_url, url, headers))
-    memory = form.memory * 2**20
-    return McpConnection(partial(ProgramChannel.start, form.command, folder, form.environment, memory, redaction))
+    if form.command is not None:
+        from trialbed_tools._programs import open_program
+
+        return McpConnection(partial(open_program, form, folder), redaction)
+    from trialbed_tools._urls import open_url
+
+    return McpConnection(partial(open_url, expand_url(str(form.url), "mcp.url"), headers), redaction)
 
 
 def list_server(form: ServerForm, folder: Path, headers: Mapping[str, str], redaction: Redaction) -> Located:
@@ -190,8 +242,9 @@ def list_server(form: ServerForm, folder: Path, headers: Mapping[str, str], reda
 
     Raises:
         ToolsUnreachable: it gives no list.
-        UsageError: a variable that it needs is not set.
+        UsageError: a variable that it needs is not set, or the SDK is too old.
     """
+    require_sdk()
 
     async def ask() -> list[dict[str, Any]]:
         connection = server_connection(form, folder, headers, redaction)
@@ -209,9 +262,3 @@ def list_server(form: ServerForm, folder: Path, headers: Mapping[str, str], reda
         return Located(name, {"tools": redaction.value(asyncio.run(ask()))})
     except ToolsUnreachable as error:
         raise ToolsUnreachable(f"{name}: {redaction.text(str(error))}") from None
-
-
-async def _open_url(url: str, headers: Mapping[str, str]) -> UrlChannel:
-    from trialbed_tools._urls import UrlChannel
-
-    return UrlChannel(url, headers)

@@ -93,9 +93,10 @@ def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
     identity = form.model_dump_json(exclude={"source"})
     headers = expand(form.headers, "headers") if is_live else {}
     if form.mcp is not None:
-        from trialbed_tools.servers import server_connection
+        from trialbed_tools.servers import require_sdk, server_connection
 
         if is_live:
+            require_sdk()
             expand(form.mcp.environment, "mcp.environment")
             expand_url(form.mcp.url or "", "mcp.url")
         connect = partial(server_connection, form.mcp, path.parent, headers, kept.redaction)

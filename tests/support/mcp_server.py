@@ -46,7 +46,9 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def answer(message: dict[str, Any]) -> None:
     method, params = message["method"], message.get("params", {})
-    if method == "initialize":
+    if method == "initialize" and HABIT == "refuses":
+        send({"id": message["id"], "error": {"code": -32600, "message": "not today"}})
+    elif method == "initialize":
         send({"id": message["id"], "result": {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {}}})
     elif method == "tools/list":
         place = int(params.get("cursor", 0))
@@ -93,8 +95,6 @@ if __name__ == "__main__":
         with Path("started").open("a") as started:
             sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
             started.write(f"{subprocess.Popen(sleep, start_new_session=True).pid}\n")
-    if HABIT == "refuses":
-        send({"id": 1, "error": {"code": -32600, "message": "not today"}})
     for line in sys.stdin:
         if "method" in json.loads(line):
             answer(json.loads(line))

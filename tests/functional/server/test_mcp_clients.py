@@ -28,7 +28,9 @@ async def over_stdio(url: str) -> AsyncIterator[Any]:
 
     program = StdioServerParameters(command=sys.executable, args=["-m", "trialbed.wire.mcp", url])
     async with AsyncExitStack() as stack:
-        streams = await stack.enter_async_context(stdio_client(program))
+        assert sys.__stderr__ is not None
+        # The default is the one that was there when the SDK was imported, perhaps by a command of another test.
+        streams = await stack.enter_async_context(stdio_client(program, sys.__stderr__))
         session = await stack.enter_async_context(mcp.ClientSession(*streams))
         await session.initialize()
         yield session

@@ -11,13 +11,15 @@ from typing import Any
 
 import psutil
 import pytest
-from support.live_tools import ADD, FAIL, LIST, Trial, written
+from support.live_tools import ADD, FAIL, LIST, SERVER, Trial, written
 from support.processes import is_alive
 from support.servers import until
 
 from trialbed.wire.redaction import Redaction
+from trialbed.worker import SUPERVISED
+from trialbed_tools.forms import ServerForm
 from trialbed_tools.live import CallAnswer, KeptAnswers, LiveTools, ToolsUnreachable, TrialCalls
-from trialbed_tools.servers import ProgramChannel
+from trialbed_tools.servers import list_server, server_connection
 
 
 async def test_a_trial_whose_server_fails_has_no_more_answers(tmp_path: Path) -> None:
@@ -85,7 +87,7 @@ async def test_a_server_that_does_not_end_is_ended_with_its_children(tmp_path: P
     with pytest.raises(asyncio.CancelledError):
         await ending
     await until_ended(processes)
-    assert not await asyncio.to_thread(os.path.lexists, place)
+    await until(lambda: not os.path.lexists(place))
 
 
 async def test_a_server_can_be_ended_without_its_event_loop(tmp_path: Path) -> None:
@@ -122,6 +124,27 @@ WRITES_FOR_EVER = "import sys\nwhile True: sys.stdout.write(chr(120) * 9999 + ch
 
 async def test_a_server_that_writes_without_end_is_ended(tmp_path: Path) -> None:
     command = shlex.join([sys.executable, "-c", WRITES_FOR_EVER])
-    channel = await ProgramChannel.start(command, tmp_path, {}, 2**30, Redaction(()))
+    connection = server_connection(ServerForm(command=command), tmp_path, {}, Redaction(()))
     async with asyncio.timeout(60):
-        await channel.close()
+        with pytest.raises(ToolsUnreachable, match="sends 10,000 lines and no answer"):
+            await connection.list_tools()
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print(os.getpid(), file=open("daemon", "w"), flush=True)
+        os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {})
+    os._exit(0)
+while not os.path.exists("daemon"): time.sleep(0.01)
+"""
+
+
+@pytest.mark.skipif(not SUPERVISED, reason="only Linux gives daemons back to a supervisor")
+def test_a_daemon_that_a_server_leaves_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "daemon.py").write_text(DAEMON, encoding="utf-8")
+    command = f"sh -c '{sys.executable} daemon.py; exec {sys.executable} -I {SERVER}'"
+    list_server(ServerForm(command=command), tmp_path, {}, Redaction(()))
+    assert not psutil.pid_exists(int((tmp_path / "daemon").read_text()))

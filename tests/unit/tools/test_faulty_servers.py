@@ -28,8 +28,8 @@ def found(**fields: Any) -> dict[str, Any]:
 
 
 FAULTS: list[tuple[Any, str]] = [
-    (None, "the server answers tools/list with null"),
-    ([], "the server answers tools/list with null"),
+    (None, "the server sends a message that is not valid JSON, or not one of MCP"),
+    ([], "the server sends a message that is not valid JSON, or not one of MCP"),
     ({}, "the server answers tools/list without tools"),
     ({"tools": {}}, "the server answers tools/list without tools"),
     ({"tools": "find"}, "the server answers tools/list without tools"),
@@ -55,9 +55,9 @@ FAULTS: list[tuple[Any, str]] = [
     (listed(found(), {"$ref": "#/1"}), "tools[1].$ref"),
     (listed(found(), nextCursor="more"), "the server lists its tools in more than"),
     ('{"jsonrpc": "2.0", "id": ', "the server sends a message that is not valid JSON"),
-    ('{"jsonrpc": "2.0", "id": 2, "result": {"tools": [NaN]}}', "the server sends a message that is not valid JSON"),
+    ('{"jsonrpc": "2.0", "id": 2, "result": {"tools": [NaN]}}', "tools[0]: must be an object, and is nan"),
     ('{"jsonrpc": "2.0", "id": 2, "result": ' + "[" * 5000 + "]" * 5000 + "}", "the server sends"),
-    ("tools", "the server sends no answer"),
+    ("tools", "the server sends a message that is not valid JSON"),
     (404, "status 404"),
 ]
 

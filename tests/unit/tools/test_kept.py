@@ -13,8 +13,9 @@ from support.cases import for_each
 from trialbed.contracts import ApiRefused
 from trialbed.errors import DataError, UsageError
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._rpc import read_message
+from trialbed_tools.forms import ServerForm
 from trialbed_tools.live import CallAnswer, KeptAnswers, LiveTools, ToolsUnreachable, TrialCalls, UnkeptAnswer
+from trialbed_tools.servers import list_server
 
 
 @for_each(
@@ -179,7 +180,7 @@ MESSAGES = [
 
 
 @for_each("text", MESSAGES)
-def test_messages_are_strict_json(text: str) -> None:
+def test_messages_are_strict_json(tmp_path: Path, text: str) -> None:
+    (tmp_path / "lines").write_text(f"{{a line for people}}\n{text}\n", encoding="utf-8")
     with pytest.raises(ToolsUnreachable, match="a message that is not valid JSON"):
-        read_message(text.encode())
-    assert read_message(b"{a line for people}") is None
+        list_server(ServerForm(command="sh -c 'cat lines; sleep 60'"), tmp_path, {}, Redaction(()))

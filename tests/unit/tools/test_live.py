@@ -16,11 +16,10 @@ from trialbed.contracts import ApiRefused, Dataset
 from trialbed.errors import DataError, UsageError
 from trialbed.tasks import AnsweredApi
 from trialbed.wire.redaction import Redaction
-from trialbed_tools._rpc import tool_answer
 from trialbed_tools.command import command
 from trialbed_tools.forms import ServerForm
 from trialbed_tools.live import CallAnswer, LiveBody, ToolsUnreachable, TrialCalls
-from trialbed_tools.servers import list_server
+from trialbed_tools.servers import list_server, tool_answer
 from trialbed_tools.worlds import open_world
 
 
@@ -125,7 +124,7 @@ async def test_a_server_that_fails_is_no_fault_of_the_agent(
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = written(tmp_path, command="./nowhere --now")
-    with pytest.raises(ToolsUnreachable, match=r"\./nowhere --now: cannot be started: "):
+    with pytest.raises(ToolsUnreachable, match=r"the server has ended; it wrote: \./nowhere cannot be started: "):
         await Trial(path).call(LIST)
 
 

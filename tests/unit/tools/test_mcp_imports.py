@@ -19,7 +19,7 @@ from support.cases import for_each
 from support.live_tools import SERVER
 from support.servers import listening
 
-from trialbed.errors import DataError, TrialbedError
+from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.tasks import AnsweredApi
 from trialbed_tools.command import import_command
 from trialbed_tools.imports import import_server, kept_import, server_fields
@@ -56,6 +56,12 @@ async def test_the_address_of_a_server_names_the_variable_of_its_key(
     monkeypatch.delenv("DESK_LOGIN")
     with pytest.raises(DataError, match=r"mcp\.url: the variable DESK_LOGIN is not set"):
         open_world(path)
+
+
+def test_the_first_generation_of_the_sdk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trialbed_tools.servers.version", lambda _: "1.30.0")
+    with pytest.raises(UsageError, match=r"need mcp 2, and another package in this environment keeps it at 1\.30\.0"):
+        import_server(server_fields("true"), tmp_path, "live")
 
 
 @for_each(

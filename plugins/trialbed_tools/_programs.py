@@ -1,0 +1,195 @@
+"""MCP servers that are programs, over their standard input and output.
+
+The SDK's own transport reads lines of any length, and ends only the program's process group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import signal
+import socket
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import psutil
+from mcp.shared.message import SessionMessage
+from mcp.types import jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from trialbed.child_processes import end_process
+from trialbed.files import temporary_folder
+from trialbed.wire import finite_float, parse_json
+from trialbed.worker import SUPERVISED, supervised_command
+from trialbed_tools.forms import ServerForm
+from trialbed_tools.live import LARGEST, NOT_A_MESSAGE, ToolsUnreachable
+from trialbed_tools.secrets import expand, needs_folder, put_folder
+
+GIVEN = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TMPDIR", "SHELL", "TERM", "SYSTEMROOT")
+"""Variables that every server has; others, which may be keys, only where the file names them."""
+
+MOST_LINES = 10_000
+"""Lines that a program writes before its answer."""
+
+ENDING_SECONDS = 2.0
+"""In which a program may end by itself."""
+
+LOOK_SECONDS = 0.5
+"""Between two looks at the memory of a program."""
+
+
+@asynccontextmanager
+async def open_program(
+    form: ServerForm, folder: Path, resources: ExitStack, errors: deque[str]
+) -> AsyncIterator[tuple[Any, Any]]:
+    """Start a program; at the end, end it with all that it has started.
+
+    Raises:
+        ToolsUnreachable: it cannot be started, has ended, or does what no server does.
+        UsageError: a variable that it needs is not set.
+    """
+    command = str(form.command)
+    own = resources.enter_context(temporary_folder()) if needs_folder((command, *form.environment.values())) else None
+    given = {name: os.environ[name] for name in GIVEN if name in os.environ}
+    # A socket can say that nothing follows before it is closed, at which the supervisor ends all at once.
+    there, here = socket.socketpair()
+    resources.callback(here.close)
+    with there:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *supervised_command([put_folder(word, own) for word in _words(command)]),
+                stdin=there.fileno(),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=folder,
+                env=given | expand(form.environment, "mcp.environment", own),
+                limit=LARGEST,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ToolsUnreachable(f"{command}: cannot be started: {error}") from error
+    resources.callback(_end_now, here, process.pid)
+    program = _Program(process, here, form.memory * 2**20)
+    received, receiving = anyio.create_memory_object_stream[Any](0)
+    sending, sent = anyio.create_memory_object_stream[Any](0)
+    async with received, receiving, sending, sent, anyio.create_task_group() as group:
+        _, stdin = await asyncio.open_connection(sock=here)
+        group.start_soon(program.read, received)
+        group.start_soon(program.write, sent, stdin)
+        group.start_soon(program.watch)
+        group.start_soon(program.listen, errors)
+        try:
+            yield receiving, sending
+        finally:
+            problem = program.problem  # that it had before it is ended from here
+            with suppress(OSError):
+                stdin.write_eof()
+            await program.wait(ENDING_SECONDS)
+            _end_now(here, process.pid)
+            with suppress(ProcessLookupError):
+                process.send_signal(signal.SIGCONT)  # the program may have stopped its supervisor
+            await program.wait(ENDING_SECONDS / 2)
+            await end_process(process)
+            stdin.transport.abort()
+            group.cancel_scope.cancel()
+            if problem:
+                raise ToolsUnreachable(problem)
+
+
+def _words(command: str) -> list[str]:
+    words = shlex.split(command)
+    if not words:
+        raise ValueError("it names no program")
+    return words
+
+
+def _end_now(stdin: socket.socket, pid: int) -> None:
+    """End a program at once, also from another thread."""
+    with suppress(OSError):
+        stdin.shutdown(socket.SHUT_RDWR)
+    if not SUPERVISED:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+class _Program:
+    def __init__(self, process: asyncio.subprocess.Process, stdin: socket.socket, memory: int) -> None:
+        self.problem = ""
+        self._process = process
+        self._stdin = stdin
+        self._memory = memory
+        self._left = MOST_LINES
+
+    async def read(self, received: Any) -> None:
+        """Pass messages on; other lines are not the protocol's."""
+        stdout: Any = self._process.stdout
+        async with received:
+            try:
+                while line := await stdout.readline():
+                    self._left -= 1
+                    if self._left < 0:
+                        raise ToolsUnreachable(f"the server sends {MOST_LINES:,} lines and no answer")
+                    if b'"jsonrpc"' in line:
+                        await received.send(_message(line))
+                self.problem = self.problem or "the server has ended"
+            except ToolsUnreachable as error:
+                self.problem = str(error)
+            except ValueError:
+                self.problem = f"the server sends a line of more than {LARGEST:,} bytes"
+            except anyio.BrokenResourceError:
+                """The session is over."""
+
+    async def write(self, sent: Any, stdin: asyncio.StreamWriter) -> None:
+        """Write messages, one a line."""
+        with suppress(OSError):
+            async for one in sent:
+                self._left = MOST_LINES
+                message = one.message.model_dump(by_alias=True, mode="json", exclude_unset=True)
+                stdin.write(json.dumps(message).encode() + b"\n")
+                await stdin.drain()
+
+    async def watch(self) -> None:
+        """End the program if it and its children use too much memory."""
+        with suppress(psutil.Error):
+            first = psutil.Process(self._process.pid)
+            while True:
+                if await asyncio.to_thread(_used, first) > self._memory:
+                    self.problem = f"the server has ended: it used more than {self._memory // 2**20} MiB"
+                    return _end_now(self._stdin, self._process.pid)
+                await asyncio.sleep(LOOK_SECONDS)
+
+    async def listen(self, errors: deque[str]) -> None:
+        """Keep the end of its standard error."""
+        stderr: Any = self._process.stderr
+        while piece := await stderr.read(4096):
+            errors.append(piece.decode(errors="replace"))
+
+    async def wait(self, seconds: float) -> None:
+        """Wait until it has ended; its pipes may be open, or full."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._process.returncode is None:  # noqa: ASYNC110 - ``wait`` waits for the pipes, too
+                    await asyncio.sleep(0.01)
+
+
+def _message(line: bytes) -> SessionMessage:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_python(parse_json(line, finite_float), by_name=False))
+    except ValidationError:
+        raise ToolsUnreachable(NOT_A_MESSAGE) from None
+    except ValueError as error:
+        raise ToolsUnreachable(f"{NOT_A_MESSAGE}: {error}") from error
+
+
+def _used(first: psutil.Process) -> int:
+    used = 0
+    for one in [*first.children(recursive=True), *([] if SUPERVISED else [first])]:
+        with suppress(psutil.Error):
+            used += one.memory_info().rss
+    return used
