@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import uvicorn
@@ -31,6 +32,9 @@ so, now and then, just when a client sends: the framework would be blamed for a 
 
 GRACE = 2
 """Seconds that requests in flight have when the server ends."""
+
+PATIENCE = 10
+"""Seconds after which it is ended if its loop does not notice that the run has: a request may hold it up for ever."""
 
 
 def serve(options: ServerOptions) -> None:
@@ -121,3 +125,5 @@ class _Server(uvicorn.Server):
         self._app.routed.state.is_ending = True
         with contextlib.suppress(RuntimeError):  # the loop has ended already
             loop.call_soon_threadsafe(self._on_signal, 0, None)
+        time.sleep(PATIENCE)
+        os._exit(1)

@@ -55,6 +55,33 @@ def test_it_ends_with_its_standard_input_if_it_watches_it(start: Start) -> None:
     assert server.process.returncode == 0
 
 
+STUCK = """
+import asyncio, sys
+from trialbed_server import _process
+from trialbed_server._options import ServerOptions
+
+_process.PATIENCE = 0.5
+start = _process._Server.startup
+
+async def start_and_hang(self, sockets=None):
+    await start(self, sockets)
+    asyncio.get_running_loop().call_soon(lambda: [None for _ in iter(int, 1)])
+
+_process._Server.startup = start_and_hang
+_process.serve(ServerOptions(port=0, watch_stdin=True, cache="responses.db"))
+"""
+
+
+def test_it_ends_with_its_standard_input_though_a_request_holds_it_up(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STUCK]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        assert "url" in server.stdout.readline()
+        server.stdin.close()
+        assert server.wait(60) == 1
+
+
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="watching a stranger's end takes Linux")
 def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     parent = (
