@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode
 
 from trialbed.records import Rating, Score, failure_words, failures_line, labels_in_words, shown_name
-from trialbed.report import percent, run_title
+from trialbed.report import run_title
 from trialbed.report.inspection import (
     api_name,
     as_text,
@@ -23,7 +23,7 @@ from trialbed.report.inspection import (
     reason_text,
 )
 from trialbed.scoring import score_heading, score_words
-from trialbed.texts import number_of
+from trialbed.texts import number_of, percent
 from trialbed.views import compact, number, printable, screen_drawing, style_sheet
 from trialbed.wire.redaction import redact
 from trialbed_pages.runs import GRID_FILTERS, GRID_ORDERS, are_same, grade_of

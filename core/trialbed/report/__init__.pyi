@@ -32,8 +32,6 @@ from ._report import ReportPlugins as ReportPlugins
 from ._report import ThresholdCheck as ThresholdCheck
 from ._report import check_thresholds as check_thresholds
 from ._report import read_report as read_report
-from ._shares import percent as percent
-from ._shares import points as points
 from ._summary import AttributedCall as AttributedCall
 from ._summary import Attribution as Attribution
 from ._summary import Counts as Counts

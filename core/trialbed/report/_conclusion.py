@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from trialbed.attribution import LOST_BY, USED, Attribution
 from trialbed.records import NOT_MEASURED, failures_line, leading_scores, shown_name, varied_framework
 from trialbed.report._report import Report
-from trialbed.report._shares import percent, points
 from trialbed.report._summary import QueryId, Reason, ScoreMean, Summary, WorstQuery
 from trialbed.scoring import JUDGED
 from trialbed.store import TrialRow
-from trialbed.texts import number_of
+from trialbed.texts import number_of, percent, points
 
 if TYPE_CHECKING:
     from trialbed.report.comparison import ScoreFinding

@@ -16,9 +16,8 @@ from trialbed.records import (
     labels_in_words,
     read_fault_plan,
 )
-from trialbed.report._shares import percent
 from trialbed.settings import document_settings
-from trialbed.texts import number_of, one_line
+from trialbed.texts import number_of, one_line, percent
 from trialbed.wire.redaction import shown_url
 
 OPTIONAL = ("prices", "helpers", "lost_trials", "plugin_files")

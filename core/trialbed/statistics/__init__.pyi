@@ -8,6 +8,7 @@ from ._intervals import pass_at_k as pass_at_k
 from ._intervals import pass_hat_k as pass_hat_k
 from ._intervals import quantile as quantile
 from ._intervals import wilson_interval as wilson_interval
+from ._paired import ALPHA as ALPHA
 from ._paired import EnoughQueries as EnoughQueries
 from ._paired import PairedTest as PairedTest
 from ._paired import PairedVerdict as PairedVerdict

@@ -16,6 +16,9 @@ from trialbed.statistics._resampling import LARGE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+ALPHA = 0.05
+"""The p-value below which a difference is shown."""
+
 EXACT_BELOW = 25
 """Discordant pairs from which on the chi-squared approximation is good enough."""
 
@@ -68,11 +71,7 @@ class PairedTest(NamedTuple):
 
 
 def paired_test(
-    differences: Iterable[float] | NDArray[Any],
-    *,
-    draws: int = 9_999,
-    seed: int = 0,
-    of_amounts: bool = False,
+    differences: Iterable[float] | NDArray[Any], *, draws: int = 9_999, of_amounts: bool = False
 ) -> PairedTest:
     """Test that paired differences have mean 0.
 
@@ -80,22 +79,20 @@ def paired_test(
 
     Args:
         differences: one per case, second condition less first, all trials of a case in one; at least one.
-        draws, seed: of the permutation test.
+        draws: of the permutation test.
         of_amounts: whether they are of tokens, times and the like, of which no case is won or lost.
     """
     import numpy as np
 
     values = np.fromiter(differences, np.float64)[None]
     counts = np.ones(values.shape, np.int64)
-    (p,) = paired_p_values(values, counts, draws=draws, seed=seed, of_amounts=of_amounts).tolist()
+    (p,) = paired_p_values(values, counts, draws=draws, of_amounts=of_amounts).tolist()
     if of_amounts or not are_whole(values).all():
         return PairedTest("sign flips", p)
     return PairedTest("McNemar", p, int((values == 1).sum()), int((values == -1).sum()))
 
 
-def paired_verdict(
-    interval: Interval, p: float, margin: float, *, alpha: float = 0.05, changed: bool = True
-) -> PairedVerdict:
+def paired_verdict(interval: Interval, p: float, margin: float, *, changed: bool = True) -> PairedVerdict:
     """Return the verdict on the second condition; ``too few`` stands for too few cases for a verdict.
 
     Args:
@@ -107,7 +104,7 @@ def paired_verdict(
     if not changed:
         return "identical"
     # The permutation test alone finds too much where few cases lose a lot and many gain little.
-    if p < alpha and not interval.low <= 0 <= interval.high:
+    if p < ALPHA and not interval.low <= 0 <= interval.high:
         return "better" if interval.low > 0 else "worse"
     # Not the interval of 90 %, as two one-sided tests at 5 % have it: differences of few cases are skewed.
     return "equivalent" if -margin < interval.low and interval.high < margin else "too few"
@@ -132,7 +129,7 @@ def mcnemar(first_only: int, second_only: int) -> float:
     return math.erfc(math.sqrt(excess * excess / discordant / 2))
 
 
-def sign_flips(moved: NDArray[Any], *, draws: int, seed: int = 0) -> NDArray[Any]:
+def sign_flips(moved: NDArray[Any], *, draws: int) -> NDArray[Any]:
     """Return the p-value of each column of differences by flipping their signs, with the same signs for all columns.
 
     Zeros change nothing, so columns of different lengths may be filled up with them.
@@ -146,7 +143,7 @@ def sign_flips(moved: NDArray[Any], *, draws: int, seed: int = 0) -> NDArray[Any
         patterns = np.arange(2**cases)[:, None] >> np.arange(cases) & 1
         every: NDArray[Any] = (np.abs((patterns * 2 - 1) @ moved) >= least).mean(0)
         return every
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     reached = np.zeros(moved.shape[1])
     for start in range(0, draws, BLOCK):
         size = (min(BLOCK, draws - start), cases)
@@ -198,13 +195,7 @@ def _step(sizes: NDArray[Any]) -> float:
 
 
 def paired_p_values(
-    values: NDArray[Any],
-    counts: NDArray[Any],
-    *,
-    draws: int,
-    seed: int = 0,
-    of_amounts: bool = False,
-    large: int = LARGE,
+    values: NDArray[Any], counts: NDArray[Any], *, draws: int, of_amounts: bool = False, large: int = LARGE
 ) -> NDArray[Any]:
     """Return the p-value of ``paired_test`` of each comparison, as ``paired_intervals`` takes them.
 
@@ -236,7 +227,7 @@ def paired_p_values(
             columns = np.zeros((sizes[rows].max(), len(rows)))
             for column, row in enumerate(rows.tolist()):
                 columns[: sizes[row], column] = np.repeat(values[row], moved[row])
-            found[rows] = sign_flips(columns, draws=draws, seed=seed)
+            found[rows] = sign_flips(columns, draws=draws)
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist, fmean
@@ -114,18 +114,16 @@ class CaseBootstrap:
     @cached_property
     def _weights(self) -> list[NDArray[Any]]:
         """The counts of each case in each resample, in blocks of shape (BLOCK, cases)."""
-        return list(self._blocks())
-
-    def _blocks(self) -> Iterator[NDArray[Any]]:
         import numpy as np
 
-        random = np.random.default_rng(self.seed)
+        random, found = np.random.default_rng(self.seed), []
         for start in range(0, self.resamples, BLOCK):
             size = min(BLOCK, self.resamples - start)
             drawn = random.integers(0, self.cases, size=(size, self.cases))
             drawn += np.arange(size)[:, None] * self.cases
             counts = np.bincount(drawn.ravel(), minlength=size * self.cases)
-            yield np.minimum(counts, MOST_OFTEN).astype(np.uint8).reshape(size, self.cases)
+            found.append(np.minimum(counts, MOST_OFTEN).astype(np.uint8).reshape(size, self.cases))
+        return found
 
 
 def _percentile_interval(draws: NDArray[Any], level: float) -> Interval | None:
@@ -147,12 +145,7 @@ def _apply(figure: Figure, sums: NDArray[Any]) -> NDArray[Any]:
         return np.asarray(figure(*sums), dtype=np.float64)
 
 
-def mean_estimate(
-    values: NDArray[Any],
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Estimate:
+def mean_estimate(values: NDArray[Any]) -> Estimate:
     """Return a mean with its percentile interval of the bootstrap.
 
     Cases are drawn where there are 2,000 or fewer. With more, the ends are the quantiles that the distribution of the
@@ -171,7 +164,7 @@ def mean_estimate(
     ends = _mean_limit(values, mean) if len(values) > LARGE else None
     if ends is not None:
         return Estimate(mean, ends, len(values))
-    bootstrap = CaseBootstrap(len(values), resamples, seed)
+    bootstrap = CaseBootstrap(len(values))
     return bootstrap.estimate(lambda total, count: total / count, values, np.ones_like(values))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from trialbed.records import GIVE_UP
-from trialbed.report import fault_note, percent, points
+from trialbed.report import fault_note
 from trialbed.scoring import JUDGED
-from trialbed.texts import number_of
+from trialbed.texts import number_of, percent, points
 from trialbed.views import compact
 from trialbed_pages.publishing._figures import TOKENS, mean_of
 from trialbed_pages.publishing._numbers import RunNumbers

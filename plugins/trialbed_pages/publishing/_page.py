@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from trialbed.attribution import USED
 from trialbed.records import STAGES
-from trialbed.report import percent, points
 from trialbed.scoring import JUDGED, score_words
+from trialbed.texts import percent, points
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
 from trialbed_pages.publishing._numbers import PublishedFinding, PublishedFramework, RunNumbers

@@ -15,12 +15,11 @@ from trialbed.report import (
     Tokens,
     fault_note,
     how_to_complete,
-    percent,
     reason_lines,
 )
 from trialbed.scoring import JUDGED, RULE, judge_note
 from trialbed.statistics import LEVEL
-from trialbed.texts import number_of
+from trialbed.texts import number_of, percent
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
 from trialbed_plugins.reporters._setups import ShownSetup, telling_names
 

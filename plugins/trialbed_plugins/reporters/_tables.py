@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from trialbed.records import shown_name
-from trialbed.report import Report, ScoreSummary, Summary, percent, verdict
+from trialbed.report import Report, ScoreSummary, Summary, verdict
 from trialbed.scoring import JUDGED
-from trialbed.texts import number_of
+from trialbed.texts import number_of, percent
 from trialbed.views import UNKNOWN, Table, TableRow, compact, counts
 from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend, run_notes
 from trialbed_plugins.reporters._setups import SKEWED, ShownSetup, comparable, score_names, telling_names

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from trialbed.report import percent
 from trialbed.statistics import Estimate, quantile
+from trialbed.texts import percent
 from trialbed.views import (
     UNKNOWN,
     Curve,

@@ -16,7 +16,7 @@ from support.stored_columns import CROSSED, MODELS, load_columns
 from support.walks import Figure, Walk, agree, setup_cells
 
 from trialbed.records import Usage
-from trialbed.report import FactorEffects, conclusions, legacy_summary, percent, run_title
+from trialbed.report import FactorEffects, conclusions, legacy_summary, run_title
 from trialbed.report.comparison import (
     comparison_tables,
     difference_text,
@@ -24,6 +24,7 @@ from trialbed.report.comparison import (
 )
 from trialbed.scoring import TIMES
 from trialbed.store import open_store
+from trialbed.texts import percent
 from trialbed.views import compact, helper_line
 from trialbed_pages.runs import differences
 from trialbed_pages.runs.plots import time_plot

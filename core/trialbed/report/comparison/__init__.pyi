@@ -9,7 +9,6 @@ from ._factors import Factor as Factor
 from ._factors import FactorContrast as FactorContrast
 from ._factors import FactorEffects as FactorEffects
 from ._factors import factor_effects as factor_effects
-from ._findings import ALPHA as ALPHA
 from ._findings import HEADLINE as HEADLINE
 from ._findings import CommonQueries as CommonQueries
 from ._findings import Ranks as Ranks

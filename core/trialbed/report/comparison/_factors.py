@@ -9,7 +9,6 @@ from statistics import fmean
 
 from trialbed.records import RunConfig, shown_name
 from trialbed.report.comparison._findings import (
-    ALPHA,
     CommonQueries,
     ScoreFinding,
     explanations,
@@ -206,7 +205,7 @@ def _contrasts(judged: Sequence[tuple[tuple[str, Side, Side], ScoreFinding]]) ->
     adjusted = holm({less: paired_test(column).p for less, column in columns.items()})
     for less, column in columns.items():
         interval = paired_interval(column, largest=LARGEST_EXCESS if finding.bounded else None)
-        verdict = paired_verdict(interval, adjusted[less], finding.margin, alpha=ALPHA, changed=any(column))
+        verdict = paired_verdict(interval, adjusted[less], finding.margin, changed=any(column))
         is_shown = finding.is_difference and verdict == "better"
         yield FactorContrast(more, less, fmean(column), interval, is_shown)
 

@@ -13,9 +13,9 @@ from trialbed.contracts import STATUS_VALUES
 from trialbed.records import leading_scores, shown_name
 from trialbed.report.comparison._sides import QueryId, Side, places_in, shared_trials
 from trialbed.scoring import JUDGED
+from trialbed.statistics import ALPHA, PairedVerdict, count_values, holm, paired_interval, paired_test, paired_verdict
 from trialbed.statistics import EnoughQueries as EnoughQueries
 from trialbed.statistics import Interval as Interval
-from trialbed.statistics import PairedVerdict, count_values, holm, paired_interval, paired_test, paired_verdict
 from trialbed.statistics import Pilot as Pilot
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 HEADLINE = ("sopr_score", "api_call_score")
 """The scores on which verdicts are given, as far as both sides have them."""
-
-ALPHA = 0.05
 
 MOST_QUERIES = 20
 """Queries that a note lists."""
@@ -237,9 +235,7 @@ def paired_findings(
 
 def with_verdict(finding: ScoreFinding, p_adjusted: float, *, comparisons: int) -> ScoreFinding:
     """Return the finding with its verdict, as one of a number of comparisons that are made together."""
-    verdict = paired_verdict(
-        finding.interval, p_adjusted, finding.margin, alpha=ALPHA, changed=bool(finding.changed_queries)
-    )
+    verdict = paired_verdict(finding.interval, p_adjusted, finding.margin, changed=bool(finding.changed_queries))
     return replace(finding, p_adjusted=p_adjusted, comparisons=comparisons, verdict=verdict)
 
 

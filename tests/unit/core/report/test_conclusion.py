@@ -11,8 +11,9 @@ from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed.attribution import USED, Attribution
 from trialbed.records import STAGES, Query, Score, ScoreDescription
-from trialbed.report import Conclusion, ScoreMean, conclusions, percent, points
+from trialbed.report import Conclusion, ScoreMean, conclusions
 from trialbed.report.comparison import ScoreFinding, paired_findings
+from trialbed.texts import percent, points
 from trialbed.views import number
 
 

@@ -87,8 +87,8 @@ def test_the_interval_of_many_is_that_of_very_many_draws() -> None:
 def test_a_mean_that_one_case_makes_skewed_is_drawn(size: int) -> None:
     values = np.ones(size)
     values[7] = 1e6
-    found = mean_estimate(values, resamples=400, seed=2)
-    assert found == CaseBootstrap(size, 400, 2).estimate(lambda total, count: total / count, values, np.ones(size))
+    found = mean_estimate(values)
+    assert found == CaseBootstrap(size).estimate(lambda total, count: total / count, values, np.ones(size))
 
 
 def test_equal_values_have_no_width() -> None:
