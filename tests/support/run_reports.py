@@ -117,12 +117,12 @@ def reported(*documents: Mapping[str, Any]) -> Report:
         for one in documents
         for number, entry in enumerate(one.get("results", ()), 1)
     ]
-    run = run_of(documents[0]["metadata"])
-    queries = dict.fromkeys([*run.config.query_ids, *(result.key.query_id for result in results)])
     labels = tuple(one["metadata"]["agent_name"] for one in documents)
-    every = {"frameworks": labels, "query_ids": tuple(queries)}
+    run = run_of(documents[0]["metadata"], labels)
+    queries = dict.fromkeys([*run.config.query_ids, *(result.key.query_id for result in results)])
+    every = {"query_ids": tuple(queries)}
     found = report_of(run.model_copy(update={"config": run.config.model_copy(update=every)}), {}, results)
-    summaries = tuple(map(_with_figures, found.frameworks, documents))
+    summaries = tuple(_with_figures(*pair, labels) for pair in zip(found.frameworks, documents, strict=True))
     return replace(found, run=run, frameworks=summaries, described=DESCRIBED)
 
 
@@ -131,7 +131,7 @@ def summary(document: Mapping[str, Any]) -> Summary:
     return reported(document).frameworks[0]
 
 
-def _with_figures(measured: Summary, document: Mapping[str, Any]) -> Summary:
+def _with_figures(measured: Summary, document: Mapping[str, Any], labels: tuple[str, ...]) -> Summary:
     about, found = document["metadata"], document["summary"]
     name, version = about["agent_name"], about.get("framework_version")
     deviations = tuple(Deviation(text=text) for text in about.get("deviations", ()))
@@ -143,7 +143,7 @@ def _with_figures(measured: Summary, document: Mapping[str, Any]) -> Summary:
     counts = found.get("attribution", {}).get("counts")
     return replace(
         measured,
-        run=run_of(about),
+        run=run_of(about, labels),
         info=info if version or deviations else None,
         counts=_counts(found),
         scores=_scores(found),
@@ -177,7 +177,7 @@ TALLIES = {
 }
 
 
-def run_of(about: Mapping[str, Any]) -> Run:
+def run_of(about: Mapping[str, Any], labels: tuple[str, ...]) -> Run:
     """The run that has this metadata."""
     given = {
         "test_set": about.get("test_set"),
@@ -187,9 +187,7 @@ def run_of(about: Mapping[str, Any]) -> Run:
         "max_tools": about.get("max_tools"),
         "query_ids": tuple(range(about["num_queries"])) if "num_queries" in about else None,
     }
-    config = run_config(
-        frameworks=(about["agent_name"],), **{key: value for key, value in given.items() if value is not None}
-    )
+    config = run_config(frameworks=labels, **{key: value for key, value in given.items() if value is not None})
     run = new_run(config, config_digest(config))
     judge = about.get("judge") or {}
     update = {"run_id": about.get("run_id", "r1"), "status": about.get("status", "finished"), "judge": judge}

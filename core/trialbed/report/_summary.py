@@ -257,6 +257,25 @@ class Summary:
         """True where the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
 
+    @property
+    def is_part(self) -> bool:
+        """True where its figures are over other queries than those of other frameworks, as trials are missing."""
+        return self.incomplete and len(self.run.config.frameworks) > 1
+
+    @property
+    def shown(self) -> Mapping[str, ScoreSummary]:
+        """The scores that can stand beside those of other frameworks: over common trials if some are missing.
+
+        None if there are no such figures, as in a run that was not allowed to be incomplete, or if the row is void.
+        """
+        scores = self.scores if not self.is_part else self.common.scores if self.common else {}
+        return {} if self.integrity.void else scores
+
+    @property
+    def model(self) -> str:
+        """The model of its trials."""
+        return self.run.config.of(self.framework).model
+
     @cached_property
     def side(self) -> Side:
         """The framework as comparisons of runs take it."""

@@ -10,6 +10,7 @@ from typing import Any
 from trialbed.records import Run, RunConfig, TokenRate, shown_name
 from trialbed.report import (
     Integrity,
+    Report,
     ScoreMean,
     Summary,
     Tokens,
@@ -21,7 +22,7 @@ from trialbed.scoring import JUDGED, RULE, judge_note
 from trialbed.statistics import LEVEL
 from trialbed.texts import number_of, percent
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
-from trialbed_plugins.reporters._setups import ShownSetup, telling_names
+from trialbed_plugins.reporters._scores import telling_names
 
 PLAIN = ("prompt_tokens", "completion_tokens", "total_tokens", "wall_time", "model_time")
 """Scores whose names say what they are."""
@@ -39,11 +40,10 @@ USUAL_REASONS = frozenset({"stop", "tool_calls"})
 """Reasons for which an answer of a model usually ends."""
 
 
-def run_notes(setups: Sequence[ShownSetup]) -> Iterator[str]:
+def run_notes(report: Report) -> Iterator[str]:
     """Yield the notes that belong beside the figures."""
-    shown = telling_names(setups)
-    summaries = [setup.summary for setup in setups]
-    yield from _on_faults(setups)
+    shown, summaries = telling_names(report), report.frameworks
+    yield from _on_faults(report.run)
     yield from _on_missing(summaries, shown)
     yield from _on_tasks(summaries)
     if shown:
@@ -55,9 +55,9 @@ def run_notes(setups: Sequence[ShownSetup]) -> Iterator[str]:
     if JUDGED in shown:
         yield from _on_judge(summaries[0].run)
     yield from _on_cached(summaries)
-    for setup in setups:
-        for note in _own(setup):
-            yield f"{setup.name}: {note}"
+    for summary in summaries:
+        for note in _own(summary):
+            yield f"{summary.framework}: {note}"
 
 
 def _prices(run: Run) -> Iterator[str]:
@@ -75,24 +75,22 @@ def _rate_text(rate: TokenRate) -> str:
     return f"{rate.input:g} in, {rate.output:g} out{cached}{above}"
 
 
-def brief_notes(setups: Sequence[ShownSetup]) -> Iterator[str]:
+def brief_notes(report: Report) -> Iterator[str]:
     """Yield the notes without which a few figures would mislead: on missing trials and scores, and on void rows."""
-    yield from _on_faults(setups)
-    summaries = [setup.summary for setup in setups]
-    yield from _on_missing(summaries, telling_names(setups))
-    yield from _on_tasks(summaries)
-    for setup in setups:
-        summary = setup.summary
+    yield from _on_faults(report.run)
+    yield from _on_missing(report.frameworks, telling_names(report))
+    yield from _on_tasks(report.frameworks)
+    for summary in report.frameworks:
         void = [f"VOID: {summary.integrity.void}; no score is shown, and nothing is compared with it"]
         # Failed trials have a column, and the most frequent failure is told below the table.
         missing = replace(summary, failures=tuple(one for one in summary.failures if one.status != "failed"))
         notes = [*reason_lines(missing), *(void if summary.integrity.void else ()), *_on_integrity(summary.integrity)]
-        yield from (f"{setup.name}: {note}" for note in notes)
+        yield from (f"{summary.framework}: {note}" for note in notes)
 
 
-def _on_faults(setups: Sequence[ShownSetup]) -> Iterator[str]:
+def _on_faults(run: Run) -> Iterator[str]:
     """Yield the faults that were put in."""
-    if note := fault_note(setups[0].summary.run.config.faults):
+    if note := fault_note(run.config.faults):
         yield f"{note}."
 
 
@@ -113,9 +111,9 @@ def _on_tasks(summaries: Sequence[Summary]) -> Iterator[str]:
             )
 
 
-def run_legend(setups: Sequence[ShownSetup]) -> Iterator[str]:
+def run_legend(report: Report) -> Iterator[str]:
     """Yield the explanations of the figures."""
-    shown = telling_names(setups)
+    shown = telling_names(report)
     if shown:
         yield (
             "Scores of quality are means over every trial that was measured, with 0 for each that failed; other "
@@ -127,7 +125,7 @@ def run_legend(setups: Sequence[ShownSetup]) -> Iterator[str]:
             "calls right: the share of the expected calls that were made with the right arguments, in trials that did "
             "not fail."
         )
-    meanings = {name: score.meaning for name, score in setups[0].described.items() if name not in PLAIN}
+    meanings = {name: score.meaning for name, score in report.described.items() if name not in PLAIN}
     yield from (f"{shown_name(name)}: {meaning}." for name, meaning in meanings.items() if meaning and name in shown)
 
 
@@ -185,8 +183,7 @@ def _on_judge(run: Run) -> Iterator[str]:
         yield note
 
 
-def _own(setup: ShownSetup) -> Iterator[str]:
-    summary = setup.summary
+def _own(summary: Summary) -> Iterator[str]:
     deviations = [deviation.text for deviation in summary.info.deviations] if summary.info else []
     if deviations:
         yield f"declared deviations: {'; '.join(deviations)}"
@@ -200,7 +197,7 @@ def _own(setup: ShownSetup) -> Iterator[str]:
     yield from _on_claims(summary.claims)
     yield from _on_integrity(summary.integrity)
     yield from _on_wire(summary)
-    yield from _on_first_trials(setup)
+    yield from _on_first_trials(summary)
     yield from _on_repeated(summary.repeated)
 
 
@@ -318,8 +315,8 @@ def _options(limits: Iterable[str]) -> str:
     return " or ".join(f"--{name.replace('_', '-')}" for name in limits)
 
 
-def _on_first_trials(setup: ShownSetup) -> Iterator[str]:
-    times, timed = setup.summary.times, setup.scores.get("wall_time")
+def _on_first_trials(summary: Summary) -> Iterator[str]:
+    times, timed = summary.times, summary.shown.get("wall_time")
     wall, count = times.first.get("wall_time"), times.first_trials
     if count and timed and timed.denominator and not times.first_apart:
         yield (

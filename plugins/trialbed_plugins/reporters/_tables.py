@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from trialbed.records import shown_name
+from trialbed.records import SETTINGS, label_settings, shown_name
 from trialbed.report import Report, ScoreSummary, Summary, verdict
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of, percent
 from trialbed.views import UNKNOWN, Table, TableRow, compact, counts
 from trialbed_plugins.reporters._notes import brief_notes, mean_text, run_legend, run_notes
-from trialbed_plugins.reporters._setups import SKEWED, ShownSetup, comparable, score_names, telling_names
+from trialbed_plugins.reporters._scores import SKEWED, score_names, telling_names
 
 if TYPE_CHECKING:
     from trialbed.views import IntervalPlot, PlotPoint
@@ -26,13 +26,12 @@ MEDIANS = ("tokens", "time", "cost")
 LEFT_OUT = ("time", "tokens", "calls right")
 """Columns that a screen without room for all of them does without, the first of these first."""
 
-Cell = Callable[[ShownSetup], str]
+Cell = Callable[[Summary], str]
 
 
 def screen_table(report: Report) -> Table:
     """The table of a screen, a row for each setup: success, right calls, tokens, time, cost and the verdict."""
-    setups = comparable(report)
-    table = replace(_setup_table(setups, report.run.config.test_set), notes=list(brief_notes(setups)))
+    table = replace(_setup_table(report, report.run.config.test_set), notes=list(brief_notes(report)))
     narrow: Table | None = None
     for count in range(len(LEFT_OUT), 0, -1):
         narrow = replace(table.without(*LEFT_OUT[:count]), narrow=narrow)
@@ -41,90 +40,94 @@ def screen_table(report: Report) -> Table:
 
 def run_tables(report: Report) -> list[Table]:
     """Every figure of a run: the first table, then scores with their intervals, then what a trial took."""
-    setups = comparable(report)
-    names = _alike(setups)
-    bounded = [name for name in names if _is_bounded(name, setups)]
+    summaries, names = report.frameworks, _alike(report)
+    bounded = [name for name in names if _is_bounded(name, report)]
     others = [name for name in names if name not in bounded]
-    first = _setup_table(setups, "")
     ends: list[tuple[str, Cell]] = [
-        ("version", lambda setup: _version(setup.summary) or UNKNOWN),
-        ("without failure", lambda setup: f"{setup.summary.counts.answered} of {setup.summary.counts.planned}"),
+        ("version", lambda summary: _version(summary) or UNKNOWN),
+        ("without failure", lambda summary: f"{summary.counts.answered} of {summary.counts.planned}"),
         *(
-            (status, lambda setup, status=status: counts(_kinds(status, setup.summary)))
+            (status, lambda summary, status=status: counts(_kinds(status, summary)))
             for status in ("failed", "not measured")
         ),
-        *([("solved/unsure/unsolved", _verdicts)] if all(setup.whole for setup in setups) else []),
+        *([] if any(summary.is_part for summary in summaries) else [("solved/unsure/unsolved", _verdicts)]),
     ]
     notes = [
-        *run_notes(setups),
+        *run_notes(report),
         *(
-            f"The same as {_label(name, setups)}: {', '.join(map(shown_name, same))}."
+            f"The same as {_label(name, report)}: {', '.join(map(shown_name, same))}."
             for name, same in names.items()
             if same
         ),
     ]
     tables = [
-        replace(first, title=_heading(report)),
-        _as_rows("trials", setups, ends),
-        _as_rows("scores", setups, [(_label(name, setups), _scored(name)) for name in bounded]),
-        _as_rows("per trial", setups, [column for name in others for column in _amounts(name, setups)]),
+        replace(_setup_table(report, ""), title=_heading(report)),
+        _as_rows("trials", summaries, ends),
+        _as_rows("scores", summaries, [(_label(name, report), _scored(name)) for name in bounded]),
+        _as_rows("per trial", summaries, [column for name in others for column in _amounts(name, report)]),
     ]
     tables = [table for table in tables if table.columns[1:]]
-    return [*tables[:-1], replace(tables[-1], notes=notes, legend=list(run_legend(setups)))]
+    return [*tables[:-1], replace(tables[-1], notes=notes, legend=list(run_legend(report)))]
 
 
-def _setup_table(setups: Sequence[ShownSetup], title: str) -> Table:
-    leading = next(iter(telling_names(setups)), JUDGED)
+def _setup_table(report: Report, title: str) -> Table:
+    leading = next(iter(telling_names(report)), JUDGED)
     columns: list[tuple[str, Cell]] = [
-        (shown_name(leading), lambda setup: _share(setup, leading)),
+        (shown_name(leading), lambda summary: _share(summary, leading)),
         ("calls right", _calls_right),
-        ("tokens", lambda setup: _middle(setup, TOKENS)),
-        ("time", lambda setup: _middle(setup, TIME, _seconds)),
-        ("cost", lambda setup: _middle(setup, COST, _dollars)),
-        ("failed", lambda setup: f"{setup.summary.counts.failed or ''}"),
-        ("not measured", lambda setup: f"{setup.summary.counts.not_measured or ''}"),
-        ("verdict", lambda setup: verdict([one.summary for one in setups], setup.summary, leading)),
+        ("tokens", lambda summary: _middle(summary, TOKENS)),
+        ("time", lambda summary: _middle(summary, TIME, _seconds)),
+        ("cost", lambda summary: _middle(summary, COST, _dollars)),
+        ("failed", lambda summary: f"{summary.counts.failed or ''}"),
+        ("not measured", lambda summary: f"{summary.counts.not_measured or ''}"),
+        ("verdict", lambda summary: verdict(report.frameworks, summary, leading)),
     ]
-    return _as_rows(title, setups, columns)
+    return _as_rows(title, report.frameworks, columns)
 
 
-def _as_rows(title: str, setups: Sequence[ShownSetup], columns: Iterable[tuple[str, Cell]]) -> Table:
+def _as_rows(title: str, summaries: Sequence[Summary], columns: Iterable[tuple[str, Cell]]) -> Table:
     """A table with a row for each set-up, below its model if there are several, without figures that none has."""
-    found = [(heading, [cell(setup) for setup in setups]) for heading, cell in columns]
+    found = [(heading, [cell(summary) for summary in summaries]) for heading, cell in columns]
     shown = [(heading, cells) for heading, cells in found if set(cells) - {UNKNOWN, ""}]
-    models = list(dict.fromkeys(setup.model for setup in setups))
+    models = list(dict.fromkeys(summary.model for summary in summaries))
     rows = []
     for model in models:
         if len(models) > 1:
             rows.append(TableRow(model, ("",) * len(shown)))
-        for place, setup in enumerate(setups):
-            if setup.model == model:
-                label = f"  {setup.name_beside_model}" if len(models) > 1 else setup.name
+        for place, summary in enumerate(summaries):
+            if summary.model == model:
+                label = f"  {_label_without_model(summary)}" if len(models) > 1 else summary.framework
                 rows.append(TableRow(label, tuple(cells[place] for _, cells in shown)))
     return Table(title, ("", *(heading for heading, _ in shown)), rows)
 
 
-def _share(setup: ShownSetup, name: str) -> str:
+def _label_without_model(summary: Summary) -> str:
+    plain, own = summary.run.config.plain_label(summary.framework), label_settings(summary.framework)
+    rest = own.removeprefix(summary.model).strip(",")
+    return f"{plain}{SETTINGS}{rest}" if rest else plain
+
+
+def _share(summary: Summary, name: str) -> str:
     """A score that lies in [0, 1] in per cent, with its interval; another one as it is."""
-    found = setup.scores.get(name)
+    found = summary.shown.get(name)
     if found is None or found.value is None:
-        return "void" if setup.summary.integrity.void else UNKNOWN
+        return "void" if summary.integrity.void else UNKNOWN
     if not found.interval:
         return compact(found.value)
     low, high = (percent(bound).removesuffix(" %") for bound in found.interval)
-    return f"{percent(found.value)} [{low}, {high}]" + _other_n(setup, found.denominator, quality=found.quality)
+    return f"{percent(found.value)} [{low}, {high}]" + _other_n(summary, found.denominator, quality=found.quality)
 
 
-def _calls_right(setup: ShownSetup) -> str:
+def _calls_right(summary: Summary) -> str:
     """The share of the expected calls that were made with the right arguments."""
-    found = setup.summary.attribution
-    known = setup.whole and found.gold_calls and not setup.summary.integrity.void
+    found = summary.attribution
+    known = found.gold_calls and not (summary.is_part or summary.integrity.void)
     return percent(found.right / found.gold_calls) if known else UNKNOWN
 
 
-def _middle(setup: ShownSetup, name: str, written: Callable[[float], str] = compact) -> str:
+def _middle(summary: Summary, name: str, written: Callable[[float], str] = compact) -> str:
     """The median of tokens, times or costs, or the mean where there is none."""
-    found = setup.scores.get(name)
+    found = summary.shown.get(name)
     value = None if found is None else found.value if found.median is None else found.median
     return UNKNOWN if value is None else written(value)
 
@@ -137,38 +140,37 @@ def _dollars(value: float) -> str:
     return f"${compact(value)}"
 
 
-def _is_bounded(name: str, setups: Sequence[ShownSetup]) -> bool:
-    return any(name in setup.scores and setup.scores[name].interval for setup in setups)
+def _is_bounded(name: str, report: Report) -> bool:
+    return any(name in summary.shown and summary.shown[name].interval for summary in report.frameworks)
 
 
 def _scored(name: str) -> Cell:
-    return lambda setup: _cell(name, setup)
+    return lambda summary: _cell(name, summary)
 
 
-def _amounts(name: str, setups: Sequence[ShownSetup]) -> Iterator[tuple[str, Cell]]:
+def _amounts(name: str, report: Report) -> Iterator[tuple[str, Cell]]:
     """Yield the columns of a score that is not bounded."""
-    yield _label(name, setups), _scored(name)
+    yield _label(name, report), _scored(name)
     if name == COST:
-        yield "cost per solved, USD", lambda setup: compact(setup.summary.cost_per_solved)
-        yield "cost of all trials, USD", lambda setup: _whole_cost(setup.summary)
+        yield "cost per solved, USD", lambda summary: compact(summary.cost_per_solved)
+        yield "cost of all trials, USD", lambda summary: _whole_cost(summary)
     if name == "model_time":
-        yield "model_time, middle half, s", lambda setup: _middle_half(setup.scores.get(name))
+        yield "model_time, middle half, s", lambda summary: _middle_half(summary.shown.get(name))
 
 
 def run_plots(report: Report) -> list[IntervalPlot]:
     """Every score that has intervals, with one point per set-up."""
     from trialbed.views import IntervalPlot
 
-    setups = comparable(report)
     known = report.described
     return [
         IntervalPlot(
             f"{shown_name(name)}: {known[name].meaning}" if name in known and known[name].meaning else shown_name(name),
-            [_point(name, setup) for setup in setups],
+            [_point(name, summary) for summary in report.frameworks],
             limits=(0.0, 1.0),
         )
-        for name in telling_names(setups)
-        if _is_bounded(name, setups)
+        for name in telling_names(report)
+        if _is_bounded(name, report)
     ]
 
 
@@ -177,16 +179,16 @@ def run_records(report: Report) -> list[dict[str, Any]]:
     config = report.run.config
     return [
         {
-            "agent_name": setup.name,
-            "framework_version": _version(setup.summary),
+            "agent_name": summary.framework,
+            "framework_version": _version(summary),
             "test_set": config.test_set,
-            "model": setup.model,
+            "model": summary.model,
             "run_id": report.run.run_id,
             "score": name,
-            **_record(setup.scores[name], setup.summary),
+            **_record(summary.shown[name], summary),
         }
-        for setup in comparable(report)
-        for name in score_names([setup])
+        for summary in report.frameworks
+        for name in score_names([summary], report.described)
     ]
 
 
@@ -203,12 +205,12 @@ def _record(found: ScoreSummary, summary: Summary) -> dict[str, Any]:
     }
 
 
-def _point(name: str, setup: ShownSetup) -> PlotPoint:
+def _point(name: str, summary: Summary) -> PlotPoint:
     from trialbed.views import PlotPoint
 
-    found = setup.scores.get(name)
+    found = summary.shown.get(name)
     low, high = (found.interval if found else None) or (None, None)
-    return PlotPoint(setup.name, setup.value(name), low, high, _cell(name, setup))
+    return PlotPoint(summary.framework, found.value if found else None, low, high, _cell(name, summary))
 
 
 def _heading(report: Report) -> str:
@@ -223,12 +225,12 @@ def _heading(report: Report) -> str:
     )
 
 
-def _alike(setups: Sequence[ShownSetup]) -> dict[str, list[str]]:
+def _alike(report: Report) -> dict[str, list[str]]:
     """Return each score that is shown, with those beside it whose figures are the same for every set-up."""
     columns: dict[tuple[object, ...], str] = {}
     found: dict[str, list[str]] = {}
-    for name in telling_names(setups):
-        known = [setup.scores.get(name) for setup in setups]
+    for name in telling_names(report):
+        known = [summary.shown.get(name) for summary in report.frameworks]
         figures = tuple(one and (one.value, *(one.interval or ()), one.denominator) for one in known)
         if any(one and one.interval for one in known) and figures in columns and name != JUDGED:
             found[columns[figures]].append(name)
@@ -248,11 +250,11 @@ def _kinds(status: str, summary: Summary) -> dict[str, int]:
     return {**kinds, "not begun": never_begun} if never_begun else kinds
 
 
-def _verdicts(setup: ShownSetup) -> str:
-    if setup.summary.integrity.void:
+def _verdicts(summary: Summary) -> str:
+    if summary.integrity.void:
         return UNKNOWN
-    ends = setup.summary.counts
-    return f"{ends.solved}/{ends.unsure}/{ends.unsolved}" + _other_n(setup, ends.judged, quality=True)
+    ends = summary.counts
+    return f"{ends.solved}/{ends.unsure}/{ends.unsolved}" + _other_n(summary, ends.judged, quality=True)
 
 
 def _whole_cost(summary: Summary) -> str:
@@ -261,19 +263,18 @@ def _whole_cost(summary: Summary) -> str:
     return UNKNOWN if tokens.cost is None else f"{'at least ' if tokens.unreported else ''}{compact(tokens.cost)}"
 
 
-def _label(name: str, setups: Sequence[ShownSetup]) -> str:
-    known = setups[0].described
-    return known[name].label if name in known else shown_name(name)
+def _label(name: str, report: Report) -> str:
+    return report.described[name].label if name in report.described else shown_name(name)
 
 
-def _cell(name: str, setup: ShownSetup) -> str:
-    found = setup.scores.get(name)
+def _cell(name: str, summary: Summary) -> str:
+    found = summary.shown.get(name)
     if found is None or found.value is None:
         return UNKNOWN
     if found.interval is None and found.median is not None and found.unit in SKEWED:
         return f"{compact(found.value)} / {compact(found.median)}"
     text = mean_text(found) if found.interval else compact(found.value)
-    return text + _other_n(setup, found.denominator, quality=found.quality)
+    return text + _other_n(summary, found.denominator, quality=found.quality)
 
 
 def _middle_half(found: ScoreSummary | None) -> str:
@@ -283,8 +284,8 @@ def _middle_half(found: ScoreSummary | None) -> str:
     return f"{compact(low)} to {compact(high)}"
 
 
-def _other_n(setup: ShownSetup, n: int, *, quality: bool) -> str:
+def _other_n(summary: Summary, n: int, *, quality: bool) -> str:
     """The denominator, where it is not the number of trials that the notes say."""
-    ends = setup.summary.counts
+    ends = summary.counts
     usual = ends.answered + (ends.failed if quality else 0)
     return "" if n == usual else f" n={n}"

@@ -204,7 +204,8 @@ def test_faults_that_were_put_in_are_noted_in_the_short_table_too(show: Show) ->
     report = reported(document())
     (only,) = report.frameworks
     config = only.run.config.model_copy(update={"faults": '{"tools": {"rate": 0.25, "faults": ["error"]}}'})
-    faulty = replace(report, frameworks=(replace(only, run=only.run.model_copy(update={"config": config})),))
+    run = only.run.model_copy(update={"config": config})
+    faulty = replace(report, run=run, frameworks=(replace(only, run=run),))
     for brief in (True, False):
         assert "Faults were put in on purpose: 25 % of the calls of tools (error)." in show(faulty, 200, brief=brief)
 

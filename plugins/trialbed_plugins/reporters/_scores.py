@@ -1,0 +1,28 @@
+"""The scores that tables of a run have, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from trialbed.records import ScoreDescription, leading_scores
+from trialbed.report import Report, Summary
+
+SKEWED = ("ns", "us", "µs", "ms", "s", "min", "h", "tokens", "USD")
+"""Units of figures a few of which are far larger than the others, so that their median says more than their mean."""
+
+
+def score_names(summaries: Sequence[Summary], described: Mapping[str, ScoreDescription]) -> list[str]:
+    """Every score of any framework: the dataset's own first, then bounded ones, as far as that is known."""
+    given = [name for summary in summaries for name in summary.shown]
+    names = dict.fromkeys([*(name for name in leading_scores(described) if name in given), *given])
+    known = [score for summary in summaries for score in summary.shown.items()]
+    with_median = {name for name, score in known if score.median is not None}
+    return sorted(names, key=lambda name: name in with_median)
+
+
+def telling_names(report: Report) -> list[str]:
+    """Every score but those that explain others and have nothing to say of any framework."""
+    ideal = {name: score.ideal for name, score in report.described.items() if score.ideal is not None}
+    values = {(name, score.value) for summary in report.frameworks for name, score in summary.shown.items()}
+    told = {name for name, value in values if name not in ideal or value not in (None, ideal[name])}
+    return [name for name in score_names(report.frameworks, report.described) if name in told]
