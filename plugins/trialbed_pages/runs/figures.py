@@ -26,7 +26,6 @@ from trialbed.report import (
     Integrity,
     Report,
     ScoreMean,
-    ScoreSummary,
     Summary,
     Tokens,
     conclusions,
@@ -120,19 +119,12 @@ class RunFigures:
 
     def mean(self, framework: str, score: str) -> ScoreMean:
         """Return the mean of a score over a framework's trials, as the run's table has it."""
-        found = self._scores(framework).get(score)
-        return NO_VALUE if found is None else found
+        return self.report[framework].shown.get(score, NO_VALUE)
 
     def median(self, framework: str, score: str) -> float | None:
         """Return the median of a figure over a framework's trials without failure, as the run's table has it."""
-        found = self._scores(framework).get(score)
+        found = self.report[framework].shown.get(score)
         return None if found is None else found.median
-
-    def _scores(self, framework: str) -> Mapping[str, ScoreSummary]:
-        own = self.report[framework]
-        if own.integrity.void:
-            return {}
-        return own.scores if own.common is None else own.common.scores
 
     def cell(self, framework: str, query: QueryId) -> list[TrialRow]:
         """Return the trials of a framework on a query, in the order of their repeats."""

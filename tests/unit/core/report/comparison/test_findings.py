@@ -1,4 +1,4 @@
-"""Findings: figures, verdicts, and how often they are right where the truth is known."""
+"""Findings: figures, verdicts, ranks and words, and how often they are right where the truth is known."""
 
 from __future__ import annotations
 
@@ -11,10 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
+from support.run_reports import finding as finding_of
 from support.sides import SCORE, side
 
-from trialbed.report.comparison import ScoreFinding, Side, paired_findings, verdict_notes
+from trialbed.report.comparison import (
+    ScoreFinding,
+    Side,
+    changes_text,
+    finding_notes,
+    open_ranks,
+    paired_findings,
+    rank_notes,
+    read_groups,
+    verdict_notes,
+)
 from trialbed.statistics import mcnemar, paired_interval
+from trialbed_evaluation.run_comparer import RunComparer
 
 MARGIN = 0.05
 
@@ -160,3 +172,72 @@ def test_what_a_few_queries_lose_and_many_gain_a_little_of_is_not_called_worse_t
         finding(dict.fromkeys(range(20), 1.0), dict(enumerate(1.0 + row))).verdict for row in (theirs - ours) / 3
     ]
     assert np.mean([verdict in ("better", "worse") for verdict in verdicts]) <= 0.05 + 0.04
+
+
+FIGURES = {"n": 1, "difference": 0, "low": 0, "high": 0, "margin": 0, "p_adjusted": 1, "verdict": "worse"}
+
+
+def words(**found: Any) -> str:
+    return changes_text(finding_of("sopr_score", {**FIGURES, **found}))
+
+
+def test_queries_that_changed_are_in_order_and_some_are_left_to_the_document() -> None:
+    assert words(worse=[10, 2, "b", "a"], better=[7]) == "worse on queries 2, 10, a, b; better on query 7"
+    assert words(worse=[], better=[]) == ""
+    many = words(worse=range(1030), better=[])
+    assert many.endswith("18, 19 and 1,010 more (--json has all)")
+
+
+def test_one_comparison_is_adjusted_over_none() -> None:
+    def notes(*comparisons: int) -> list[str]:
+        one = finding_of("sopr_score", {**FIGURES, "worse": [1], "better": []})
+        found = [replace(one, comparisons=number) for number in comparisons]
+        return [*finding_notes(found), *verdict_notes(found)]
+
+    test = "p: McNemar's exact or a paired permutation test"
+    assert notes(1) == [f"{test}; better and worse are below 0.05."]
+    several = "over the 2 comparisons made at once"
+    assert notes(2, 2) == [
+        f"p is adjusted {several}.",
+        f"{test}, adjusted by Holm's method {several}; better and worse are below 0.05.",
+    ]
+
+
+def solved(count: int) -> dict[int, dict[str, float]]:
+    return {query: {"sopr_score": float(query <= count)} for query in range(1, 41)}
+
+
+def test_only_differences_that_are_shown_part_ranks(write: Any) -> None:
+    sides = [
+        side
+        for name, count in (("a", 38), ("b", 37), ("c", 5), ("d", 5))
+        for side in read_groups([str(write(name, solved(count)))], None)[0]
+    ]
+    ranks = open_ranks(sides, 0.05)
+    assert ranks == {"sopr_score": {"a": (1, 2), "b": (1, 2), "c": (3, 4), "d": (3, 4)}}
+    note, _ = rank_notes(ranks)
+    assert note.startswith("ranks by solved: 1 to 2 a, b; 3 to 4 c, d.")
+    assert open_ranks(sides[:2], 0.05) == {}
+
+
+def test_names_of_scores_in_words_leave_names_that_hold_one_as_they_are() -> None:
+    ranks = {"cost": {"my-cost-agent": (1, 1), "b": (2, 2), "c": (3, 3)}}
+    note, _ = rank_notes(ranks, named=lambda score: {"cost": "cost, USD"}[score])
+    assert note == "ranks by cost, USD: 1 my-cost-agent; 2 b; 3 c."
+
+
+def test_what_ranks_mean_is_said_where_a_drawing_shows_them() -> None:
+    (meaning,) = rank_notes({"sopr_score": {"a": (1, 1), "b": (2, 3), "c": (2, 3)}}, drawn=["sopr_score"])
+    assert meaning.startswith(
+        "Frameworks share a rank unless one is shown to be better. p is adjusted over all 3 pairs"
+    )
+    assert list(rank_notes({})) == []
+
+
+def test_a_comparison_of_several_ranks_them(write: Any) -> None:
+    files = [str(write(name, solved(count))) for name, count in (("a", 38), ("b", 38), ("c", 5))]
+    options = {"margin": None, "force": False, "resamples": 100, "seed": 0, "store": None, "fail_on_regression": False}
+    found = RunComparer().compare(files, options)
+    assert found.document[1]["ranks"] == {"sopr_score": {"a": [1, 2], "b": [1, 2], "c": [3, 3]}}
+    assert "3 c" in found.tables[-1].notes[-2]
+    assert any("worse on queries 6, 7" in note and "13 more" in note for note in found.tables[-1].notes)
