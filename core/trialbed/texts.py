@@ -1,4 +1,4 @@
-"""Reads texts of any origin in a time that grows no faster than they do."""
+"""Reads texts of any origin in a time that grows no faster than they do, and writes numbers in words."""
 
 from __future__ import annotations
 

@@ -13,8 +13,6 @@ from trialbed.attribution import USED, Attribution
 from trialbed.records import STAGES, Query, Score, ScoreDescription
 from trialbed.report import Conclusion, ScoreMean, conclusions
 from trialbed.report.comparison import ScoreFinding, paired_findings
-from trialbed.texts import percent, points
-from trialbed.views import number
 
 
 def finding(candidate: list[float], baseline: list[float], margin: float = 0.05) -> ScoreFinding:
@@ -126,24 +124,6 @@ def test_losses_are_counted() -> None:
 )
 def test_calls_that_the_framework_lost_are_not_put_down_to_the_model(found: Attribution, words: str) -> None:
     assert words in conclusion(0.0, lost=found)
-
-
-def test_a_share_is_0_or_100_only_where_it_is() -> None:
-    assert [percent(share) for share in (0.0, 0.001, 0.005, 0.5, 0.99, 0.999, 1.0)] == [
-        "0 %", "<1 %", "1 %", "50 %", "99 %", ">99 %", "100 %",
-    ]  # fmt: skip
-    assert percent(0.475) == f"{number(0.475, 2)[2:]} %"
-    assert percent(0.285) == f"{number(0.285, 2)[2:]} %"
-    assert [percent(share, 1) for share in (0.0, 0.0004, 0.0006, 0.367, 0.4, 0.9994, 0.9996, 1.0)] == [
-        "0.0 %", "<0.1 %", "0.1 %", "36.7 %", "40.0 %", "99.9 %", ">99.9 %", "100.0 %",
-    ]  # fmt: skip
-
-
-def test_a_difference_has_a_digit_while_it_is_small_and_is_0_only_where_it_is() -> None:
-    differences = (0.0, 0.1 + 0.2 - 0.3, 0.0004, -0.01, 0.036, 0.094, 0.095, 0.4)
-    assert [points(difference) for difference in differences] == [
-        "0 points", "0 points", "less than 0.1 points", "1 point", "3.6 points", "9.4 points", "10 points", "40 points",
-    ]  # fmt: skip
 
 
 TWO = run_config(frameworks=("reference", "other"))
