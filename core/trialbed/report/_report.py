@@ -30,7 +30,7 @@ from trialbed.store import StoredRun, TrialTable, require_frameworks
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
-    from trialbed.report.comparison import FactorEffects
+    from trialbed.report.comparison import FactorEffects, Side
 
 
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
@@ -93,6 +93,13 @@ class Report:
             return found
         return {query_id: Query(query_id=query_id, text="", apis=()) for query_id in self.run.config.query_ids}
 
+    @cached_property
+    def sides(self) -> Mapping[str, Side]:
+        """The frameworks as comparisons of runs take them."""
+        from trialbed.report.comparison import run_sides
+
+        return run_sides(self.run, self.table)
+
     def __getitem__(self, framework: str) -> Summary:
         """The summary of a framework, by its label in the run or by its name where that is unique."""
         labels = [summary.framework for summary in self.frameworks]
@@ -119,7 +126,7 @@ class Report:
             return None
         from trialbed.report.comparison import ScoreFinding, factor_effects
 
-        sides = {summary.framework: summary.side for summary in self.frameworks if not summary.integrity.void}
+        sides = {name: side for name, side in self.sides.items() if not side.void}
         known = {score for side in sides.values() for score in side.scores}
         leading = next((name for name in leading_scores(self.described) if name in known), JUDGED)
         compared: dict[tuple[str, ...], ScoreFinding] = {
@@ -184,8 +191,8 @@ class Report:
                 f"worse_than: {baseline!r:.60} is neither the id of a run nor the path of a result document; "
                 "of another report, give report.run.run_id"
             )
-        own = [summary.side for summary in self.frameworks]
-        return [*regressions(complete_sides(os.fspath(baseline), store), own, margin), *self._missing_trials()]
+        own = regressions(complete_sides(os.fspath(baseline), store), list(self.sides.values()), margin)
+        return [*own, *self._missing_trials()]
 
     def _missing_trials(self) -> Iterator[str]:
         """Yield that nothing is decided by the means of a run that lacks trials."""
@@ -289,15 +296,16 @@ def read_report(
     record = require_frameworks(stored).record
     run = record if record.status == "finished" else record.model_copy(update={"status": "incomplete"})
     every, gold = stored.attempt_table(renamed), stored.gold_answers()
+    table = every.take(every["counts"])
     results = partial(_read_results, stored, renamed or {})
     # The scorers of the run may not be installed here, or have changed.
     known = {**(plugins.descriptions() if plugins else {}), **run.scores}
-    summaries = summarise(run, every, known, gold, has_common=allow_incomplete is not False)
+    summaries = summarise(run, table, every, known, gold, has_common=allow_incomplete is not False)
     against, is_whole = against or run.against, run.status == "finished"
     if (len(summaries) > 1 or against) and (is_whole or (allow_incomplete and all(one.common for one in summaries))):
-        from trialbed.report.comparison import compare_frameworks, open_ranks
+        from trialbed.report.comparison import compare_frameworks, open_ranks, run_sides
 
-        sides, most = {one.framework: one.side for one in summaries}, margin or run.margin
+        sides, most = run_sides(run, table), margin or run.margin
         compared = compare_frameworks(sides, against=against, margin=most, results=results)
         ranks = open_ranks(list(sides.values()), most) if is_whole else {}
         for place, one in enumerate(summaries):
@@ -309,7 +317,7 @@ def read_report(
             extra = plugins.aggregate(run, results(one.trials["row"].tolist()))
             summaries[place] = replace(one, extra=extra)
     ask = queries if callable(queries) else lambda: queries
-    return Report(run, tuple(summaries), every.take(every["counts"]), known, gold, results, ask)
+    return Report(run, tuple(summaries), table, known, gold, results, ask)
 
 
 def _read_results(stored: StoredRun, renamed: Mapping[str, str], rows: Sequence[int]) -> Iterator[TrialResult]:

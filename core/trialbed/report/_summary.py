@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from trialbed.wire.redaction import redact
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from trialbed.report.comparison import FrameworkComparison, Side
+    from trialbed.report.comparison import FrameworkComparison
 
 QueryId = int | str
 
@@ -276,16 +276,6 @@ class Summary:
         """The model of its trials."""
         return self.run.config.of(self.framework).model
 
-    @cached_property
-    def side(self) -> Side:
-        """The framework as comparisons of runs take it."""
-        from trialbed.report.comparison import run_side
-
-        quality = frozenset(name for name, score in self.scores.items() if score.quality)
-        are_apart = self.times.first_apart or not self.times.first_trials
-        void = self.integrity.void
-        return run_side(self.run, self.framework, self.trials, quality, void=void, first_apart=are_apart)
-
     @property
     def cost_per_solved(self) -> float | None:
         """The cost of all its trials for each that is solved, in US dollars; None without a price or a solved trial."""
@@ -316,6 +306,7 @@ class WorstQuery:
 
 def summarise(
     run: Run,
+    table: TrialTable,
     every: TrialTable,
     described: Mapping[str, ScoreDescription],
     gold: Mapping[QueryId, GoldAnswer],
@@ -329,6 +320,7 @@ def summarise(
     are seconds; failures enter none of their averages.
 
     Args:
+        table: those that count.
         every: all attempts.
         described: the descriptions of scores by name.
         gold: the answers to the expected calls of queries, if the run made them.
@@ -336,7 +328,6 @@ def summarise(
     """
     import numpy as np
 
-    table = every.take(every["counts"])
     common = None
     if has_common and run.status != "finished" and len(run.config.frameworks) > 1:
         measured = (table.pairs[table.measured & (table["framework"] == at)] for at in range(len(table.labels)))

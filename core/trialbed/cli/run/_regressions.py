@@ -44,7 +44,7 @@ def regressed(baseline: Sequence[Side], report: Report, margin: float) -> bool:
         return False
     from trialbed.report.comparison import regressions
 
-    lines = regressions(baseline, [summary.side for summary in report.frameworks], margin)
+    lines = regressions(baseline, list(report.sides.values()), margin)
     for line in lines:
         click.echo(line, err=True)
     return bool(lines)

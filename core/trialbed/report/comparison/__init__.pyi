@@ -35,7 +35,7 @@ from ._sides import document_file as document_file
 from ._sides import is_document as is_document
 from ._sides import is_run_name as is_run_name
 from ._sides import read_groups as read_groups
-from ._sides import run_side as run_side
+from ._sides import run_sides as run_sides
 from ._sides import setting_label as setting_label
 from ._sides import unique_names as unique_names
 from ._sides import void_notes as void_notes

@@ -313,29 +313,28 @@ def make_side(source: str, about: Mapping[str, Any], trials: TrialTable, **more:
     return Side(source, about["agent_name"], known, trials, missing=lacks, **more)
 
 
-def run_side(
-    run: Run, framework: str, own: TrialTable, quality: frozenset[str], *, void: str = "", first_apart: bool = True
-) -> Side:
-    """Return the side of a framework in a run.
+def run_sides(run: Run, table: TrialTable) -> dict[str, Side]:
+    """Return the side of each framework of a run.
 
     Args:
-        own: its trials that count.
-        quality: the scores of quality of any framework of the run.
-        void: why it cannot be compared.
-        first_apart: whether times leave out each worker's first trial.
+        table: its trials that count.
     """
-    return make_side(
-        run.run_id,
-        metadata(run, framework),
-        own,
-        bounded=quality.union(name for name, kind in own.kinds.items() if kind.bounded),
-        quality=quality,
-        described=run.scores,
-        first_apart=first_apart,
-        void=void,
-        against=run.against,
-        margin=run.margin,
-    )
+    quality, found = frozenset(table.quality), dict[str, Side]()
+    for label in run.config.frameworks:
+        own = table.of(label)
+        found[label] = make_side(
+            run.run_id,
+            metadata(run, label),
+            own,
+            bounded=quality.union(name for name, kind in own.kinds.items() if kind.bounded),
+            quality=quality,
+            described=run.scores,
+            first_apart=table.first_apart,
+            void=framework_integrity(run.config, label, map(trial_findings, own["facts"])).void,
+            against=run.against,
+            margin=run.margin,
+        )
+    return found
 
 
 def is_document(path: Path) -> bool:
@@ -362,7 +361,7 @@ def read_groups(values: Sequence[str], store: str | None) -> list[list[Side]]:
     Raises:
         DataError: a file is not a result document, or a run is not in the store.
     """
-    tables: dict[str, TrialTable] = {}
+    known: dict[str, dict[str, Side]] = {}
     groups: list[list[Side]] = []
     for value in values:
         if (path := document_file(value)) is not None:
@@ -371,15 +370,10 @@ def read_groups(values: Sequence[str], store: str | None) -> list[list[Side]]:
         name, _, framework = value.partition("/")
         with open_store(store) as reader:
             run = require_frameworks(reader.run(name))
-            if run.run_id not in tables:
-                tables[run.run_id] = run.table()
-            table, group = tables[run.run_id], []
-            quality, is_apart = frozenset(table.quality), table.first_apart
-            for label in (run.framework(framework),) if framework else run.config.frameworks:
-                own = table.of(label)
-                void = framework_integrity(run.config, label, map(trial_findings, own["facts"])).void
-                group.append(run_side(run.record, label, own, quality, void=void, first_apart=is_apart))
-            groups.append(group)
+            if run.run_id not in known:
+                known[run.run_id] = run_sides(run.record, run.table())
+            sides = known[run.run_id]
+            groups.append([sides[run.framework(framework)]] if framework else list(sides.values()))
     return groups
 
 

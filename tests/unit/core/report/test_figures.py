@@ -334,7 +334,7 @@ def test_a_row_in_which_another_model_answered_is_void_and_not_compared() -> Non
     cheat = found["cheat"]
     assert (cheat.integrity.trials, cheat.integrity.found["other_model_answered"].count) == (2, 4)
     assert "strong" in cheat.integrity.void
-    assert (cheat.side.void, cheat.comparisons) == (cheat.integrity.void, ())
+    assert (found.sides["cheat"].void, cheat.comparisons) == (cheat.integrity.void, ())
     assert [len(found[name].comparisons) for name in ("reference", "b", "c")] == [0, 1, 1]
     assert found["b"].ranks == {"sopr_score": (1, 3)}
     assert cheat.ranks == {}

@@ -152,7 +152,7 @@ def test_a_side_is_the_same_from_the_store_a_report_and_a_document(tmp_path: Pat
         report = read_report(stored)
         path.write_bytes(json_bytes(legacy_documents(report)))
     for read in (
-        [one.side for one in report.frameworks],
+        list(report.sides.values()),
         read_groups([OLD], store)[0],
         read_groups([str(path)], None)[0],
     ):
