@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from textwrap import wrap
 from typing import TextIO
 
 from trialbed import views
@@ -36,7 +38,12 @@ class TableReporter(Reporter):
             result = headline(report) + (f" Model: {models[0]}." if len(models) == 1 else "")
             table = screen_table(report)
             medians = ", ".join(column for column in table.columns if column in MEDIANS)
-            tables = [views.Table("", notes=[result + (f" Medians: {medians}." if medians else "")]), table]
+            labelled = f"{result} Medians: {medians}." if medians else result
+            room = shutil.get_terminal_size((len(labelled), 0)).columns
+            # A screen has no line to spare for the label alone: docs and `--full` say it too.
+            if len(wrap(labelled, room)) == len(wrap(result, room)):
+                result = labelled
+            tables = [views.Table("", notes=[result]), table]
             if loss := main_loss(report):
                 tables.append(views.Table("", notes=[f"Most losses: {loss}"]))
             views.print_tables(tables, stream, ruled=False)
