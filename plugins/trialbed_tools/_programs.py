@@ -62,8 +62,11 @@ async def open_program(
     resources.callback(here.close)
     with there:
         try:
+            words = [put_folder(word, own) for word in shlex.split(command)]
+            if not words:
+                raise ValueError("it names no program")
             process = await asyncio.create_subprocess_exec(
-                *supervised_command([put_folder(word, own) for word in _words(command)]),
+                *supervised_command(words),
                 stdin=there.fileno(),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -100,13 +103,6 @@ async def open_program(
             group.cancel_scope.cancel()
             if problem:
                 raise ToolsUnreachable(problem)
-
-
-def _words(command: str) -> list[str]:
-    words = shlex.split(command)
-    if not words:
-        raise ValueError("it names no program")
-    return words
 
 
 def _end_now(stdin: socket.socket, pid: int) -> None:

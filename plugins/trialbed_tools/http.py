@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -143,7 +144,8 @@ class HttpConnection:
     async def close(self) -> None:
         """Close the connections."""
         if self._client is not None:
-            await self._client.aclose()
+            with suppress(RuntimeError):  # the connections went with another event loop
+                await self._client.aclose()
 
 
 def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> dict[str, Any] | str:

@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
@@ -242,7 +242,7 @@ class ApiConnection(Protocol):
         """
 
     async def close(self) -> None:
-        """Close it; a server that was started for it ends."""
+        """Close it, also in another event loop; a server that was started for it ends."""
 
 
 class LiveTools:
@@ -294,8 +294,7 @@ class LiveTools:
         """Close the connection of all trials."""
         shared, self._shared = self._shared, None
         if shared is not None:
-            with _outlive(self._loop):
-                await shared.close()
+            await shared.close()
 
 
 class TrialCalls:
@@ -370,18 +369,7 @@ class TrialCalls:
         """Close the connection, if it is the trial's own."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            with _outlive(self._loop):
-                await connection.close()
-
-
-@contextmanager
-def _outlive(loop: asyncio.AbstractEventLoop | None) -> Iterator[None]:
-    """Close what belongs to a loop, which is over in another one: what it held went with it."""
-    try:
-        yield
-    except RuntimeError:
-        if loop is asyncio.get_running_loop():
-            raise
+            await connection.close()
 
 
 def _unpack(answer: CallAnswer) -> Any:
