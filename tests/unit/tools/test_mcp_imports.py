@@ -72,6 +72,7 @@ def test_the_first_generation_of_the_sdk_is_refused(tmp_path: Path, monkeypatch:
         ("http://127.0.0.1:1/mcp", (f"API_KEY={KEY}",), "mcp.environment.API_KEY: keys do not stand in files"),
         ("http://127.0.0.1:1/${NO_SUCH_1}", (), "mcp.url: the variable NO_SUCH_1 is not set"),
         ("http://[x", (), "mcp.url: is no address"),
+        ("http://127.0.0.1:1/mcp", (), "All connection attempts failed; is the server running at this address?"),
         ("http:x", (), "--mcp: url: string should match pattern"),
         (" ", (), "cannot be started: it names no program"),
         ("", (), "--mcp: command: string should have at least 1 character"),
