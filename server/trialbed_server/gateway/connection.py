@@ -140,7 +140,18 @@ HOP_BY_HOP = frozenset(
 )
 """Headers that concern one connection only (RFC 9110, 7.6.1)."""
 
+OF_AGENTS = frozenset(b"accept anthropic-beta anthropic-version content-type openai-beta user-agent".split())
+"""Headers of agents that an endpoint gets, beside those of OpenAI's clients about themselves (``x-stainless-…``).
+
+Proxies choose models, organizations and fallbacks by others.
+"""
+
 _OURS = frozenset({b"host", b"content-length", b"authorization", b"x-api-key", b"accept-encoding", b"expect"})
+
+
+def headers_of_agent(headers: Iterable[Header]) -> list[Header]:
+    """Return the headers of an agent's request that an endpoint gets, and those that are replaced on the way."""
+    return [(name, value) for name, value in headers if name in OF_AGENTS | _OURS or name.startswith(b"x-stainless-")]
 
 
 @dataclass(frozen=True)
@@ -148,7 +159,7 @@ class ProxiedRequest:
     """A request as the framework sent it.
 
     Attributes:
-        path: below the endpoint's URL, with its query.
+        path: below the endpoint's URL, with its query, which those of agents lose.
         silence: seconds without a byte after which it is given up.
         read: the request as its dialect reads it.
         spoken: its dialect.

@@ -29,7 +29,7 @@ from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.gateway import embeddings
-from trialbed_server.gateway.connection import ProxiedRequest, Redactor
+from trialbed_server.gateway.connection import ProxiedRequest, Redactor, headers_of_agent
 from trialbed_server.gateway.exchange import EVENTS, LONGEST_NAME, RecordedExchange, ResponseWriter, while_connected
 from trialbed_server.gateway.translating import count_tokens, forward
 from trialbed_server.gateway.upstream import Upstream, Upstreams
@@ -381,8 +381,11 @@ class Gateway:
         if upstream is None:
             await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
             return
-        path, query = scope["path_params"]["path"], scope["query_string"].decode("latin-1")
-        target = f"/{path}?{query}" if query else f"/{path}"
+        target, headers = f"/{scope['path_params']['path']}", scope["headers"]
+        if trial is not None:
+            headers = headers_of_agent(headers)
+        elif query := scope["query_string"].decode("latin-1"):
+            target += f"?{query}"
         silence = self.options.upstream_timeout if trial is None else trial.timeout(self.options.upstream_timeout)
         read, spoken = writer.exchange.request, writer.exchange.dialect
         kept = self._responses(trial)
@@ -391,7 +394,7 @@ class Gateway:
         sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
         model = "" if trial is None else trial.own_model
         request = ProxiedRequest(
-            scope["method"], target, scope["headers"], sent, silence, read, spoken, model, _own_name(trial, read)
+            scope["method"], target, headers, sent, silence, read, spoken, model, _own_name(trial, read)
         )
         await forward(upstream, request, writer, kept)
         if trial is not None and trial.model is None and writer.exchange.translated:

@@ -116,13 +116,12 @@ def body(model: str, **more: Any) -> dict[str, Any]:
 async def test_bodies_pass_byte_for_byte_both_ways_under_the_servers_key(serve: Serve, upstream: Any) -> None:
     client = await trial(serve, upstream.url)
     sent = b'{ "model":"plain",  "unknown_field": [1, 2.50], "tools": [] }'
-    headers = {"authorization": "Bearer dummy", "x-own": "passes", "content-type": "application/json; charset=utf-8"}
-    reply = await client.post(f"{CHAT}?api-version=1", content=sent, headers=headers)
-    ((got, received, query),) = upstream.requests
+    headers = {"authorization": "Bearer dummy", "openai-beta": "x", "content-type": "application/json; charset=utf-8"}
+    reply = await client.post(CHAT, content=sent, headers=headers)
+    ((got, received, _),) = upstream.requests
     assert received == sent
-    assert query == "api-version=1"
     assert got["authorization"] == f"Bearer {KEY}"
-    assert (got["x-own"], got["content-type"]) == ("passes", "application/json; charset=utf-8")
+    assert (got["openai-beta"], got["content-type"]) == ("x", "application/json; charset=utf-8")
     assert got["host"] in upstream.url
     assert '\n   "vendor_field": "ü"' in reply.text
     assert reply.headers["x-vendor"] == "kept"
@@ -159,7 +158,7 @@ async def test_what_an_endpoint_speaks_passes_untouched_in_each_dialect(serve: S
         path = f"/t/{TRIAL}/v1/{spoken.PATH}?beta=true"
         reply = await client.post(path, content=sent, headers={"anthropic-version": "2023-06-01"})
         assert reply.content == given
-        assert got == [(f"{url}/v1/{spoken.PATH}?beta=true", "2023-06-01", sent)]
+        assert got == [(f"{url}/v1/{spoken.PATH}", "2023-06-01", sent)]
         (call,) = (await closed(client))["model_calls"]
     assert (call["request"].encode(), call["response"].encode()) == (sent, given)
     assert (call["dialect"] or "chat_completions", call["translated"], call["finish_reason"]) == (name, "", "stop")
@@ -313,9 +312,27 @@ async def test_closing_a_trial_records_requests_in_flight_as_they_stand(serve: S
     assert (second["status"], second["response"]) == (200, event({"content": "first"}).decode())
 
 
+async def test_no_header_and_no_query_of_an_agent_chooses_another_model(serve: Serve, upstream: Any) -> None:
+    client = await trial(serve, upstream.url)
+    choosing = {
+        "X-Route-Model": "strong",
+        "Cookie": "model=strong",
+        "OpenAI-Organization": "other",
+        "Helicone-Fallbacks": "[]",
+        "X-Forwarded-For": "192.0.2.1",
+    }
+    await client.post(f"{CHAT}?route=strong", json=body("plain"), headers=choosing | {"X-Stainless-Lang": "python"})
+    ((got, _, query),) = upstream.requests
+    assert query == ""
+    assert not {name.lower() for name in choosing} & got.keys()
+    assert got["x-stainless-lang"] == "python"
+
+
 async def test_requests_without_a_trial_are_forwarded_and_models_are_listed(serve: Serve, upstream: Any) -> None:
     client = await serve(upstream=upstream.url)
-    reply = await client.post("/v1/chat/completions", json=body("plain"), headers={"authorization": "Bearer dummy"})
+    headers = {"authorization": "Bearer dummy", "x-own": "passes"}
+    reply = await client.post("/v1/chat/completions?api-version=1", json=body("plain"), headers=headers)
+    assert (upstream.requests[0][0]["x-own"], upstream.requests[0][2]) == ("passes", "api-version=1")
     assert reply.json()["vendor_field"] == "ü"
     assert "authorization" not in upstream.requests[0][0]
     assert (await client.get("/v1/models")).json()["data"][0]["id"] == "upstream-model"

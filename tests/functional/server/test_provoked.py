@@ -13,14 +13,14 @@ from support.servers import Serve, closed
 
 from trialbed.wire.circuit import FAILURES
 
-OWN = {"x-own-key": "wrong"}
+OWN = {"openai-beta": "wrong"}
 
 
 def refuses_own(refused: int) -> object:
     """A step that refuses the requests with a header of their own, and answers the others."""
 
     async def step(request: Request) -> Response:
-        return await says(refused if "x-own-key" in request.headers else 200)(request)
+        return await says(refused if "openai-beta" in request.headers else 200)(request)
 
     return step
 
