@@ -26,6 +26,7 @@ from trialbed.records import (
     TrialRegistration,
     WireLog,
 )
+from trialbed.texts import whole_text
 from trialbed.tracebacks import tool_failure, tool_stuck
 from trialbed.wire.spans import Span, covered
 from trialbed_server._clock import Clock
@@ -308,7 +309,7 @@ class LogBudget:
 
     def keep(self, text: str) -> str:
         """The text if it fits, else its beginning and a marker that says how long it was."""
-        text = utf8_text(text)
+        text = whole_text(text)
         room = min(self._body, self._left)
         if len(text) > room:
             text = f"{text[:room]}…[cut: {room} of {len(text)} characters kept]"
@@ -320,7 +321,7 @@ class LogBudget:
         if isinstance(value, str):
             return self.keep(value)
         text = _encode(value)
-        clean = utf8_text(text)
+        clean = whole_text(text)
         kept = self.keep(clean)
         if kept != clean:
             return kept
@@ -330,11 +331,6 @@ class LogBudget:
 def body_text(body: bytes) -> str:
     """A body as text; bytes that are not UTF-8 become U+FFFD."""
     return body.decode("utf-8", "replace")
-
-
-def utf8_text(text: str) -> str:
-    """The text without half characters, which escapes in JSON can name, and no record can hold."""
-    return text.encode("utf-8", "replace").decode()
 
 
 KEPT = 100

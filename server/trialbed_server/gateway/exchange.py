@@ -22,6 +22,7 @@ from starlette.types import Receive, Send
 
 from trialbed.contracts import ServedAnswer
 from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, ToolSpec, Usage
+from trialbed.texts import whole_text
 from trialbed.wire import Call, Reading, lenient_json, parse_object, read_response, text_calls
 from trialbed.wire.dialects import CHAT, Dialect, dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
@@ -31,7 +32,7 @@ from trialbed.wire_log import estimated_usage
 from trialbed_scripted import Response
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server.gateway.circuit import cause_of_problem
-from trialbed_server.trials import LogBudget, body_text, utf8_text
+from trialbed_server.trials import LogBudget, body_text
 
 
 class Observation(NamedTuple):
@@ -66,10 +67,10 @@ def observe(
     written = text_calls("\n".join(answer.texts), {*offered, *described})
     return Observation(
         usage=Usage.of(answer.usage or {}),
-        finish_reason=utf8_text(reading.finish_reason or "") or None,
+        finish_reason=whole_text(reading.finish_reason or "") or None,
         tool_calls=tuple(_sent_call(call, offered) for call in answer.calls),
         text_calls=tuple(_sent_call(call, {call.name}) for call in written if not _among(call, answer.calls)),
-        problem=utf8_text(reading.problem.message) if reading.problem else None,
+        problem=whole_text(reading.problem.message) if reading.problem else None,
         cause=_cause(reading, body),
         document=reading.response,
     )
@@ -104,7 +105,7 @@ def _is_readable(body: bytes) -> bool:
 
 
 def _sent_call(call: Call, offered: Collection[str]) -> SentCall:
-    return SentCall(name=utf8_text(call.name), arguments=utf8_text(call.arguments), problem=_problem(call, offered))
+    return SentCall(name=whole_text(call.name), arguments=whole_text(call.arguments), problem=_problem(call, offered))
 
 
 def _problem(call: Call, offered: Collection[str]) -> str | None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from trialbed.records import ApiCall
-from trialbed.texts import whole_body
+from trialbed.texts import whole_body, whole_text
 from trialbed.wire import json_decoder
 from trialbed.wire.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
@@ -29,7 +29,6 @@ from trialbed_server.trials import (
     TrialRefused,
     TrialRegistry,
     Untagged,
-    utf8_text,
 )
 from trialbed_server.virtual.acting import Callbacks, act, act_elsewhere
 from trialbed_server.virtual.resolver import Resolver, VirtualAnswer, error_body, error_reply
@@ -143,7 +142,7 @@ def _explain(data: Any) -> None:
 
 def _check_characters(data: dict[str, Any]) -> None:
     # An escape can name half a character, which no record can be written with.
-    halves = [name for name in ("category", "tool_name", "api_name") if data[name] != utf8_text(data[name])]
+    halves = [name for name in ("category", "tool_name", "api_name") if data[name] != whole_text(data[name])]
     if halves:
         message = "Input should be a valid string, this one holds half of a surrogate pair"
         kind = {"type": "string_unicode", "msg": message, "input": None}
