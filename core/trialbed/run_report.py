@@ -11,7 +11,7 @@ from functools import partial
 from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
-from trialbed.engine import RunProgress, judge_refusal, run, say_when_long
+from trialbed.engine import RunProgress, run, say_when_long
 from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
@@ -90,6 +90,8 @@ async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) ->
 
 async def _judge_once(prepared: Prepared, run_id: str, judge: str, progress: RunProgress) -> str | None:
     """Have a further judge grade the answers; returns why it may not."""
+    from trialbed.engine import judge_refusal  # few runs have several judges
+
     options = replace(prepared.options, judge=judge)
     queries = queries_by_id(prepared.queries)
     with Store.open(options.store) as store:
