@@ -24,6 +24,9 @@ from trialbed_tools.secrets import expand_url
 
 PROTOCOL = "2025-06-18"
 
+OLDEST_SDK = "2.3"
+"""The first whose HTTP client keeps redirects within one origin, and takes a bound of events."""
+
 MOST_PAGES, MOST_TOOLS = 100, 2_000
 """Answers, and tools, of one list."""
 
@@ -51,16 +54,18 @@ It registers what ends the server without its event loop, and keeps the end of i
 
 
 def require_sdk() -> None:
-    """Check that the SDK has the parts that calls to servers need.
+    """Check that the SDK has the bounds that calls to servers need.
 
     Raises:
-        UsageError: it is of the first generation, which some frameworks pin.
+        UsageError: it is older, as some frameworks need it.
     """
+    from packaging.version import Version
+
     found = version("mcp")
-    if int(found.split(".")[0]) < 2:
+    if Version(found) < Version(OLDEST_SDK):
         raise UsageError(
-            f"tools of MCP servers need mcp 2, and another package in this environment keeps it at {found}: "
-            "install Trialbed in an environment of its own, or use recorded answers"
+            f"tools of MCP servers need mcp {OLDEST_SDK} or later, and this environment has {found}: update it, "
+            "install Trialbed apart from packages that need the older one, or use recorded answers"
         )
 
 

@@ -58,9 +58,10 @@ async def test_the_address_of_a_server_names_the_variable_of_its_key(
         open_world(path)
 
 
-def test_the_first_generation_of_the_sdk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_tools.servers.version", lambda _: "1.30.0")
-    with pytest.raises(UsageError, match=r"need mcp 2, and another package in this environment keeps it at 1\.30\.0"):
+@pytest.mark.parametrize("found", ["1.30.0", "2.2.0"])
+def test_an_sdk_without_bounds_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str) -> None:
+    monkeypatch.setattr("trialbed_tools.servers.version", lambda _: found)
+    with pytest.raises(UsageError, match=rf"need mcp 2\.3 or later, and this environment has {found}"):
         import_server(server_fields("true"), tmp_path, "live")
 
 
