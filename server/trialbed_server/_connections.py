@@ -139,7 +139,7 @@ JOINED = 64 * 1024
 
 
 class JoiningTransport:
-    """Sends what is written in one turn of the loop together, such as the head of a response and its body."""
+    """Sends all bytes of one turn of the loop together, such as the head of a response and its body."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -158,7 +158,7 @@ class JoiningTransport:
             self._send()
 
     def close(self) -> None:
-        """Send what is written, and end the connection."""
+        """Send all written bytes, and end the connection."""
         self._send()
         self._transport.close()
 

@@ -61,13 +61,13 @@ def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
 
 
 class Admission:
-    """Lets a trial begin only if what is left of the budget covers what it is expected to use: the mean of its model.
+    """Lets a trial begin only if the rest of the budget covers its expected use: the mean of its model.
 
     While nothing is known of what a trial uses, one begins alone. A trial that began may finish.
 
     Args:
         text: the budget of the run.
-        helpers: returns what helpers have used so far, in all sessions.
+        helpers: returns the use of helpers so far, in all sessions.
 
     Attributes:
         refusal: why no further trial begins; empty while one may.
@@ -112,7 +112,7 @@ class Admission:
         return sum(known) / len(known) if known else 0.0
 
     def _missing(self, model: str) -> float:
-        """What is missing for another trial; infinite while one is open and it is not known what a trial uses."""
+        """The amount that is missing for another trial; infinite while one is open and it is not known what a trial uses."""
         if self._open and not any(self._uses.values()):
             return math.inf
         return self._spent() + sum(self._open.values()) + self._expected(model) - self._budget.limit
