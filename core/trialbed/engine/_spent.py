@@ -112,7 +112,7 @@ class Admission:
         return sum(known) / len(known) if known else 0.0
 
     def _missing(self, model: str) -> float:
-        """The amount that is missing for another trial; infinite while one is open and it is not known what a trial uses."""
+        """The amount missing for another trial; infinite while one is open and none has shown its use."""
         if self._open and not any(self._uses.values()):
             return math.inf
         return self._spent() + sum(self._open.values()) + self._expected(model) - self._budget.limit
