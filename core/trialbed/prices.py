@@ -51,13 +51,13 @@ def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
     """
     limit, unit = read_amount(text)
     if unit == "tokens":
-        return Budget(limit=limit, unit="tokens", model=model)
+        return Budget(limit=limit, unit="tokens")
     if prices is None:
         raise UsageError(
             f"--budget: the price of {model} is not known; give it as --price [NAME=]IN,OUT, get those that "
             f"are published ({extra_command('prices')}), or set a budget in tokens"
         )
-    return Budget(limit=limit, unit="USD", prices=prices, model=model)
+    return Budget(limit=limit, unit="USD", prices=prices)
 
 
 def given_prices(texts: Iterable[str], model: str) -> dict[str, Prices]:

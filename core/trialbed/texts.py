@@ -8,6 +8,7 @@ import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -145,11 +146,11 @@ def whole_texts(value: Any) -> Any:
 
 def whole_body(body: bytes) -> bytes:
     """The body of JSON with every text in it made whole; one that has no half of a character stays as it is."""
-    if b"\\ud" not in body.lower():
-        return body
-    value = json.loads(body)
-    whole = whole_texts(value)
-    return body if whole == value else json.dumps(whole).encode()
+    if b"\\ud" in body.lower():
+        with suppress(ValueError, RecursionError):  # whoever reads the body says what is wrong with it
+            if (whole := whole_texts(value := json.loads(body))) != value:
+                return json.dumps(whole).encode()
+    return body
 
 
 def record_json(record: BaseModel) -> str:

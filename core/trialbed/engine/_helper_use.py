@@ -56,13 +56,11 @@ class KeptUse:
             await self._keep(helpers, control)
 
     async def _keep(self, helpers: HelperModels, control: ControlClient) -> None:
-        options = self.options
-        if options.simulator_model is not None and options.server_url is None:
+        if self.options.simulator_model is not None and self.options.server_url is None:
+            name, _ = split_address(self.options.simulator_model)
             with suppress(NothingMeasured):  # the server has ended, and why is said elsewhere
                 asked = await control.simulator_uses()
-                name, _ = split_address(options.simulator_model)
                 self._simulated = [helpers.use_of("simulator", name, use) for use in asked if use.requests]
-        found = self.so_far(helpers)
-        if found != self.found:
+        if (found := self.so_far(helpers)) != self.found:
             self.found = found
             await asyncio.to_thread(partial(self.store.update_run, self.run.run_id, helpers=found))

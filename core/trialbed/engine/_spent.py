@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from trialbed.errors import UsageError
@@ -75,7 +75,7 @@ class Admission:
 
     def __init__(self, text: str, store: Store, run: Run, helpers: Callable[[], Iterable[HelperUse]]) -> None:
         self._budget, self._run, self._helpers = run_budget(text, run), run, helpers
-        self._uses = _used_by_models(self._budget, store, run)
+        self._used, self._ended = _used_by_models(self._budget, store, run)
         self._open: dict[TrialKey, float] = {}
         self._changed = asyncio.Condition()
         self.refusal = ""
@@ -85,12 +85,12 @@ class Admission:
         model = self._run.config.of(key.framework).model
         async with self._changed:
             await self._changed.wait_for(lambda: not self._open or self._missing(model) <= 0)
-            if self._missing(model) > 0:
-                spent, limit = map(self._budget.text_of, (self._spent(), self._budget.limit))
-                known = (
-                    f"{spent} of {limit} are used, and one takes about {self._budget.text_of(self._expected(model))}"
-                )
-                self.refusal = f"the budget of this run covers no further trial: {known}"
+            if not self.refusal and self._missing(model) > 0:
+                amounts = self._spent(), self._budget.limit, self._expected(model)
+                spent, limit, one = map(self._budget.text_of, amounts)
+                used = f"{spent} of {limit} are used, and one takes about {one}"
+                self.refusal = f"the budget of this run covers no further trial: {used}"
+            if self.refusal:
                 return False
             self._open[key] = self._expected(model)
             return True
@@ -101,44 +101,46 @@ class Admission:
             del self._open[key]
             if result is not None:
                 model = self._run.config.of(key.framework).model
-                self._uses[model].append(_used_by_trial(self._budget, model, result))
+                self._used[model] += _used_by_trial(self._budget, model, result)
+                self._ended[model] += 1
             self._changed.notify_all()
 
     def _spent(self) -> float:
-        return sum(map(sum, self._uses.values())) + sum(map(self._budget.helpers_part, self._helpers()))
+        return sum(self._used.values()) + sum(map(self._budget.helpers_part, self._helpers()))
 
     def _expected(self, model: str) -> float:
-        known = self._uses[model] or [use for uses in self._uses.values() for use in uses]
-        return sum(known) / len(known) if known else 0.0
+        known = [model] if self._ended[model] else list(self._ended)
+        return sum(self._used[name] for name in known) / max(1, sum(self._ended[name] for name in known))
 
     def _missing(self, model: str) -> float:
         """The amount missing for another trial; infinite while one is open and none has shown its use."""
-        if self._open and not any(self._uses.values()):
+        if self._open and not any(self._ended.values()):
             return math.inf
         return self._spent() + sum(self._open.values()) + self._expected(model) - self._budget.limit
 
 
 def used_part(budget: Budget, store: Store, run: Run, helpers: Iterable[HelperUse]) -> float:
     """Return the part of a budget that the attempts so far, and these helpers, have used."""
-    return sum(map(sum, _used_by_models(budget, store, run).values())) + sum(map(budget.helpers_part, helpers))
+    return sum(_used_by_models(budget, store, run)[0].values()) + sum(map(budget.helpers_part, helpers))
 
 
 def shares_text(text: str, store: Store, run: Run) -> str:
     """Return how much of a run's budget each of its models and helpers has used, in words; empty where one used all."""
     budget = run_budget(text, run)
-    shares = {model: sum(uses) for model, uses in _used_by_models(budget, store, run).items()}
+    shares, _ = _used_by_models(budget, store, run)
     shares |= {f"{use.role} {use.model}": budget.helpers_part(use) for use in run.helpers}
     parts = [f"{name} {budget.text_of(share)}" for name, share in shares.items() if share]
     return f" ({', '.join(parts)})" if len(parts) > 1 else ""
 
 
-def _used_by_models(budget: Budget, store: Store, run: Run) -> Mapping[str, list[float]]:
-    """Model -> what each attempt at a trial has used of it."""
-    used: dict[str, list[float]] = {model: [] for model in run.config.models}
+def _used_by_models(budget: Budget, store: Store, run: Run) -> tuple[dict[str, float], dict[str, int]]:
+    """The use of each model in all attempts at trials so far, and the number of these."""
+    used, ended = dict.fromkeys(run.config.models, 0.0), dict.fromkeys(run.config.models, 0)
     for result in store.each_attempt(run.run_id):
         model = run.config.of(result.key.framework).model
-        used[model].append(_used_by_trial(budget, model, result))
-    return used
+        used[model] += _used_by_trial(budget, model, result)
+        ended[model] += 1
+    return used, ended
 
 
 def _used_by_trial(budget: Budget, model: str, result: TrialResult) -> float:

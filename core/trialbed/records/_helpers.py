@@ -75,15 +75,13 @@ class Budget(Record):
 
     Attributes:
         limit: in US dollars, or in tokens of requests and answers.
-        prices: of the model, where the limit is in US dollars.
-        model: its name; requests of trials to models that are not the run's do not count.
+        prices: of the first model, where the limit is in US dollars.
         others: the run's other models, with their prices where the limit is in US dollars.
     """
 
     limit: float = Field(gt=0, allow_inf_nan=False)
     unit: Literal["USD", "tokens"]
     prices: Prices | None = None
-    model: str = ""
     others: dict[str, Prices | None] = Field(default={})
 
     def amount(self, usage: Usage, model: str = "") -> float:
