@@ -38,7 +38,7 @@ SHOWN = 5
 """Queries that are listed if no other number is asked for."""
 
 DIGITS = 12
-"""Digits of mean qualities, so that those of the same trials in another order are equal."""
+"""Digits to which a mean quality is rounded: the same trials in another order must give the same one."""
 
 JUDGING = ("sopr_score", "api_call_score")
 """The scores that say how a trial went, the foremost first."""
@@ -393,7 +393,7 @@ def how_to_complete(summaries: Iterable[Summary]) -> str:
     if "replay" in kinds:
         return "the same command with --on-miss ask puts to the model what its recording lacks"
     if "tool" in kinds:
-        return "mend the tool first: the same command then runs what is missing"
+        return "fix the tool first; the same command then runs what is missing"
     return "the same command runs what is missing"
 
 
@@ -410,7 +410,7 @@ def reason_lines(summary: Summary) -> Iterator[str]:
         yield f"{told}: {_first(found, summary)}"
     # An agent with a model of its own, which the gateway does not see, has no tokens to be counted.
     asked = summary.tokens.requests > 0
-    groups: dict[Reason, list[Reason]] = {}  # that differ only in the score, such as those of the counts of tokens
+    groups: dict[Reason, list[Reason]] = {}  # alike but for the score, such as two counts of tokens
     for found in summary.untold:
         if asked or found.kind != "model":
             groups.setdefault(replace(found, score=""), []).append(found)

@@ -40,7 +40,7 @@ LESS_IS_BETTER = "lower is better, so a mean below a threshold does not fail"
 
 
 class ThresholdCheck(NamedTuple):
-    """The mean of a framework's score beside the least that it may be; if it is below, ``problem`` says why."""
+    """Whether the mean of a framework's score reaches ``least``; if it does not, ``problem`` says so in words."""
 
     framework: str
     score: str

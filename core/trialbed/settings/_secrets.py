@@ -17,7 +17,7 @@ MIN_SECRET = 8
 REDACTED = "[redacted]"
 
 _NAME = re.compile(
-    r"(?:^|_)(?:[A-Z0-9]*KEYS?(?:_ID)?|[A-Z0-9]*TOKENS?|[A-Z0-9]*SECRETS?|[A-Z0-9]*PASS(?:WORD|WD|PHRASE)?"
+    r"(?:^|_)(?:[A-Z0-9]*KEYS?(?:_ID)?|(?!TIKTOKEN)[A-Z0-9]*TOKENS?|[A-Z0-9]*SECRETS?|[A-Z0-9]*PASS(?:WORD|WD|PHRASE)?"
     r"|[A-Z0-9]*CRED(?:ENTIAL)?S?|AUTH|COOKIES?|PAT|DSN)[0-9]*(?:_|$)|[A-Z0-9]_PWD[0-9]*(?:_|$)"
 )
 _URL_WITH_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)

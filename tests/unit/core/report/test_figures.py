@@ -217,7 +217,7 @@ def test_reasons_are_told_once_for_each_kind_without_secrets(monkeypatch: pytest
     assert list(reason_lines(found))[2] == (
         "solved could not be determined for 1 trial (judge): too short [query 1: bench show r reference/1/1]"
     )
-    assert how_to_complete([own(trial_of(1, 0, "tool"))]).startswith("mend the tool first: ")
+    assert how_to_complete([own(trial_of(1, 0, "tool"))]).startswith("fix the tool first; ")
 
 
 @for_each(

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cases import for_each
 
-from trialbed.settings import REDACTED, is_secret, secret_values
+from trialbed.settings import REDACTED, is_secret, passed_variables, secret_values
+from trialbed.settings._secrets import _PASSED
 from trialbed.wire.redaction import redact
 
 
@@ -41,7 +45,10 @@ def test_secret_names(name):
     assert is_secret(name)
 
 
-@for_each("name", ["PATH", "PWD", "OLDPWD", "HOME", "KEYBOARD", "KEYNOTE", "TOKENIZERS_PARALLELISM", "AUTHOR"])
+@for_each(
+    "name",
+    ["PATH", "PWD", "OLDPWD", "HOME", "KEYBOARD", "KEYNOTE", "TOKENIZERS_PARALLELISM", "TIKTOKEN_CACHE_DIR", "AUTHOR"],
+)
 def test_other_names(name):
     assert not is_secret(name, "/usr/bin")
 
@@ -70,3 +77,14 @@ def test_no_secret_survives(before, secret, after):
     values = secret_values({"X_TOKEN": secret})
     redacted = redact(before + secret + after, values)
     assert secret not in redacted or secret in REDACTED
+
+
+def test_the_page_on_security_lists_the_variables_that_agents_get() -> None:
+    page = Path(__file__).parents[4] / "docs" / "explanation" / "security.md"
+    table = page.read_text(encoding="utf-8").partition("| variables | for |")[2].partition("\n\n")[0]
+    listed = re.findall(r"`([A-Z_*]+)`", table)
+    assert sorted(name.replace(r"\w+", "*").replace(r"\w*", "*") for name in _PASSED.pattern.split("|")) == sorted(
+        listed
+    )
+    for name in listed:
+        assert passed_variables({name.replace("*", "X"): "value"})
