@@ -151,24 +151,18 @@ with Store.open(sys.argv[1]) as store:
 """A run that goes on reads this of the trials that it has."""
 
 PAGES = """
-import socket, sys, threading
-from pathlib import Path
+import signal, subprocess, sys
 from urllib.request import urlopen
-import uvicorn
-from trialbed_pages import create_app
-listener = socket.create_server(("127.0.0.1", 0))
-server = uvicorn.Server(uvicorn.Config(create_app(sys.argv[1], Path(".")), log_level="error"))
-serving = threading.Thread(target=server.run, args=([listener],))
-serving.start()
-try:
+command = [sys.executable, "-m", "trialbed", "view", "--port", "0", "--store", sys.argv[1]]
+with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as view:
+    words = (word for line in view.stderr for word in line.split())
+    address = next(word for word in words if word.startswith("http://"))
     for _ in range(int(sys.argv[3])):
-        with urlopen(f"http://127.0.0.1:{listener.getsockname()[1]}{sys.argv[2]}") as page:
+        with urlopen(address.rstrip("/") + sys.argv[2]) as page:
             page.read()
-finally:
-    server.should_exit = True
-    serving.join()
+    view.send_signal(signal.SIGINT)
 """
-"""A server of pages that starts, answers and ends."""
+"""Starts ``bench view``, asks for a page and ends it."""
 
 
 PARENT = """
