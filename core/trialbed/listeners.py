@@ -19,7 +19,7 @@ from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
 from trialbed.scoring import SILENT_SECONDS, ScoreContext, ScoringStopped, judge_here
 
 if TYPE_CHECKING:
-    from trialbed.own_thread import OwnLoop
+    from trialbed.foreign_code import ForeignCode
 
 log = logging.getLogger("trialbed.plugins")
 
@@ -51,11 +51,11 @@ class Listeners:
         self.elsewhere: Elsewhere | None = None
         self.failed: set[str] = set()
         self._outside: set[str] = set()
-        self._objects: dict[str, OwnLoop] = {}
+        self._objects: dict[str, ForeignCode] = {}
         if objects:
-            from trialbed.own_thread import OwnLoop  # most runs have plugins of distributions only
+            from trialbed.foreign_code import ForeignCode  # most runs have plugins of distributions only
 
-            self._objects = {name: OwnLoop() for name in objects}
+            self._objects = {name: ForeignCode(manager.get_plugin(name)) for name in objects}
         self._manager = manager
         self._foreign = {offer.name for offer in offers(PLUGIN_GROUP) if offer.distribution != PROJECT_DISTRIBUTION}
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
@@ -100,8 +100,9 @@ class Listeners:
         foreign = plugin in self._foreign
         try:
             if plugin in self._objects:
-                asked = replace(context, judge=judge_here(context.judge))
-                return await self._objects[plugin].do(partial(_given_scores, caller, asked), SILENT_SECONDS)
+                code, asked = self._objects[plugin], replace(context, judge=judge_here(context.judge))
+                given = await code.do(partial(caller, context=asked), SILENT_SECONDS)
+                return await code.wait(partial(_read_scores, given), SILENT_SECONDS)
             if self.elsewhere is None or not self.elsewhere.takes(context, foreign=foreign):
                 return await _given_scores(caller, context)
         except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
@@ -119,8 +120,8 @@ class Listeners:
 
     def end(self) -> None:
         """End the event loops of the plugins that are objects."""
-        for loop in self._objects.values():
-            loop.end()
+        for code in self._objects.values():
+            code.end()
 
     def hears(self, hook: str) -> bool:
         """Return whether any plugin has the hook."""
@@ -183,9 +184,13 @@ class Listeners:
 
 
 async def _given_scores(caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:
-    scores: list[Score] = []
     hooked = partial(caller, context=context)
-    for given in await asyncio.to_thread(hooked) if context.answer.is_long else hooked():
+    return await _read_scores(await asyncio.to_thread(hooked) if context.answer.is_long else hooked())
+
+
+async def _read_scores(hooked: Iterable[Any]) -> list[Score]:
+    scores: list[Score] = []
+    for given in hooked:
         for score in await given if inspect.isawaitable(given) else given:
             if not isinstance(score, Score):
                 raise TypeError(f"score_trial must return a list of trialbed.Score, not of {type(score).__name__}")

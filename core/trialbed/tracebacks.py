@@ -6,7 +6,6 @@ import traceback
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trialbed.own_thread import StuckCode
     from trialbed.records import Failure
 
 MAX_TEXT = 1000
@@ -28,21 +27,17 @@ def own_line(package: str, error: BaseException) -> str:
 
 
 def tool_failure(name: str, error: BaseException, code: object) -> Failure:
-    """Return the failure of a trial in which a tool raised an exception, which is not the agent's fault.
+    """Return the failure of a trial in which a tool raised an exception or did not return: not the agent's fault.
 
     Args:
         name: of the tool, for people.
         code: the function, class or object whose code the tool is; the message names its line.
     """
-    from trialbed.records import Failure  # drivers are listed without it
+    from trialbed.foreign_code import StuckCode  # drivers are listed without both
+    from trialbed.records import Failure
 
+    if isinstance(error, StuckCode):
+        return Failure(kind="tool", message=f"{name} {error}")
     module = getattr(code, "__module__", "") or ""
     message = f"{name} raised {type(error).__name__}: {str(error)[:MAX_TEXT]}{own_line(module, error)}"
     return Failure(kind="tool", message=message, detail="".join(traceback.format_exception(error)))
-
-
-def tool_stuck(name: str, stuck: StuckCode) -> Failure:
-    """Return the failure of a trial in which a tool did not return, which is not the agent's fault."""
-    from trialbed.records import Failure  # drivers are listed without it
-
-    return Failure(kind="tool", message=f"{name} {stuck}")

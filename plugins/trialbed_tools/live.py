@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
@@ -408,11 +409,11 @@ class LiveBody:
         """Return the calls of a trial, which reach no server before the first one."""
         return TrialCalls(self.owner)
 
-    async def call(self, arguments: Mapping[str, Any], owner: TrialCalls, blocking: Way, waiting: Way) -> Any:  # noqa: ARG002 - as functions have it
+    async def call(self, arguments: Mapping[str, Any], owner: TrialCalls, run: Way) -> Any:
         """Return the response to a call.
 
         Raises:
             ApiRefused: the tool refuses it.
             ToolsUnreachable: there is no answer.
         """
-        return await waiting(lambda: owner.call(self._name, dict(arguments)))
+        return await run(partial(owner.call, self._name, dict(arguments)))

@@ -9,12 +9,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from trialbed.conformity import made_world
 from trialbed.contracts import Simulator, TrialModel, World
 from trialbed.errors import TrialbedError
-from trialbed.own_thread import OwnThread, StuckCode
+from trialbed.foreign_code import ForeignCode
 from trialbed.records import (
     ApiCall,
     EmbeddingCall,
@@ -27,7 +27,7 @@ from trialbed.records import (
     WireLog,
 )
 from trialbed.texts import whole_text
-from trialbed.tracebacks import tool_failure, tool_stuck
+from trialbed.tracebacks import tool_failure
 from trialbed.wire.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.faults import PutIn
@@ -67,7 +67,7 @@ class HostedWorld:
     failure: Failure | None = None
     _world: World | None = None
     _is_made: bool = False
-    _thread: OwnThread = field(default_factory=OwnThread)
+    _thread: ForeignCode = field(default_factory=lambda: ForeignCode(in_order=True))
 
     async def ask(self, work: Callable[[World], T]) -> T | None:
         """Return the result of some work on the world; None if the simulator makes no world for the trial's state.
@@ -82,8 +82,6 @@ class HostedWorld:
         """Return the state, and drop the world; a failure is noted in ``failure``."""
         try:
             return await self._do(lambda world: world.state(), min(self.seconds, CLOSING_SECONDS))
-        except StuckCode as stuck:
-            self.failure = tool_stuck(f"{type(self.code).__name__}.state()", stuck)
         except Exception as error:
             logger.exception("the state of a world cannot be read")
             self.failure = tool_failure(f"{type(self.code).__name__}.state()", error, self.code)
@@ -107,7 +105,7 @@ class HostedWorld:
                 self._is_made = True
             return None if self._world is None else work(self._world)
 
-        return await self._thread.do(on_world, seconds, type(self.code).__module__)
+        return cast("T | None", await self._thread.do(on_world, seconds, self.code))
 
 
 BODY_LIMIT = 2**20

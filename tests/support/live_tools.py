@@ -43,7 +43,7 @@ class Trial:
         async def here(begin: Any) -> Any:
             return await begin()
 
-        return await self.bodies[tool].call(arguments, self.owner, here, here)
+        return await self.bodies[tool].call(arguments, self.owner, here)
 
     async def end(self) -> None:
         for body in self.bodies.values():

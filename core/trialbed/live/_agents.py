@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 import platform
 import sys
 import time
@@ -11,21 +12,28 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent, Executor
 from trialbed.errors import AnswerError, NothingMeasured, UsageError
+from trialbed.foreign_code import ForeignCode, StuckCode
 from trialbed.installed import own_version
-from trialbed.live._code import AgentCode
-from trialbed.own_thread import OwnLoop, StuckCode
 from trialbed.records import IN_PROCESS, Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 from trialbed.wire.addresses import mcp_url
 
 if TYPE_CHECKING:
     from trialbed.tools import Tool
+
+LOG = logging.getLogger("trialbed.engine")
+
+CLOSING_SECONDS = 10.0
+"""That an agent has to close after its trial, which has its answer or failure by then."""
+
+Tools = Callable[[str], list[Any]]
+"""Makes the tools of a trial in a form, each time the same ones."""
 
 ARGUMENTS: Mapping[str, Callable[[TrialSpec], Any]] = {
     "query": lambda spec: spec.query,
@@ -80,7 +88,7 @@ class LiveAgent:
         made_by_name = self.is_class and not issubclass(agent, BaseAgent)
         self._made_with = _name_arguments(label, agent, query=False) if made_by_name else ()
         self.turn = asyncio.Lock() if self.is_object else None
-        self.loop = OwnLoop()
+        self.code = ForeignCode(agent)
         self.stuck = False
 
     @property
@@ -89,36 +97,45 @@ class LiveAgent:
         named = self.agent if hasattr(self.agent, "__qualname__") else type(self.agent)
         return ".".join(filter(None, (named.__module__, named.__qualname__)))
 
-    def code(self) -> AgentCode:
-        """Return its code for a trial."""
-        return AgentCode(self.loop, self.version.partition(".")[0], alone=self.is_object)
+    async def make(self, spec: TrialSpec, code: ForeignCode) -> tuple[Any, Tools]:
+        """Return the agent of a trial, and what makes its tools.
 
-    async def answer(self, spec: TrialSpec, code: AgentCode) -> Answer:
-        """Return the agent's answer to the query of a trial."""
+        Args:
+            code: calls what is the agent's.
+        """
         tools = self._tools_of(spec)
-        agent = await self._instance(spec, code, tools) if self.is_class else self.agent
-        if self.is_class and callable(getattr(agent, "close", None)):
-            code.closing = agent.close
+        if not self.is_class:
+            return self.agent, tools
+        if issubclass(self.agent, BaseAgent):
+            make = partial(self.agent, spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
+            return await code.call(make), tools
+        return await code.call(_with_arguments(self.agent, self._made_with, spec, tools)), tools
+
+    async def answer(self, agent: Any, tools: Tools, spec: TrialSpec, code: ForeignCode) -> Answer:
+        """Return its answer to the query of a trial."""
         if callable(getattr(agent, "bind_tools", None)):
-            await code.call(agent.bind_tools, tools=tools("tools"), server_url=spec.server_url)
+            await code.call(partial(agent.bind_tools, tools=tools("tools"), server_url=spec.server_url))
         answering = agent.answer if self.is_class or self.is_object else agent
-        value = await code.call(answering, **_select_arguments(self._asked, spec, tools))
+        value = await code.call(_with_arguments(answering, self._asked, spec, tools))
         # It may be an object of the agent's that works when it is read.
-        answer: Answer = await code.call(read_answer, value, answer_names(spec.tools))
+        answer: Answer = await code.call(partial(read_answer, value, answer_names(spec.tools)))
         return answer
 
-    def _tools_of(self, spec: TrialSpec) -> Callable[[str], list[Any]]:
+    async def close(self, closing: Callable[[], Any], code: ForeignCode) -> None:
+        """Close the agent of a trial; that it fails takes nothing from the trial."""
+        try:
+            await code.call(closing, CLOSING_SECONDS)
+        except Exception as error:  # noqa: BLE001 - the user's code: its trial is over
+            problem = f"{error}" if isinstance(error, StuckCode) else f"raised {type(error).__name__}: {error}"
+            LOG.warning("an agent of %s: close() %s; its trial stays as it is", self.version, problem)
+
+    def _tools_of(self, spec: TrialSpec) -> Tools:
         """Return what makes the tools of a trial in a form, each time the same ones."""
         from trialbed.tools import Tool  # its HTTP client takes long to import, and runs of workers do not need it
 
         is_async = inspect.iscoroutinefunction(self.answering)
         made = [Tool(tool, spec.server_url) for tool in spec.tools]
         return cache(lambda form: [TOOL_FORMS[form](tool, is_async) for tool in made])
-
-    async def _instance(self, spec: TrialSpec, code: AgentCode, tools: Callable[[str], list[Any]]) -> Any:
-        if issubclass(self.agent, BaseAgent):
-            return await code.call(self.agent, spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
-        return await code.call(self.agent, **_select_arguments(self._made_with, spec, tools))
 
 
 class LiveExecutor(Executor):
@@ -140,8 +157,8 @@ class LiveExecutor(Executor):
     ) -> None:
         """End the event loops; the agents belong to the caller."""
         for agent in self._agents.values():
-            await agent.loop.give_up_if_held(0.0)
-            agent.loop.end()
+            await agent.code.stop(0.0)
+            agent.code.end()
 
     async def describe(self, framework: str, node: str = "") -> FrameworkInfo:  # noqa: ARG002 - there is one place
         """The framework, described by the name of the function or class."""
@@ -168,29 +185,35 @@ class LiveExecutor(Executor):
                 "in-process agent cannot be killed. Raise timeout, or write an adapter, whose workers are killed."
             )
         started_at, began = datetime.now(UTC), time.perf_counter()
-        answer, failure = None, None
+        made, answer, failure = None, None, None
         deadline = asyncio.timeout(None)
-        async with agent.code() as code:
+        code = ForeignCode(agent.agent, in_order=True, beside=agent.code)
+        try:
             try:
                 async with deadline, self._watching(deadline, spec):
-                    answer = await agent.answer(spec, code)
+                    made, tools = await agent.make(spec, code)
+                    answer = await agent.answer(made, tools, spec, code)
             except AnswerError as error:
                 failure = _failure("answer", error)
             except StuckCode as error:
                 failure = Failure(kind="agent", message=f"another trial of this agent, in its event loop, {error}")
             except Exception as error:  # noqa: BLE001 - foreign code: its fault is its trial's failure
                 failure = _failure("agent", error)
+            except asyncio.CancelledError:
+                await code.stop(0.0)
+                raise
             wall_time = time.perf_counter() - began
             if answer is None and deadline.expired():
-                failure = await self._end_late(agent, code, spec.limits.timeout)
+                seconds = spec.limits.timeout
+                stuck = await code.stop(seconds, wholly=agent.is_object)
+                agent.stuck = agent.is_object and stuck is not None and stuck.goes_on
+                place = "" if stuck is None else stuck.place
+                failure = Failure(kind="timeout", message=f"no answer in {seconds:g} s{place}")
+        finally:
+            if agent.is_class and callable(closing := getattr(made, "close", None)):
+                await agent.close(closing, code)
+            code.end()
         return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure)
-
-    async def _end_late(self, agent: LiveAgent, code: AgentCode, seconds: float) -> Failure:
-        """End the code of a trial whose time is over."""
-        stuck = await code.stop(seconds)
-        agent.stuck = agent.is_object and stuck is not None and stuck.goes_on
-        place = "" if stuck is None else stuck.place
-        return Failure(kind="timeout", message=f"no answer in {seconds:g} s{place}")
 
     @asynccontextmanager
     async def _watching(self, deadline: asyncio.Timeout, spec: TrialSpec) -> AsyncIterator[None]:
@@ -248,9 +271,10 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
     return named or several
 
 
-def _select_arguments(asked: Sequence[str], spec: TrialSpec, tools: Callable[[str], list[Any]]) -> dict[str, Any]:
+def _with_arguments(function: Any, asked: Sequence[str], spec: TrialSpec, tools: Tools) -> Callable[[], Any]:
+    """Return a function with the arguments that it asks for; the one without a name comes first."""
     values = {name: tools(name) if name in TOOL_FORMS else ARGUMENTS[name](spec) for name in asked if name}
-    return {"": spec.query, **values} if "" in asked else values
+    return partial(function, *([spec.query] if "" in asked else []), **values)
 
 
 def _failure(kind: FailureKind, error: BaseException) -> Failure:

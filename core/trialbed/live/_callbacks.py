@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from trialbed.conformity import made_world
 from trialbed.contracts import ApiRefused, Simulator, World
 from trialbed.errors import SimulationError
-from trialbed.own_thread import OwnLoop, OwnThread, StuckCode, do_alone
+from trialbed.foreign_code import ForeignCode, StuckCode
 from trialbed.records import Api, ApiRef, Failure, Json, Query
-from trialbed.tracebacks import tool_failure, tool_stuck
+from trialbed.tracebacks import tool_failure
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -69,7 +69,7 @@ class CallbackServer:
         self._trials: dict[str, _CalledTrial] = {}
         self._not_ended: dict[str, _CalledTrial] = {}
         self._to_end: dict[Any, ApiBody] = {}
-        self._loop = OwnLoop()
+        self._code = ForeignCode()
         self._runner: web.AppRunner | None = None
         self.url: str | None = None
 
@@ -97,14 +97,14 @@ class CallbackServer:
             try:
                 await asyncio.gather(*(trial.let_go() for trial in self._not_ended.values()))
                 for body in self._to_end.values():
-                    await _end(self._loop, body.end_run)
+                    await _end(self._code, body.end_run)
             finally:
-                self._loop.end()
+                self._code.end()
 
     def of(self, bodies: Mapping[ApiRef, ApiBody], simulator: object, seconds: float) -> CallbackServer:
         """Return one for the trials of other objects that answers at the same address, as long as this one is open."""
         other = CallbackServer(bodies, simulator, seconds=seconds)
-        other._trials, other._loop, other.url = self._trials, self._loop, self.url
+        other._trials, other._code, other.url = self._trials, self._code, self.url
         other._not_ended, other._to_end = self._not_ended, self._to_end
         return other
 
@@ -116,7 +116,7 @@ class CallbackServer:
         """Make the objects that the calls of a trial act on."""
         if self.url is not None:
             self._to_end |= {body.owner: body for body in self._bodies.values() if body.has_to_end}
-            opened = _CalledTrial(query, self._bodies, self._simulator, self._loop, self._seconds)
+            opened = _CalledTrial(query, self._bodies, self._simulator, self._code, self._seconds)
             self._trials[trial] = self._not_ended[trial] = opened
 
     async def close(self, trial: str) -> tuple[Json, Failure | None]:
@@ -148,17 +148,22 @@ class _CalledTrial:
     """
 
     def __init__(
-        self, query: Query, bodies: Mapping[ApiRef, ApiBody], simulator: Simulator | None, loop: OwnLoop, seconds: float
+        self,
+        query: Query,
+        bodies: Mapping[ApiRef, ApiBody],
+        simulator: Simulator | None,
+        code: ForeignCode,
+        seconds: float,
     ) -> None:
         self._apis = {api.ref: api for api in query.apis}
-        self._loop = loop
+        self._code = code
         self._bodies = bodies
         self._simulator = simulator
         self._seconds = seconds
         self._owners: dict[Any, Any] = {}
         self._to_end: list[tuple[ApiBody, Any]] = []
         self._world: World | None = None
-        self._thread = OwnThread()
+        self._objects = ForeignCode(in_order=True, beside=code)
         self._state = query.initial_state
         self._making = asyncio.Lock()
         self._is_made = False
@@ -174,7 +179,7 @@ class _CalledTrial:
             if self._simulator is not None:
                 simulator = self._simulator
                 with self._failing("making the tools", simulator):
-                    self._world = await self._do(lambda: made_world(simulator, state), simulator)
+                    self._world = await self._do(partial(made_world, simulator, state), simulator)
             for body in (self._bodies[ref] for ref in self._apis if ref in self._bodies):
                 if body.owner is not None and body.owner not in self._owners:
                     with self._failing("making the tools", body.owner):
@@ -184,11 +189,7 @@ class _CalledTrial:
 
     async def _do(self, work: Callable[[], Any], code: object) -> Any:
         """Do something in the thread of the trial's objects."""
-        return await self._thread.do(work, self._seconds, _module(code))
-
-    async def _wait(self, begin: Callable[[], Awaitable[Any]], code: object) -> Any:
-        """Have a coroutine run in the event loop of the caller's code."""
-        return await self._loop.do(begin, self._seconds, _module(code))
+        return await self._objects.do(work, self._seconds, code)
 
     async def answer(self, ref: ApiRef, arguments: Json) -> str:
         """Return the answer to a call as JSON."""
@@ -202,9 +203,9 @@ class _CalledTrial:
             if body is not None:
                 provenance = body.provenance
                 # Calls of functions overlap.
-                doing = partial(do_alone, seconds=self._seconds) if body.owner is None else self._do
-                owner, waiting = self._owners.get(body.owner), partial(self._wait, code=body.code)
-                response = await body.call(arguments, owner, partial(doing, code=body.code), waiting)
+                code = self._code if body.owner is None else self._objects
+                run = partial(code.call, seconds=self._seconds, of=body.code)
+                response = await body.call(arguments, self._owners.get(body.owner), run)
             elif self._simulator is not None:
                 provenance = self._simulator.label
                 response = await self._simulate(self._simulator, api, arguments)
@@ -213,17 +214,17 @@ class _CalledTrial:
             return _answer(str(error))
         except Exception as error:  # noqa: BLE001 - the user's code: its fault is not the agent's
             # Code that is not promised arguments that fit may fail on others: these are the model's.
-            code = (self._world or self._simulator) if body is None else body.code
             problem = "" if isinstance(error, StuckCode) else _problem(api, arguments)
-            return _answer(problem or self._fail(ref.title, error, code))
+            at_fault = (self._world or self._simulator) if body is None else body.code
+            return _answer(problem or self._fail(ref.title, error, at_fault))
 
     async def _simulate(self, simulator: Simulator, api: Api, arguments: Any) -> Json:
         if self._world is not None:
             world = self._world
-            return cast("Json", await self._do(lambda: world.call(api, arguments), world))
+            return cast("Json", await self._do(partial(world.call, api, arguments), world))
         ref = api.ref
         asking = partial(simulator.simulate, api, f"{ref.category}/{ref.tool_name}/{ref.api_name}", arguments)
-        found = await self._wait(asking, simulator)
+        found = await self._code.wait(asking, self._seconds, simulator)
         if found.error:
             raise ApiRefused(found.error)
         return found.response
@@ -238,9 +239,9 @@ class _CalledTrial:
 
     async def let_go(self) -> None:
         """Release the state that the tools hold for the trial; again does nothing."""
-        self._thread.end()
+        self._objects.end()
         for body, owner in self._to_end:
-            await _end(self._loop, partial(body.end_trial, owner))
+            await _end(self._code, partial(body.end_trial, owner))
 
     async def _read_state(self) -> Json:
         holders = [owner for owner in self._owners.values() if hasattr(owner, "state")]
@@ -262,21 +263,17 @@ class _CalledTrial:
 
     def _fail(self, name: str, error: Exception, code: object) -> str:
         """Record a failure, and return it in words."""
-        failure = tool_stuck(name, error) if isinstance(error, StuckCode) else tool_failure(name, error, code)
+        failure = tool_failure(name, error, code)
         self.failure = self.failure or failure
         return failure.message
 
 
-async def _end(loop: OwnLoop, ending: Callable[[], Awaitable[None]]) -> None:
+async def _end(code: ForeignCode, ending: Callable[[], Awaitable[None]]) -> None:
     """End what tools hold; that it fails takes nothing from a trial."""
     try:
-        await loop.do(ending, CLOSING_SECONDS)
+        await code.wait(ending, CLOSING_SECONDS)
     except Exception as error:  # noqa: BLE001 - its trials are over
         LOG.warning("a tool could not be ended: %s: %s", type(error).__name__, error)
-
-
-def _module(code: object) -> str:
-    return getattr(code, "__module__", "") or ""
 
 
 def _answer(error: str, response: Json = "", provenance: str = "") -> str:

@@ -8,18 +8,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import importlib.util
-import inspect
 import secrets
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import UsageError
-from trialbed.own_thread import OwnLoop, do_alone
+from trialbed.foreign_code import ForeignCode
 from trialbed.records import COMMON_NAME
 from trialbed.settings import RunSettings
 from trialbed.sources import source_of
@@ -67,9 +67,9 @@ class ObjectModel(ModelDriver):
         """Serve it on this machine, to those that know its key."""
         from aiohttp import web  # takes long to import, and most runs do not need it
 
-        key, loop = secrets.token_urlsafe(24), OwnLoop()
+        key, code = secrets.token_urlsafe(24), ForeignCode(self.answer)
         application = web.Application(client_max_size=MAX_REQUEST)
-        application.router.add_post("/v1/{path:.+}", _Host(self.answer, key, loop, settings.timeout).serve)
+        application.router.add_post("/v1/{path:.+}", _Host(self.answer, key, code, settings.timeout).serve)
         runner = web.AppRunner(application, access_log=None)
         await runner.setup()
         try:
@@ -78,7 +78,7 @@ class ObjectModel(ModelDriver):
             yield OpenedModel(model=name, base_url=f"http://127.0.0.1:{port}/v1", api_key=key)
         finally:
             await runner.cleanup()
-            loop.end()
+            code.end()
 
 
 class FileModels(ModelDriver):
@@ -101,14 +101,14 @@ class _Host:
     """Answers requests over HTTP with the words of an object, which holds up nobody but those who ask it.
 
     Args:
-        loop: of the object's coroutines.
+        code: calls the object.
         seconds: that one answer may take.
     """
 
-    def __init__(self, answer: Callable[[ModelRequest], Any], key: str, loop: OwnLoop, seconds: float) -> None:
+    def __init__(self, answer: Callable[[ModelRequest], Any], key: str, code: ForeignCode, seconds: float) -> None:
         self._answer = answer
         self._key = key
-        self._loop = loop
+        self._code = code
         self._seconds = seconds
 
     async def serve(self, http: web.Request) -> web.StreamResponse:
@@ -124,19 +124,12 @@ class _Host:
         if request.problem:
             return _error(spoken, request.problem, 400)
         try:
-            answer = as_answer(await self._ask(request))
+            answer = as_answer(await self._code.call(partial(self._answer, request), self._seconds))
         except Exception as error:  # noqa: BLE001 - the user's code
             return _error(spoken, f"the model failed: {type(error).__name__}: {error}", 500)
         parts = spoken.write_answer(replace(answer, model=answer.model or request.model), request)
         kind = "text/event-stream" if request.stream else "application/json"
         return web.Response(body=b"".join(parts), headers={"content-type": kind})
-
-    async def _ask(self, request: ModelRequest) -> Any:
-        seconds, module = self._seconds, getattr(self._answer, "__module__", "") or ""
-        if inspect.iscoroutinefunction(self._answer):
-            return await self._loop.do(lambda: self._answer(request), seconds, module)
-        said = await do_alone(lambda: self._answer(request), seconds, self._answer)
-        return await self._loop.do(lambda: said, seconds, module) if isinstance(said, Awaitable) else said
 
 
 def as_answer(said: Any) -> ModelAnswer:

@@ -222,9 +222,9 @@ def _call(check: Check, context: ScoreContext) -> Any:
 
 async def _run(name: str, check: Check, context: ScoreContext) -> CheckResult:
     try:
-        from trialbed.own_thread import do_alone  # most tasks have no functions that check
+        from trialbed.foreign_code import ForeignCode  # most tasks have no functions that check
 
-        found = await do_alone(partial(_call, check, context), SECONDS, check)
+        found = await ForeignCode(check).do(partial(_call, check, context), SECONDS)
     except AssertionError as error:
         return CheckResult(name, False, str(error)[:1000] or "an assertion failed" + own_line(check.__module__, error))
     except Exception as error:  # noqa: BLE001 - the user's code

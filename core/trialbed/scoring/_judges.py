@@ -37,9 +37,9 @@ class FunctionJudge(Judge):
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Grade the answer as the function says."""
-        from trialbed.own_thread import do_alone
+        from trialbed.foreign_code import ForeignCode
 
-        found = await do_alone(partial(self.code, query, answer, wire), SILENT_SECONDS, self.code)
+        found = await ForeignCode(self.code).do(partial(self.code, query, answer, wire), SILENT_SECONDS)
         given = await found if inspect.isawaitable(found) else found
         if isinstance(given, Verdict):
             return given
@@ -81,13 +81,13 @@ def as_judge(given: Judge | JudgeFunction) -> Judge:
 @asynccontextmanager
 async def judge_apart(judge: Judge) -> AsyncIterator[Judge]:
     """Have a judge of the caller's work in an event loop of its own, so that a run goes on whatever it does."""
-    from trialbed.own_thread import OwnLoop
+    from trialbed.foreign_code import ForeignCode
 
-    loop = OwnLoop()
+    code = ForeignCode(judge)
     try:
-        yield _JudgeElsewhere(judge, partial(loop.do, seconds=SILENT_SECONDS, package=type(judge).__module__))
+        yield _JudgeElsewhere(judge, partial(code.wait, seconds=SILENT_SECONDS))
     finally:
-        loop.end()
+        code.end()
 
 
 def judge_here(judge: Judge) -> Judge:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial, update_wrapper
+from functools import update_wrapper
 from typing import Any, cast, overload
 
 from trialbed.hook_markers import hookimpl
 from trialbed.records import Score, ScoreDescription
-from trialbed.scoring._bounds import SILENT_SECONDS
 from trialbed.scoring._context import ScoreContext
 
 Value = float | bool | Score | Iterable[Score] | None
@@ -37,13 +36,9 @@ class Scorer:
         return self.code(trial)
 
     @hookimpl
-    async def score_trial(self, context: ScoreContext) -> Sequence[Score]:
+    def score_trial(self, context: ScoreContext) -> Awaitable[Sequence[Score]]:
         """Return the scores of a trial; none where the function returns None."""
-        # In a thread, as it may wait for a model of its own.
-        from trialbed.own_thread import do_alone  # scorers of distributions need none of it
-
-        value = await do_alone(partial(self.code, context), SILENT_SECONDS, self.code)
-        return await self.scores_of(value)
+        return self.scores_of(self.code(context))
 
     @hookimpl
     def describe_scores(self) -> list[ScoreDescription]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -35,7 +35,7 @@ WORDS = {"integer": "INTEGER", "number": "NUMBER", "boolean": "BOOLEAN", "array"
 """Type of a JSON Schema -> the word for it in an Api's documentation; ``STRING`` for all others."""
 
 Way = Callable[[Callable[[], Any]], Awaitable[Any]]
-"""Runs a function, such as in a thread, or one that makes a coroutine, such as in an event loop of its own."""
+"""Calls a function, async or not, where it holds up nobody."""
 
 
 class ApiBody(Protocol):
@@ -75,7 +75,7 @@ class ApiBody(Protocol):
     async def end_run(self) -> None:
         """End the server of all trials."""
 
-    async def call(self, arguments: Mapping[str, Json], owner: Any, blocking: Way, waiting: Way) -> Json:
+    async def call(self, arguments: Mapping[str, Json], owner: Any, run: Way) -> Json:
         """Return the response to a call; see ``ToolBody.call``."""
 
 
@@ -150,13 +150,12 @@ class ToolBody:
     async def end_run(self) -> None:
         """Nothing: trials share no more than the code."""
 
-    async def call(self, arguments: Mapping[str, Json], owner: Any, blocking: Way, waiting: Way) -> Json:
+    async def call(self, arguments: Mapping[str, Json], owner: Any, run: Way) -> Json:
         """Call the function, and return its result as JSON.
 
         Args:
             owner: the trial's object; None for a function.
-            blocking: runs it where it is not async.
-            waiting: runs it where it is.
+            run: calls it.
 
         Raises:
             ApiRefused: the arguments do not fit, or the function refuses them.
@@ -167,10 +166,7 @@ class ToolBody:
         except ValidationError as error:
             raise ApiRefused(f"Invalid arguments: {_problems(error)}") from error
         function = self.function if owner is None else getattr(owner, self.function.__name__)
-        if inspect.iscoroutinefunction(function):
-            return to_jsonable_python(await waiting(lambda: function(*positional, **named)))
-        value = await blocking(lambda: function(*positional, **named))
-        return to_jsonable_python(await waiting(lambda: value) if inspect.isawaitable(value) else value)
+        return to_jsonable_python(await run(partial(function, *positional, **named)))
 
 
 def function_tools(given: Callable[..., Any]) -> Iterator[tuple[Api, ToolBody]]:

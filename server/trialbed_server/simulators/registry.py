@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from trialbed.contracts import Simulation, Simulator
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken, TrialbedError, UsageError
-from trialbed.own_thread import LateCode, OwnLoop
+from trialbed.foreign_code import ForeignCode, LateCode
 from trialbed.records import ModelUse
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Simulators:
     access: Callable[[], ModelAccess] | None = None
     prompts: Path | None = None
     _loaded: dict[str, Simulator] = field(default_factory=dict)
-    _loops: dict[int, OwnLoop] = field(default_factory=dict)
+    _foreign: dict[int, ForeignCode] = field(default_factory=dict)
     _accesses: list[ModelAccess] = field(default_factory=list)
 
     def get(self, name: str) -> Simulator:
@@ -82,12 +82,12 @@ class Simulators:
         """
         if type(simulator).__module__.startswith(OWN):
             return await within(seconds, begin())
-        loop = self._loops.get(id(simulator))
-        if loop is None:
-            loop = self._loops[id(simulator)] = OwnLoop()
+        code = self._foreign.get(id(simulator))
+        if code is None:
+            code = self._foreign[id(simulator)] = ForeignCode(simulator)
             if simulator.model is not None:
                 simulator.model = _relay(simulator.model)
-        return await loop.do(begin, seconds, type(simulator).__module__)
+        return cast("Simulation", await code.wait(begin, seconds))
 
     def uses(self) -> list[ModelUse]:
         """The use that each makes of its model."""
@@ -95,8 +95,8 @@ class Simulators:
 
     async def close(self) -> None:
         """Close the connections to their models."""
-        for loop in self._loops.values():
-            loop.end()
+        for code in self._foreign.values():
+            code.end()
         for access in self._accesses:
             await access.close()
 

@@ -9,9 +9,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from trialbed.contracts import ApiRefused, World
-from trialbed.own_thread import StuckCode
 from trialbed.records import Api, Failure
-from trialbed.tracebacks import tool_failure, tool_stuck
+from trialbed.tracebacks import tool_failure
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.targets import CallTarget
@@ -62,10 +61,8 @@ async def act_elsewhere(
     name = f"{target.path}: {type(hosted.code).__name__}"
     try:
         return await hosted.ask(lambda world: act(world, api, target, tool_input, max_answer))
-    except StuckCode as stuck:
-        failure = tool_stuck(name, stuck)
     except Exception as error:
-        logger.exception("the world of %s cannot be made", target.path)
+        logger.exception("the world of %s cannot be made, or does not return", target.path)
         failure = tool_failure(name, error, hosted.code)
     return VirtualAnswer(error_body(failure.message), "", failure)
 

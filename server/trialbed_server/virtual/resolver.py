@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 from trialbed.contracts import Example, Simulation
 from trialbed.errors import SimulationError, TrialbedError
-from trialbed.own_thread import LateCode, StuckCode
+from trialbed.foreign_code import LateCode
 from trialbed.records import Failure
-from trialbed.tracebacks import tool_failure, tool_stuck
+from trialbed.tracebacks import tool_failure
 from trialbed_server._clock import Clock
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
@@ -83,7 +83,7 @@ def broken(target: CallTarget, arguments: dict[str, Any], error: Exception, code
     if problems:
         return SimulationError(f"Invalid arguments for {target.path}: {problems}")
     name = f"{target.path}: {type(code).__name__}"
-    return ToolBroken(tool_stuck(name, error) if isinstance(error, StuckCode) else tool_failure(name, error, code))
+    return ToolBroken(tool_failure(name, error, code))
 
 
 class AnswerSource(Protocol):

@@ -104,7 +104,7 @@ async def test_an_object_that_does_not_return_costs_its_own_score_only(
     is_async: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("trialbed.listeners.SILENT_SECONDS", 0.1)
-    monkeypatch.setattr("trialbed.own_thread.GRACE", 0.2)
+    monkeypatch.setattr("trialbed.foreign_code.GRACE", 0.2)
 
     class Endless:
         @hookimpl

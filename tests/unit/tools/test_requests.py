@@ -50,7 +50,7 @@ async def called(path: Path, name: str, /, **arguments: Any) -> Any:
     bodies = {tool.api.api_name: tool.body for tool in open_world(path).tools if isinstance(tool, AnsweredApi)}
     owner = bodies[name].make_owner(None)
     try:
-        return await bodies[name].call(arguments, owner, here, here)
+        return await bodies[name].call(arguments, owner, here)
     finally:
         await bodies[name].end_trial(owner)
         await bodies[name].end_run()

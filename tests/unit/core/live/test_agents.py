@@ -229,7 +229,7 @@ async def test_an_answer_stays_however_its_agent_closes(
         (Holding, 0.2, f'close() did not return within 0.2 s (File "{__file__}", line '),
     ):
         caplog.clear()
-        monkeypatch.setattr("trialbed.live._code.CLOSING_SECONDS", seconds)
+        monkeypatch.setattr("trialbed.live._agents.CLOSING_SECONDS", seconds)
         async with LiveExecutor({"mine": agent}) as executor:
             await answer_of(executor)
         assert problem in caplog.text
@@ -276,7 +276,7 @@ async def test_what_a_thread_raises_is_the_callers() -> None:
 
 async def test_code_in_python_is_ended_where_it_does_not_return(monkeypatch: pytest.MonkeyPatch) -> None:
     """Functions and objects, async or not, which hold neither the run nor their later trials."""
-    monkeypatch.setattr("trialbed.own_thread.GRACE", 0.2)
+    monkeypatch.setattr("trialbed.foreign_code.GRACE", 0.2)
     again: list[str] = []
 
     def endless(query: str) -> str:
@@ -306,7 +306,7 @@ async def test_code_in_python_is_ended_where_it_does_not_return(monkeypatch: pyt
 
 
 async def test_a_trial_whose_event_loop_another_one_holds_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed.own_thread.GRACE", 0.2)
+    monkeypatch.setattr("trialbed.foreign_code.GRACE", 0.2)
 
     async def holding(query: str, limits: Limits) -> str:
         if limits.timeout < 1:

@@ -233,7 +233,7 @@ class Held:
     async def end_run(self) -> None:
         self.ended.append("run")
 
-    async def call(self, arguments: Any, owner: str, blocking: Any, waiting: Any) -> Any:
+    async def call(self, arguments: Any, owner: str, run: Any) -> Any:
         return owner
 
 

@@ -16,6 +16,7 @@ from support.cases import for_each
 
 from trialbed.contracts import ApiRefused
 from trialbed.errors import UsageError
+from trialbed.foreign_code import ForeignCode
 from trialbed.tasks import ToolBody, function_tools
 
 
@@ -67,12 +68,8 @@ class Desk:
         """No tool."""
 
 
-async def blocking(work: Callable[[], Any]) -> Any:
-    return await asyncio.to_thread(work)
-
-
-async def waiting(work: Callable[[], Any]) -> Any:
-    return await work()
+async def run(work: Callable[[], Any]) -> Any:
+    return await ForeignCode().call(work)
 
 
 def test_the_schema_is_of_the_signature_and_the_descriptions_are_of_the_docstring() -> None:
@@ -96,13 +93,13 @@ def test_the_schema_is_of_the_signature_and_the_descriptions_are_of_the_docstrin
 
 
 async def test_arguments_are_what_the_annotations_say_and_the_result_is_json() -> None:
-    found = await ToolBody(find).call({"place": {"city": "Oslo"}, "tags": ["a"]}, None, blocking, waiting)
+    found = await ToolBody(find).call({"place": {"city": "Oslo"}, "tags": ["a"]}, None, run)
     assert found == {"place": {"city": "Oslo", "floor": 0}, "kind": "tram", "limit": 3, "tags": ["a"]}
 
 
 async def test_arguments_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ApiRefused, match=r"Invalid arguments: place: .*; limit: Input should be greater"):
-        await ToolBody(find).call({"limit": 0}, None, blocking, waiting)
+        await ToolBody(find).call({"limit": 0}, None, run)
 
 
 async def test_async_functions_are_awaited() -> None:
@@ -110,7 +107,7 @@ async def test_async_functions_are_awaited() -> None:
         await asyncio.sleep(0)
         return 2 * number
 
-    assert await ToolBody(double).call({"number": 2}, None, blocking, waiting) == 4
+    assert await ToolBody(double).call({"number": 2}, None, run) == 4
 
 
 async def test_public_methods_of_a_class_are_tools_and_share_an_object() -> None:
@@ -120,9 +117,9 @@ async def test_public_methods_of_a_class_are_tools_and_share_an_object() -> None
     assert list(found["book"][0].parameters_schema()["properties"]) == ["seat"]
     body = found["book"][1]
     owner = body.make_owner(None)
-    await body.call({"seat": 1}, owner, blocking, waiting)
-    assert await body.call({"seat": 2}, owner, blocking, waiting) == [1, 2]
-    assert await found["rules"][1].call({"seat": 2}, owner, blocking, waiting) == "none for 2"
+    await body.call({"seat": 1}, owner, run)
+    assert await body.call({"seat": 2}, owner, run) == [1, 2]
+    assert await found["rules"][1].call({"seat": 2}, owner, run) == "none for 2"
     assert body.make_owner(None).booked == []
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from trialbed.contracts import Simulation, Simulator
+from trialbed.foreign_code import StuckCode
 from trialbed.model_access import ModelAccess
-from trialbed.own_thread import StuckCode
 from trialbed.records import Api, Json, ModelEndpoint
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.simulators.template import TemplateSimulator
@@ -94,4 +94,4 @@ async def test_its_model_is_asked_by_the_server() -> None:
 async def test_trialbeds_own_are_asked_at_once() -> None:
     simulators, simulator = Simulators(), TemplateSimulator()
     await simulators.ask(simulator, lambda: simulator.simulate(None, "a/b/c", {}), 60)
-    assert not simulators._loops
+    assert not simulators._foreign

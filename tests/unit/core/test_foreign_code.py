@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from trialbed.own_thread import LateCode, OwnLoop, OwnThread, StuckCode
+from trialbed.foreign_code import ForeignCode, LateCode, StuckCode
 
 
 def spin() -> None:
@@ -16,14 +16,26 @@ def spin() -> None:
 
 
 async def test_what_waits_behind_code_that_does_not_return_fails_with_it() -> None:
-    thread = OwnThread()
+    code, begun = ForeignCode(spin, in_order=True), list[int]()
     async with asyncio.timeout(60):
         first, second = await asyncio.gather(
-            thread.do(spin, 0.1, __name__), thread.do(spin, package=__name__), return_exceptions=True
+            code.do(spin, 0.1), code.do(lambda: begun.append(1)), return_exceptions=True
         )
         assert isinstance(first, StuckCode)
         assert second is first
-        assert await thread.ends(), "it does not begin what waited"
+        assert f'(File "{__file__}", line ' in first.place
+        with pytest.raises(StuckCode):
+            await code.do(spin)
+    assert (first.goes_on, begun) == (False, []), "it does not begin what waited"
+
+
+async def test_a_function_that_is_given_up_takes_no_other_with_it() -> None:
+    code, go_on = ForeignCode(spin), threading.Event()
+    other = asyncio.create_task(code.do(go_on.wait))
+    with pytest.raises(StuckCode):
+        await code.do(spin, 0.1)
+    go_on.set()
+    assert await other
 
 
 def started_with(ident: int, go_on: threading.Event, ended: list[int]) -> threading.Thread | None:
@@ -42,20 +54,20 @@ def started_with(ident: int, go_on: threading.Event, ended: list[int]) -> thread
 
 
 async def test_a_thread_that_is_over_is_not_taken_for_another_with_its_number() -> None:
-    thread, go_on, ended = OwnThread(), threading.Event(), list[int]()
-    ident = await thread.do(threading.get_ident)
-    thread.end()
-    assert await thread.ends()
-    with pytest.raises(RuntimeError, match="its thread is over"):
-        await thread.do(threading.get_ident, 60)
+    code, go_on, ended = ForeignCode(spin, in_order=True), threading.Event(), list[int]()
+    thread = await code.do(threading.current_thread)
+    ident = thread.ident
+    code.end()
+    await asyncio.to_thread(thread.join, 60)
     try:
         other = started_with(ident, go_on, ended)
         if other is None:
             pytest.skip("this system gives the numbers of threads to no others")
-        stuck = thread.give_up(0.1, __name__)
+        stuck = await code.stop(0.1)
     finally:
         go_on.set()
     await asyncio.to_thread(other.join, 60)
+    assert stuck is not None
     assert stuck.place == ""
     assert ident in ended
 
@@ -63,8 +75,8 @@ async def test_a_thread_that_is_over_is_not_taken_for_another_with_its_number() 
 async def test_a_coroutines_own_timeout_gives_up_no_loop_that_another_one_holds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("trialbed.own_thread.GRACE", 0.1)
-    own, go_on = OwnLoop(), threading.Event()
+    monkeypatch.setattr("trialbed.foreign_code.GRACE", 0.1)
+    own, go_on = ForeignCode(), threading.Event()
 
     async def raise_and_hold() -> None:
         loop = asyncio.get_running_loop()
@@ -74,31 +86,31 @@ async def test_a_coroutines_own_timeout_gives_up_no_loop_that_another_one_holds(
     async def thread() -> int:
         return threading.get_ident()
 
-    ident = await own.do(thread)
+    ident = await own.call(thread)
     try:
         with pytest.raises(TimeoutError, match=r"^its own$"):
-            await own.do(raise_and_hold, 60)
+            await own.call(raise_and_hold, 60)
     finally:
         go_on.set()
-    assert await own.do(thread) == ident
+    assert await own.call(thread) == ident
     own.end()
 
 
 async def test_a_coroutine_that_is_late_says_so_and_the_loop_goes_on() -> None:
-    own = OwnLoop()
+    own = ForeignCode()
 
     async def thread() -> int:
         return threading.get_ident()
 
-    ident = await own.do(thread)
+    ident = await own.call(thread)
     with pytest.raises(LateCode, match=r"^did not return within 0.05 s$"):
-        await own.do(lambda: asyncio.Event().wait(), 0.05)
-    assert await own.do(thread) == ident
+        await own.wait(lambda: asyncio.Event().wait(), 0.05)
+    assert await own.call(thread) == ident
     own.end()
 
 
 async def test_a_loop_that_its_own_code_has_ended_can_be_ended_and_is_replaced() -> None:
-    own = OwnLoop()
+    own = ForeignCode()
 
     async def stop() -> None:
         asyncio.get_running_loop().stop()
@@ -106,9 +118,22 @@ async def test_a_loop_that_its_own_code_has_ended_can_be_ended_and_is_replaced()
     async def thread() -> threading.Thread:
         return threading.current_thread()
 
-    first = await own.do(thread)
-    await own.do(stop)
+    first = await own.call(thread)
+    await own.call(stop)
     await asyncio.to_thread(first.join, 60)
     own.end()
-    assert await own.do(thread) is not first
+    assert await own.call(thread) is not first
     own.end()
+
+
+async def test_threads_end_with_what_they_are_for() -> None:
+    async def thread() -> threading.Thread:
+        return threading.current_thread()
+
+    own = ForeignCode(in_order=True)
+    begun = [await own.call(threading.current_thread), await own.call(thread)]
+    own.end()
+    begun.append(await ForeignCode().call(threading.current_thread))
+    for each in begun:
+        await asyncio.to_thread(each.join, 60)
+        assert not each.is_alive()
