@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from trialbed.contracts import QuestionRefused
 from trialbed.errors import UsageError
 from trialbed.wire import parse_object, read_served
 from trialbed.wire.dialects import dialect
@@ -90,6 +91,8 @@ class ScriptedEndpoint:
             return refusal
         try:
             said = await ask_model(self._model, seen)
+        except QuestionRefused as refused:
+            return _refuse(seen, str(refused))
         except UsageError as error:
             return fail(500, str(error), spoken=seen.spoken)
         if isinstance(said, Response):

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from trialbed.contracts import QuestionRefused
+from trialbed.wire import dump_json
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema, part_at, schema_problems
 from trialbed_scripted._patterns import matching_texts
 
@@ -20,6 +25,52 @@ MOST = 40
 
 LONGEST = 100_000
 """Characters or items of the longest value that is made."""
+
+# An answer is made in the server's event loop: a process of its own could be ended after some seconds, but to ask it
+# takes longer than most answers do, and which requests are refused would depend on the machine. So work is counted.
+MOST_EFFORT = 50_000
+"""Work on the schemas of one request, in about ten microseconds; most requests take less than a hundredth of it."""
+
+_REPEATED = re.compile(rb"\{(?:\d*,)?(\d{1,4})")
+"""The repetitions in a pattern, which is compiled into as many parts."""
+
+_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
+
+
+@contextmanager
+def bounded_effort(most: int = MOST_EFFORT) -> Iterator[None]:
+    """Enter this to make an answer; work on schemas that takes longer raises ``QuestionRefused``."""
+    token = _left.set([most])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def spend(effort: int) -> None:
+    """Count some work.
+
+    Raises:
+        QuestionRefused: it is more than an answer may take.
+    """
+    left = _left.get()
+    if left is not None:
+        left[0] -= effort
+        if left[0] < 0:
+            raise QuestionRefused(
+                "the schemas of the request are so intricate that a scripted model does not read them"
+            )
+
+
+def effort_of(schema: Any) -> int:
+    """Return the work of reading a schema once."""
+    try:
+        text = dump_json(schema)
+    except RecursionError:
+        return MOST_EFFORT + 1
+    repeated = sum(int(number) for number in _REPEATED.findall(text)) if b'"pattern' in text else 0
+    return 1 + len(text) // 20 + text.count(b'"$ref"') + repeated
+
 
 FORMATS = {
     "date": "2024-02-29",
@@ -80,6 +131,7 @@ def least_values(schema: Any) -> Iterator[Any]:
 @lru_cache(maxsize=4096)
 def _valid(text: str) -> str | None:
     schema = json.loads(text) or {"type": "object"}
+    spend(effort_of(schema))
     try:
         checked = JsonSchema(schema)
     except UnusableSchema:
@@ -99,14 +151,22 @@ class SchemaValues:
         if schema is False or level > DEEPEST:
             return
         for flat in islice(self.flat(schema, level), MOST):
-            checked = _own_checks(flat)
-            yield from (value for value in islice(self._candidates(flat, level), MOST) if checked.is_valid(value))
+            # Without those on its parts.
+            own = {key: value for key, value in flat.items() if key in _OWN}
+            effort = effort_of(own)
+            spend(effort)
+            checked = JsonSchema(own)
+            for value in islice(self._candidates(flat, level), MOST):
+                spend(1 + effort // 10)
+                if checked.is_valid(value):
+                    yield value
 
     def flat(self, schema: Any, level: int) -> Iterator[dict[str, Any]]:
         """Yield the schema without references and alternatives: each combination of these on its own."""
         if not isinstance(schema, Mapping):
             yield {}
             return
+        spend(1 + len(schema) // 10)
         own = {key: value for key, value in schema.items() if key not in ("$ref", "allOf", "anyOf", "oneOf", "then")}
         choices: list[list[Any]] = [[part] for part in list_at(schema, "allOf")]
         if isinstance(reference := schema.get("$ref"), str):
@@ -192,11 +252,6 @@ class SchemaValues:
 _NONE = object()
 
 
-def _own_checks(schema: dict[str, Any]) -> JsonSchema:
-    """Keep the demands of a schema on a value itself, without those on its parts."""
-    return JsonSchema({key: value for key, value in schema.items() if key in _OWN})
-
-
 _OWN = (
     "type",
     "enum",
@@ -257,6 +312,7 @@ def _types(schema: dict[str, Any]) -> list[str]:
 def _strings(schema: dict[str, Any]) -> Iterator[str]:
     least, most = schema.get("minLength", 0), schema.get("maxLength", math.inf)
     if isinstance(schema.get("pattern"), str):
+        spend(len(schema["pattern"]))
         yield from islice(matching_texts(schema["pattern"], least), MOST)
     form = schema.get("format")
     if isinstance(form, str) and form in FORMATS:
@@ -306,6 +362,7 @@ def filled_with(schema: Any, text: str) -> Any:
     one of the value itself before those of its parts. The rest is the least that fits.
     """
     schema = schema if isinstance(schema, Mapping) else {}
+    spend(effort_of(schema))
     try:
         checked = JsonSchema(schema)
     except UnusableSchema:  # it forbids nothing
@@ -398,6 +455,7 @@ def wrong_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> 
     Raises:
         UnusableSchema: it is not a schema.
     """
+    spend(effort_of(schema))
     # The schema stays as it is, at the root: references in it start there.
     checked = JsonSchema(schema)
     return next(
@@ -413,6 +471,7 @@ def first_problem(schema: Any, value: Any, root: Any = None) -> str:
     Args:
         root: what references in the schema start from; the schema itself by default.
     """
+    spend(effort_of([schema, root]))
     problem = next(iter(schema_problems(schema, value, 1, root)), None)
     return "" if problem is None else f"{problem.place or 'the arguments'}: {problem.message}"
 

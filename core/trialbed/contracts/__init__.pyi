@@ -25,6 +25,7 @@ from ._simulator import Simulator as Simulator
 from ._simulator import World as World
 from ._trial_model import ModelQuestion as ModelQuestion
 from ._trial_model import ModelReply as ModelReply
+from ._trial_model import QuestionRefused as QuestionRefused
 from ._trial_model import ReplyMissing as ReplyMissing
 from ._trial_model import ServedAnswer as ServedAnswer
 from ._trial_model import TrialModel as TrialModel

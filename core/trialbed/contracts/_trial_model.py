@@ -69,6 +69,10 @@ class ReplyMissing(Exception):
     """
 
 
+class QuestionRefused(Exception):
+    """A model refuses a request, for a reason in the request itself; the text says why."""
+
+
 class TrialModel(ABC):
     """A model as it answers one trial in the gateway; made for the trial and gone with it.
 
@@ -86,6 +90,7 @@ class TrialModel(ABC):
 
         Raises:
             ReplyMissing: there is no answer, and no endpoint is to be asked.
+            QuestionRefused: the request is to blame.
             Exception: the model is broken: the trial is not measured.
         """
 

@@ -313,14 +313,18 @@ def _parts(schema: Schema) -> Iterator[dict[str, Any]]:
 
 def _circles(schema: Schema) -> Iterator[str]:
     """References that lead back to themselves without anything in between, so that no value could be checked."""
+    ending: set[str] = set()
     for part in _parts(schema):
         seen: set[str] = set()
         while isinstance(part, dict) and isinstance(reference := part.get("$ref"), str) and reference[:1] == "#":
             if reference in seen:
                 yield reference
                 break
+            if reference in ending:
+                break
             seen.add(reference)
             part = part_at(schema, reference)
+        ending |= seen
 
 
 def part_at(schema: Schema, reference: str) -> Schema:

@@ -109,12 +109,13 @@ def _same_name(tools: Mapping[str, str], functions: Mapping[str, str]) -> Candid
 
 def _cut_name(tools: Mapping[str, str], functions: Mapping[str, str]) -> Candidates:
     """Functions whose names are the beginning of the tool's, or all of it with a number or a hash behind."""
+    plain = {tool: plain_name(tool) for tool in tools}
     cut = {name: (plain_name(name), plain_name(_SUFFIX.sub("", name))) for name in functions}
 
     def is_cut(tool: str, whole: str, bare: str) -> bool:
         return tool == bare or any(len(part) >= SHORTEST_CUT and tool.startswith(part) for part in (whole, bare))
 
-    return _candidates(tools, functions, lambda tool, name: is_cut(plain_name(tool), *cut[name]))
+    return _candidates(tools, functions, lambda tool, name: is_cut(plain[tool], *cut[name]))
 
 
 def _name_behind_prefix(tools: Mapping[str, str], functions: Mapping[str, str]) -> Candidates:
@@ -141,10 +142,10 @@ def _same_description(tools: Mapping[str, str], functions: Mapping[str, str]) ->
 
 def _contained_description(tools: Mapping[str, str], functions: Mapping[str, str]) -> Candidates:
     """Functions whose descriptions contain the tool's, or are the beginning of it."""
-    texts = {name: _plain_text(text) for name, text in functions.items()}
+    own_texts, texts = ({name: _plain_text(text) for name, text in side.items()} for side in (tools, functions))
 
     def contains(tool: str, name: str) -> bool:
-        own, text = _plain_text(tools[tool]), texts[name]
+        own, text = own_texts[tool], texts[name]
         return min(len(own), len(text)) >= SHORTEST_TEXT and (own in text or own.startswith(text))
 
     return _candidates(tools, functions, contains)

@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema, part_at
 from trialbed.wire.offers import plain_name
-from trialbed_scripted.schemas import MOST, first_problem, least_values, list_at
+from trialbed_scripted.schemas import MOST, effort_of, first_problem, least_values, list_at, spend
 
 MAX_DEPTH = 60
 """Levels of references and alternatives that are followed."""
@@ -72,6 +72,7 @@ class _Schemas:
         return first_problem(schema, value, self._offered)[:MAX_MESSAGE]
 
     def _value(self, value: Any, offered: Any, own: Any, path: str, filled: dict[str, Any], depth: int) -> Any:
+        spend(1)
         if depth == 0 or not isinstance(value, dict | list):
             return value
         offered, own = _resolve(offered, self._offered), _resolve(own, self._own)
@@ -179,6 +180,7 @@ def _resolve(schema: Any, root: Any) -> Any:
 def _parts(schema: Any, root: Any, depth: int = MAX_DEPTH) -> Iterator[Mapping[str, Any]]:
     """Yield a schema and those that it combines."""
     schema = _resolve(schema, root)
+    spend(1)
     if not isinstance(schema, Mapping) or depth == 0:
         return
     yield schema
@@ -245,6 +247,7 @@ def _extra(schema: Mapping[str, Any], name: str, where: str) -> Any:
 
 def _matches(pattern: str, name: str) -> bool:
     """Return whether a framework's pattern matches a name, within a bounded number of steps."""
+    spend(effort_of({"pattern": pattern}))
     try:
         return JsonSchema({"pattern": pattern}).is_valid(name)
     except UnusableSchema:

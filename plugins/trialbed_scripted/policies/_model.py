@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from trialbed.contracts import ModelQuestion, ModelReply, TrialModel
+from trialbed.contracts import ModelQuestion, ModelReply, QuestionRefused, TrialModel
 from trialbed.errors import UsageError
 from trialbed.records import FilledArgument, LostCall, ScriptedCall, ToolSpec, TrialRegistration, WireLog
 from trialbed.wire import Call, ModelAnswer, ModelRequest, lenient_json, usage_counts
@@ -19,6 +19,7 @@ from trialbed_scripted.policies._fields import FieldForm, one_call, read_form
 from trialbed_scripted.policies._histories import TextHistories
 from trialbed_scripted.policies._policies import POLICIES, PolicyInput
 from trialbed_scripted.policies._tools import Tools
+from trialbed_scripted.schemas import bounded_effort
 
 SLOW = "slow"
 """The policy whose answers take their time."""
@@ -59,7 +60,17 @@ class PolicyModel:
 
         Args:
             histories: of the trial, for frameworks that write calls and results as text.
+
+        Raises:
+            QuestionRefused: the request is too intricate.
         """
+        try:
+            with bounded_effort():
+                return self._turn(request, histories)
+        except (ArithmeticError, RecursionError) as error:
+            raise QuestionRefused(f"a scripted model cannot read the schemas of the request: {error}") from error
+
+    def _turn(self, request: ModelRequest, histories: TextHistories | None) -> Turn:
         form = read_form(request)
         if form is not None:
             return self._fill(form)

@@ -12,7 +12,7 @@ from trialbed.wire import Call, OfferedTool
 from trialbed.wire.offers import Offers, plain_name
 from trialbed_scripted.policies._ending import FINISHES
 from trialbed_scripted.policies._fitting import Fitted, Inexpressible, fit
-from trialbed_scripted.schemas import minimal_arguments, wrong_arguments
+from trialbed_scripted.schemas import minimal_arguments, spend, wrong_arguments
 
 UNKNOWN = "tool_that_is_not_offered"
 
@@ -61,6 +61,8 @@ class Tools:
         self._allowed = allowed
         self._offers = Offers(tools, functions)
         self._own = {tool.name: tool.parameters for tool in tools}
+        foreign = self._offers.functions.keys() - self._own.keys()
+        spend(len(foreign) * len(tools) // 20)
 
     def right(self, position: int, call: ScriptedCall) -> PlannedCall:
         """Make a call of the script.

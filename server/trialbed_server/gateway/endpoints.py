@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from starlette.types import Receive, Scope, Send
 
-from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing, TrialModel
+from trialbed.contracts import ModelQuestion, ModelReply, QuestionRefused, ReplyMissing, TrialModel
 from trialbed.records import Cause
 from trialbed.texts import json_leaves
 from trialbed.wire import ModelRequest
@@ -175,6 +175,9 @@ async def _answers(
         reply = await model.answer(question)
     except ReplyMissing as missing:
         await writer.error(str(missing), 400, "invalid_request_error", "replay", code="not_recorded")
+        return True
+    except QuestionRefused as refused:
+        await writer.error(str(refused), 400, "invalid_request_error", "request")
         return True
     except Exception as error:
         logger.exception("the model of trial %s failed", trial.registration.trial)

@@ -16,6 +16,7 @@ from collections.abc import (
 )
 from contextlib import contextmanager
 from dataclasses import InitVar, dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from starlette.types import Receive, Send
@@ -361,8 +362,11 @@ class RecordedExchange:
         """The call with the trial's tool that it means, if the framework offered that under another name."""
         if not self.tools or call.problem == "unknown tool" or any(call.name == tool.name for tool in self.tools):
             return call
-        tool = Offers(self.tools, self.request.tools).tool(call.name)
-        return call.model_copy(update={"tool": tool or ""})
+        return call.model_copy(update={"tool": self._offers.tool(call.name) or ""})
+
+    @cached_property
+    def _offers(self) -> Offers:
+        return Offers(self.tools, self.request.tools)
 
 
 Header = tuple[bytes, bytes]
