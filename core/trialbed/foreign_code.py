@@ -127,6 +127,16 @@ class ForeignCode:
                 lane.end()
 
 
+def in_this_loop(thing: object) -> Callable[..., Awaitable[Any]]:
+    """Return a function that calls an object's async methods by name in this event loop, whichever loop asks."""
+    loop = asyncio.get_running_loop()
+
+    def ask(method: str, *arguments: Any) -> Awaitable[Any]:
+        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(getattr(thing, method)(*arguments), loop))
+
+    return ask
+
+
 class _Lane:
     """A thread and what is asked of it: functions one after the other, or coroutines if it has an event loop.
 

@@ -9,14 +9,14 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pluggy
 
 from trialbed.errors import DataError
 from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, offers
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
-from trialbed.scoring import SILENT_SECONDS, ScoreContext, ScoringStopped, judge_here
+from trialbed.scoring import SILENT_SECONDS, RelayedJudge, ScoreContext, ScoringStopped
 
 if TYPE_CHECKING:
     from trialbed.foreign_code import ForeignCode
@@ -100,9 +100,13 @@ class Listeners:
         foreign = plugin in self._foreign
         try:
             if plugin in self._objects:
-                code, asked = self._objects[plugin], replace(context, judge=judge_here(context.judge))
+                from trialbed.foreign_code import in_this_loop
+
+                # The connections of the judge's model are of this event loop.
+                judge = RelayedJudge(in_this_loop(context.judge), context.judge)
+                code, asked = self._objects[plugin], replace(context, judge=judge)
                 given = await code.do(partial(caller, context=asked), SILENT_SECONDS)
-                return await code.wait(partial(_read_scores, given), SILENT_SECONDS)
+                return cast("list[Score]", await code.wait(partial(_read_scores, given), SILENT_SECONDS))
             if self.elsewhere is None or not self.elsewhere.takes(context, foreign=foreign):
                 return await _given_scores(caller, context)
         except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure

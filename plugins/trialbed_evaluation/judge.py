@@ -81,17 +81,14 @@ def cases(as_json: bool) -> None:
 async def _calibrate(file: Path | None, settings: RunSettings) -> tuple[Calibration, list[CaseFinding]]:
     import asyncio
 
-    from trialbed.engine import identity_of, judge_order, standing_judge
-    from trialbed.scoring_process import ScoringProcesses
+    from trialbed.engine import identity_of, standing_judge
     from trialbed_evaluation.calibration import EMBEDDED, embedded_cases, keep_calibration, read_cases
     from trialbed_evaluation.calibration import calibrate as measure
 
     labelled = embedded_cases() if file is None else read_cases(file)
     labels = EMBEDDED if file is None else file.name
     async with standing_judge(settings) as (judge, completed):
-        async with ScoringProcesses(judge_order(completed, judge)) as processes:
-            bounded = processes.bounded(judge)
-            measured, findings = await measure(bounded, labelled, labels, concurrency=completed.concurrency)
+        measured, findings = await measure(judge, labelled, labels, concurrency=completed.concurrency)
         _check_question(judge)
         if measured.is_large:
             criteria = labelled[0].criterion is not None

@@ -31,7 +31,6 @@ from trialbed.worker import supervised_command, worker_command
 FORKED = ("trialbed", "trialbed_adapter_lab", "trialbed_adapter_lab.fidelity.probe", "trialbed_server")
 """Modules that are run as programs, with any arguments."""
 
-SCORING = [sys.executable, "-P", "-m", "trialbed.scoring_process"]
 SUPERVISOR = supervised_command([])
 WORKER = worker_command("")[:-1]
 HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD, signal.SIGUSR1)
@@ -47,7 +46,7 @@ _execute = subprocess._fork_exec  # type: ignore[attr-defined]
 
 
 def fork_programs() -> None:
-    """From now on, let this process fork its servers, its scoring processes, and workers."""
+    """From now on, let this process fork its servers and workers."""
     subprocess._fork_exec = _start  # type: ignore[attr-defined]
 
 
@@ -91,9 +90,6 @@ def program(arguments: Sequence[str]) -> Callable[[], None] | None:
             return partial(_run_elsewhere, name, given)
         case [sys.executable, "-m", name, *given] if name in FORKED:
             return partial(_run_here, name, given)
-    if arguments == SCORING:
-        # Its folders are those of the process that starts it.
-        return partial(_run_module, "trialbed.scoring_process", [])
     command = arguments[len(SUPERVISOR) :]
     is_worker = arguments[: len(SUPERVISOR)] == SUPERVISOR and command[:-1] == WORKER
     if is_worker:

@@ -2,7 +2,6 @@ from ._control import ControlClient as ControlClient
 from ._control import new_trial_token as new_trial_token
 from ._judge import identity_of as identity_of
 from ._judge import judge_of as judge_of
-from ._judge import judge_order as judge_order
 from ._judge import judge_report as judge_report
 from ._judge import standing_judge as standing_judge
 from ._progress import RunProgress as RunProgress

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from trialbed.catalogs import expecting_queries
 from trialbed.contracts import Judge
-from trialbed.drivers import list_drivers, load_driver
+from trialbed.drivers import list_drivers
 from trialbed.engine._control import ControlClient, new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured
@@ -33,7 +33,7 @@ from trialbed.scoring import (
     kept_calibrations,
     make_judge,
 )
-from trialbed.scoring_process import JudgeOrder
+from trialbed.scoring_process import judge_in_processes
 from trialbed.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -63,23 +63,10 @@ async def judge_of(
         access = None if model is None else await stack.enter_async_context(_access(helpers, control, model))
         judge = make_judge(driver, access, votes=settings.judge_votes, prompts=settings.judge_prompts)
         stack.push_async_callback(judge.close)
+        if {known.distribution for known in list_drivers("judges") if known.name == driver} != {PROJECT_DISTRIBUTION}:
+            bounded = judge_in_processes(judge, driver, settings.judge_votes, settings.judge_prompts)
+            judge = await stack.enter_async_context(bounded)
         yield judge
-
-
-def judge_order(settings: RunSettings, judge: Judge) -> JudgeOrder | None:
-    """Return the judge of these settings for processes that make it themselves; None if it is asked in this process.
-
-    That is Trialbed's own where it asks a model: it reads every text in linear time, and waits for the model otherwise.
-
-    Args:
-        judge: as it was made here, with its model.
-    """
-    name, model = judge_choice(settings)
-    origins = {driver.distribution for driver in list_drivers("judges") if driver.name == name}
-    foreign = origins != {PROJECT_DISTRIBUTION}
-    if model is not None and not foreign and getattr(load_driver("judges", name), "needs_model", False):
-        return None
-    return JudgeOrder(name, settings.judge_votes, settings.judge_prompts, foreign, judge.endpoint)
 
 
 @asynccontextmanager

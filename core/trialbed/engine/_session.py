@@ -17,7 +17,7 @@ from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._control import ControlClient
 from trialbed.engine._gold import make_gold_calls
 from trialbed.engine._helper_use import KeptUse
-from trialbed.engine._judge import judge_duties, judge_of, judge_order, judge_report
+from trialbed.engine._judge import judge_duties, judge_of, judge_report
 from trialbed.engine._lanes import Committed, Lanes
 from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
@@ -298,7 +298,7 @@ class RunSession:
                 host=workers.server_host(),
             ) as control,
             judge_of(helpers, control, own=objects.judge) as judge,
-            ScoringProcesses(None if objects.judge else judge_order(options, judge)) as scoring,
+            ScoringProcesses() as scoring,
         ):
             self._listeners.elsewhere = scoring
             yield control, judge, scoring

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from trialbed.answers import look_up_claims
 from trialbed.attribution import attribute_trial
@@ -304,7 +304,8 @@ class TrialRunner:
             return examine(result, query, tools, outside, in_process=live)
         if self.processes is None or not is_large(answer, wire):
             return await asyncio.to_thread(examine, result, query, tools, outside, in_process=live)
-        return await self.processes.call(examine, result, query, tools, outside, in_process=live)
+        found = await self.processes.call(examine, result, query, tools, outside, in_process=live)
+        return cast("Examined", found)
 
     async def _scores(self, result: TrialResult, tools: tuple[ToolSpec, ...]) -> tuple[Score, ...]:
         key, outcome, wire = result.key, result.outcome, result.wire

@@ -37,7 +37,7 @@ from trialbed.scoring._expected import (
     run_criteria,
 )
 from trialbed.scoring._judged import JUDGED, RULE, judge_label, judged_score, open_criteria
-from trialbed.scoring._judges import FunctionJudge, JudgeFunction, as_judge, judge_apart, judge_here, make_judge
+from trialbed.scoring._judges import FunctionJudge, JudgeFunction, RelayedJudge, as_judge, judge_apart, make_judge
 from trialbed.scoring._scorers import ScoreFunction, Scorer, scorer
 from trialbed.scoring._words import score_heading, score_words
 
@@ -59,6 +59,7 @@ __all__ = [
     "Expectation",
     "FunctionJudge",
     "JudgeFunction",
+    "RelayedJudge",
     "ScoreContext",
     "ScoreFunction",
     "Scorer",
@@ -74,7 +75,6 @@ __all__ = [
     "is_short",
     "is_small",
     "judge_apart",
-    "judge_here",
     "judge_identity",
     "judge_label",
     "judge_note",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -84,39 +83,43 @@ async def judge_apart(judge: Judge) -> AsyncIterator[Judge]:
     from trialbed.foreign_code import ForeignCode
 
     code = ForeignCode(judge)
+
+    def ask(method: str, *arguments: Any) -> Awaitable[Any]:
+        return code.call(partial(getattr(judge, method), *arguments), SILENT_SECONDS)
+
     try:
-        yield _JudgeElsewhere(judge, partial(code.wait, seconds=SILENT_SECONDS))
+        yield RelayedJudge(ask, judge)
     finally:
         code.end()
 
 
-def judge_here(judge: Judge) -> Judge:
-    """Return a judge that works in this event loop whoever asks: its model's connections are of this one."""
-    loop = asyncio.get_running_loop()
+class RelayedJudge(Judge):
+    """A judge that works elsewhere: in another event loop, or in another process.
 
-    def ask(begin: Callable[[], Coroutine[Any, Any, Any]]) -> Awaitable[Any]:
-        return asyncio.wrap_future(asyncio.run_coroutine_threadsafe(begin(), loop))
+    Args:
+        ask: calls a method of the judge there.
+        judge: the judge, if it is in this process.
+    """
 
-    return _JudgeElsewhere(judge, ask)
-
-
-class _JudgeElsewhere(Judge):
-    """A judge whose coroutines run in another event loop."""
-
-    def __init__(self, judge: Judge, ask: Callable[[Callable[[], Coroutine[Any, Any, Any]]], Awaitable[Any]]) -> None:
+    def __init__(self, ask: Callable[..., Awaitable[Any]], judge: Judge | None = None) -> None:
         super().__init__(getattr(judge, "endpoint", None), votes=getattr(judge, "votes", 1))
-        self._judge = judge
+        self.model = getattr(judge, "model", None)
         self._ask = ask
+        self._judge = judge
 
     @property
     def about(self) -> Mapping[str, Json]:
         """The settings of the judge."""
-        return self._judge.about
+        return {} if self._judge is None else self._judge.about
+
+    def calibration(self) -> Mapping[str, Json] | None:
+        """Return the calibration of the judge."""
+        return None if self._judge is None else self._judge.calibration()
 
     async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Return the verdict of the judge."""
-        return cast("Verdict", await self._ask(partial(self._judge.judge, query, answer, wire)))
+        return cast("Verdict", await self._ask("judge", query, answer, wire))
 
     async def meets(self, criterion: str, query: Query, answer: Answer, wire: WireLog) -> Verdict:
         """Return the verdict of the judge on a criterion."""
-        return cast("Verdict", await self._ask(partial(self._judge.meets, criterion, query, answer, wire)))
+        return cast("Verdict", await self._ask("meets", criterion, query, answer, wire))

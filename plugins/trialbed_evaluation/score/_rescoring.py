@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from trialbed.contracts import AnswerStatus, Judge, Verdict
-from trialbed.engine import judge_order, judge_report, standing_judge
+from trialbed.engine import judge_report, standing_judge
 from trialbed.errors import JudgeError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import config_digest
@@ -105,7 +105,7 @@ async def rejudge(
     """
     async with (
         standing_judge(settings, run if is_part else None) as (judge, completed),
-        ScoringProcesses(judge_order(completed, judge)) as processes,
+        ScoringProcesses() as processes,
     ):
         label = judge_label(completed)
         name = f"{JUDGED}@{label}"

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from trialbed.contracts import Simulation, Simulator
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken, TrialbedError, UsageError
-from trialbed.foreign_code import ForeignCode, LateCode
+from trialbed.foreign_code import ForeignCode, LateCode, in_this_loop
 from trialbed.records import ModelUse
 
 if TYPE_CHECKING:
@@ -86,7 +86,10 @@ class Simulators:
         if code is None:
             code = self._foreign[id(simulator)] = ForeignCode(simulator)
             if simulator.model is not None:
-                simulator.model = _relay(simulator.model)
+                from trialbed.model_access import RelayedModel  # most servers have no model
+
+                # Its connections are of this event loop.
+                simulator.model = RelayedModel(simulator.model.endpoint, in_this_loop(simulator.model))
         return cast("Simulation", await code.wait(begin, seconds))
 
     def uses(self) -> list[ModelUse]:
@@ -115,18 +118,6 @@ async def within(seconds: float, awaitable: Awaitable[T]) -> T:
         if deadline.expired():
             raise LateCode(seconds, "") from None
         raise
-
-
-def _relay(access: ModelAccess) -> ModelAccess:
-    """Make a model whose connections belong to this event loop usable from others."""
-    from trialbed.model_access import RelayedModel, run_step  # most servers have no model
-
-    loop = asyncio.get_running_loop()
-
-    def ask(name: str, arguments: tuple[Any, ...]) -> Any:
-        return asyncio.run_coroutine_threadsafe(run_step(access, name, arguments), loop).result()
-
-    return RelayedModel(access.endpoint, ask)
 
 
 def _make(name: str) -> Simulator:

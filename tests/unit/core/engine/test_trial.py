@@ -287,29 +287,24 @@ async def test_texts_that_cannot_be_scored_within_the_limits_cost_their_trial():
     assert result.outcome.answer.final_answer == "42"
 
 
-async def test_a_judge_is_asked_for_criteria_within_its_limits():
-    class Bounded(Judge):
+async def test_a_judge_is_asked_for_the_criteria_of_a_task():
+    class Reading(Judge):
         async def judge(self, query, answer, wire):
             raise AssertionError("only the criterion is asked for")
 
         async def meets(self, criterion, query, answer, wire):
             return Verdict(status="Solved", value=1.0, reason=f"{criterion} it is", votes=("Solved",))
 
-    judges, found = [], []
-
-    def bounded(judge):
-        judges.append(judge)
-        return Bounded()
+    found = []
 
     def scored(context):
         found.extend(context.checks)
         return ()
 
-    runner = runner_of(Answering("42"), Control(ASKED), scored, SimpleNamespace(bounded=bounded))
+    runner = runner_of(Answering("42"), Control(ASKED), scored)
     query = Query(query_id=1, text="?", apis=(), expected=Expected(criteria=("polite",)))
-    runner = replace(runner, queries={1: query}, judge="the run's own")
+    runner = replace(runner, queries={1: query}, judge=Reading())
     await runner(TrialKey(framework="f", query_id=1))
-    assert judges == ["the run's own"]
     assert found == [CheckResult("criterion: polite", True, "polite it is")]
 
 

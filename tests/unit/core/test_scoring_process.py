@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from support.scoring import api_call, context
-from support.warm import warm_programs
 
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError, ModelUnavailable
@@ -19,12 +21,10 @@ from trialbed.listeners import Listeners
 from trialbed.model_access import ModelAccess
 from trialbed.plugins import installed_listeners
 from trialbed.records import Answer, ModelEndpoint, Query, Score, WireLog
-from trialbed.scoring import ScoreContext, ScoringStopped, is_large
-from trialbed.scoring_process import JudgeOrder, ScoringProcesses
+from trialbed.scoring import ScoreContext, ScoringStopped, is_large, judge_apart
+from trialbed.scoring_process import ScoringProcesses, judge_in_processes
 from trialbed_evaluation.judges.rule import RuleJudge
 from trialbed_plugins.scorers import score_trial
-
-RULE = JudgeOrder("rule", 1, None, False)
 
 PLUGIN = """
 import os, re, signal, sys
@@ -92,17 +92,10 @@ def distribution(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture
-def forked() -> Iterator[None]:
-    """Processes start without the wait for their imports."""
-    with warm_programs():
-        yield
-
-
-@pytest.fixture
 async def heard(distribution: Path) -> AsyncIterator[Listeners]:
     """The installed plugins, with processes for what is not to be scored here."""
     listeners = installed_listeners()
-    async with ScoringProcesses(RULE) as processes:
+    async with ScoringProcesses() as processes:
         listeners.elsewhere = processes
         yield listeners
 
@@ -117,7 +110,6 @@ async def by_name(listeners: Listeners, scored: ScoreContext) -> dict[str, Score
     return {score.name: score for score in await listeners.score(scored)}
 
 
-@pytest.mark.usefixtures("forked")
 async def test_what_passes_a_limit_costs_its_own_scores_alone(heard: Listeners) -> None:
     whole = await by_name(heard, trial("light"))
     assert whole["process"].value != os.getpid()
@@ -136,12 +128,10 @@ async def test_what_passes_a_limit_costs_its_own_scores_alone(heard: Listeners) 
     assert (await by_name(heard, trial("light")))["process"].value not in (os.getpid(), whole["process"].value)
 
 
-@pytest.mark.usefixtures("forked")
 async def test_a_judge_that_passes_a_limit_costs_its_own_score_alone(distribution: Path) -> None:
     listeners = installed_listeners()
-    async with ScoringProcesses(JudgeOrder("heavy", 1, None, True)) as processes:
-        listeners.elsewhere = processes
-        light, heavy = await by_name(listeners, trial("light")), await by_name(listeners, trial("heavy"))
+    async with judge_in_processes(RuleJudge(), "heavy", 1, None) as judge, ScoringProcesses() as listeners.elsewhere:
+        light, heavy = [await by_name(listeners, trial(text, judge)) for text in ("light", "heavy")]
     assert light["sopr_score"].value == 1.0
     assert heavy["sopr_score"].failure is not None
     assert heavy["sopr_score"].failure.message == "judge rule: stopped: it ended its process with code 4"
@@ -158,13 +148,12 @@ class Asked(ModelAccess):
         return f"reply to {text}"
 
 
-@pytest.mark.usefixtures("forked")
 async def test_a_foreign_judge_asks_its_model_from_a_process(distribution: Path) -> None:
     endpoint = ModelEndpoint(base_url="http://nowhere/v1", api_key="", model="m")
-    judge = RuleJudge()
+    judge = RuleJudge(endpoint)
     judge.model = Asked(endpoint)
-    async with ScoringProcesses(JudgeOrder("heavy", 1, None, True, endpoint)) as processes:
-        light, dear = [await processes.judge_score(trial(text, judge)) for text in ("light", "dear")]
+    async with judge_in_processes(judge, "heavy", 1, None) as apart, ScoringProcesses() as processes:
+        light, dear = [await processes.judge_score(trial(text, apart)) for text in ("light", "dear")]
     reply, _, process = light.detail["reason"].rpartition(" ")
     assert (reply, light.value) == ("reply to light", 1.0)
     assert process != str(os.getpid())
@@ -172,7 +161,6 @@ async def test_a_foreign_judge_asks_its_model_from_a_process(distribution: Path)
     assert dear.failure.message == "judge rule: ModelUnavailable: the budget of 1 request is used up"
 
 
-@pytest.mark.usefixtures("forked")
 async def test_a_function_that_passes_a_limit_is_stopped() -> None:
     async with ScoringProcesses() as processes:
         assert await processes.call(len, "text") == 4
@@ -189,45 +177,94 @@ async def test_scores_are_the_same_in_a_process_and_here(heard: Listeners) -> No
     assert is_large(long.answer, long.wire)
     here = {score.name: score for score in await score_trial(long)}
     assert (await by_name(heard, long)).items() >= here.items()
-    asked = []
 
-    class Own(Judge):
-        async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
-            asked.append(answer.final_answer)
-            return Verdict(status="Unsure", value=0.5, reason="own", votes=("Unsure",))
 
+class Own(Judge):
+    """A judge of the program, which only it can ask."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    async def judge(self, query: Query, answer: Answer, wire: WireLog) -> Verdict:
+        self.asked.append(answer.final_answer)
+        if len(self.asked) == 2:
+            raise KeyError("no such answer")
+        return Verdict(status="Unsure", value=0.5, reason="own", votes=("Unsure",))
+
+
+async def test_a_judge_of_the_program_is_asked_from_a_process() -> None:
+    own, long = Own(), "It is 4242. " * 10_000
+    async with judge_apart(own) as judge, ScoringProcesses() as processes:
+        (found, failed) = [await processes.judge_score(trial(long, judge)) for _ in range(2)]
+    assert own.asked == [long, long]
+    assert (found.value, found.detail["reason"]) == (0.5, "own")
+    assert failed.failure is not None
+    assert failed.failure.message == "judge rule: KeyError: 'no such answer'"
+
+
+async def test_a_call_whose_process_is_killed_is_done_again(tmp_path: Path) -> None:
+    done = tmp_path / "done"
     async with ScoringProcesses() as processes:
-        found = {score.name: score for score in await processes.score("scorers", trial(long.text, Own()))}
-    assert asked == [long.text]
-    assert (found["sopr_score"].value, found["sopr_score"].detail["reason"]) == (0.5, "own")
+        idle = await processes.call(os.getpid)
+        os.kill(idle, signal.SIGKILL)
+        assert await processes.call(os.getpid) != idle
+        assert await processes.call(die_once, done) == "done"
+        with pytest.raises(ScoringStopped, match="was ended by SIGKILL"):
+            await processes.call(die_once, tmp_path / "absent" / "done")
 
 
-@pytest.mark.usefixtures("forked")
+def die_once(done: Path) -> str:
+    if not done.exists():
+        with suppress(OSError):
+            done.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+
+USER = """
+import asyncio, os
+from trialbed.scoring_process import ScoringProcesses
+
+print("ran", flush=True)
+
+async def main():
+    async with ScoringProcesses() as processes:
+        print(await processes.call(os.getpid), flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+async def test_a_process_ends_with_the_program_which_it_does_not_run_again(tmp_path: Path) -> None:
+    script = tmp_path / "mine.py"
+    script.write_text(USER)
+    program = await asyncio.create_subprocess_exec(sys.executable, str(script), stdout=asyncio.subprocess.PIPE)
+    assert program.stdout is not None
+    assert await program.stdout.readline() == b"ran\n"
+    process = psutil.Process(int(await program.stdout.readline()))
+    program.kill()
+    await program.wait()
+    await asyncio.to_thread(process.wait, 60)
+
+
 async def test_a_foreign_judge_is_asked_within_the_limits_outside_of_trials_too(distribution: Path) -> None:
     light, heavy = map(trial, ("x", "heavy"))
     query = light.query
-    own = RuleJudge()
-    async with ScoringProcesses(JudgeOrder("heavy", 1, None, True)) as processes:
-        judge = processes.bounded(own)
+    async with judge_in_processes(RuleJudge(), "heavy", 1, None) as judge:
         assert (await judge.judge(query, light.answer, light.wire)).reason == "light"
-        with pytest.raises(JudgeError, match=r"^it ended its process with code 4$"):
+        with pytest.raises(JudgeError, match=r"^stopped: it ended its process with code 4$"):
             await judge.judge(query, heavy.answer, heavy.wire)
         criterion, process = (await judge.meets("polite", query, light.answer, light.wire)).reason.split()
         assert criterion == "polite"
         assert process != str(os.getpid())
-        with pytest.raises(JudgeError, match=r"^it ended its process with code 4$"):
+        with pytest.raises(JudgeError, match=r"^stopped: it ended its process with code 4$"):
             await judge.meets("polite", query, heavy.answer, heavy.wire)
-    async with ScoringProcesses(RULE) as processes:
-        assert (await processes.bounded(own).judge(query, light.answer, light.wire)).status == "Unsolved"
-        with pytest.raises(JudgeError, match="a rule cannot read criteria"):
-            await processes.bounded(own).meets("polite", query, light.answer, light.wire)
-        assert not processes._idle, "what is Trialbed's own and small is read here"
-    async with ScoringProcesses() as processes:
-        assert processes.bounded(own) is own
 
 
 async def test_small_trials_start_no_process_for_own_scorers() -> None:
-    async with ScoringProcesses(RULE) as processes:
+    async with ScoringProcesses() as processes:
         assert not processes.takes(trial("It is 4242."), foreign=False)
         assert processes.takes(trial("It is 4242."), foreign=True)
     small = trial("x")

@@ -1,0 +1,381 @@
+"""Processes in which trials are scored, so that no text and no plugin can hold up a run."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from functools import cache, partial
+from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from trialbed.contracts import Judge, Verdict
+from trialbed.errors import JudgeError, TrialbedError
+from trialbed.records import ModelEndpoint, Score
+from trialbed.scoring import (
+    MEMORY,
+    PROCESSOR_SECONDS,
+    SILENT_SECONDS,
+    RelayedJudge,
+    ScoreContext,
+    ScoringStopped,
+    is_large,
+    judged_score,
+    make_judge,
+    open_criteria,
+    run_criteria,
+)
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from trialbed.listeners import Listeners
+
+MOST = 2
+"""Processes of one run that score, and of one that judge."""
+
+MOST_WAITING = 8
+"""Processes of one run whose judge asks a model, for which they wait most of the time."""
+
+TRIALS = 200
+"""Calls after which a process is replaced, so that what plugins leave behind is bounded."""
+
+LONGEST = 64 * 2**20
+"""Bytes of a result of a scoring process."""
+
+QUESTIONS = ("judge", "meets", "kept_reply", "count_kept", "keep_reply", "reply")
+"""The methods of a judge or a model that a process may ask the run for."""
+
+
+class ScoringProcesses:
+    """Scores trials, and reads foreign texts, in processes: started when they are first needed, used for many trials.
+
+    Each call has ``PROCESSOR_SECONDS`` of work and a process ``MEMORY``; a process that passes a limit is replaced.
+
+    Args:
+        most: processes at a time.
+    """
+
+    def __init__(self, most: int = MOST) -> None:
+        self._idle: list[_Process] = []
+        self._slots = asyncio.Semaphore(most)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        idle, self._idle = self._idle, []
+        for process in idle:
+            await process.end()
+
+    def takes(self, context: ScoreContext, *, foreign: bool) -> bool:
+        """Return whether a plugin is to score a trial here: a foreign one always, another if there is much to read.
+
+        Trialbed's own scorers and judges read every text in linear time, so that they need no process for a small one.
+        """
+        return foreign or is_large(context.answer, context.wire)
+
+    async def score(self, plugin: str | None, context: ScoreContext) -> Sequence[Score]:
+        """Return the scores that a plugin gives; the judge's alone if it is None.
+
+        Raises:
+            ScoringStopped: it passed a limit.
+            RuntimeError: it failed; the text is why.
+        """
+        judge = context.judge
+        if isinstance(judge, RelayedJudge) or judge.model is not None:
+            context = replace(context, judge=cast("Judge", None))
+        return cast("Sequence[Score]", await self.call(_score, plugin, context, asked=judge))
+
+    async def judge_score(self, context: ScoreContext) -> Score:
+        """Return the judge's score.
+
+        Raises:
+            ScoringStopped: the trial's texts are more than can be read within the limits, whoever judges them.
+            RuntimeError: it failed; the text is why.
+        """
+        if not self.takes(context, foreign=False):
+            return await judged_score(context)
+        return (await self.score(None, context))[0]
+
+    async def call(self, function: Callable[..., Any], *arguments: Any, asked: object = None, **named: Any) -> Any:
+        """Return the result of a function, async or not, that a process calls.
+
+        Args:
+            asked: the judge or model that it may ask.
+
+        Raises:
+            ScoringStopped: it passed a limit.
+            RuntimeError: it failed; the text is why.
+        """
+        try:
+            return await self._call(function, arguments, named, asked)
+        except _Killed:  # by someone else: a limit of its own would end it otherwise
+            return await self._call(function, arguments, named, asked)
+
+    async def _call(self, *order: Any) -> Any:
+        async with self._slots:
+            process = self._idle.pop() if self._idle else _Process()
+            try:
+                return await process.call(*order)
+            finally:
+                if process.serves and process.calls < TRIALS:
+                    self._idle.append(process)
+                else:
+                    await asyncio.shield(process.end())
+
+
+@asynccontextmanager
+async def judge_in_processes(judge: Judge, driver: str, votes: int, prompts: str | None) -> AsyncIterator[Judge]:
+    """Have a judge of another distribution asked in processes, which make it for themselves.
+
+    Args:
+        judge: as it was made here, with its model.
+    """
+
+    async def ask(method: str, *arguments: Any) -> Any:
+        made_of = driver, judge.endpoint, votes, prompts
+        try:
+            found = await processes.call(_ask_judge, made_of, method, arguments, asked=judge.model)
+        except ScoringStopped as stopped:
+            raise JudgeError(f"stopped: it {stopped}") from None
+        except RuntimeError as error:
+            raise JudgeError(str(error)) from None
+        if isinstance(found, str):
+            raise JudgeError(found)
+        return found
+
+    async with ScoringProcesses(MOST if judge.model is None else MOST_WAITING) as processes:
+        yield RelayedJudge(ask, judge)
+
+
+async def with_criteria(context: ScoreContext, processes: ScoringProcesses | None) -> ScoreContext:
+    """Return a trial's context with the findings of its judge on the criteria of the task.
+
+    Where they decide nothing, the judge is not asked: its model costs the same for a trial that has failed anyway.
+
+    Args:
+        processes: read long texts; None reads all here.
+
+    Raises:
+        ScoringStopped: the trial's texts are more than can be read within the limits.
+    """
+    expected = context.query.expected
+    if expected is None or not expected.all_criteria:
+        return context
+    if processes is None or not is_large(context.answer, context.wire):
+        asked = await asyncio.to_thread(open_criteria, context)
+    else:  # no judge is asked there, and few can be sent
+        asked = await processes.call(open_criteria, replace(context, judge=cast("Judge", None)))
+    found = await run_criteria(context.judge, context, asked)
+    names = {result.name for result in found}
+    others = (result for result in context.checks if result.name not in names)
+    return replace(context, checks=(*others, *found))
+
+
+class _Killed(ScoringStopped):
+    """The process was killed."""
+
+
+class _Process:
+    """A process that does one call after the other; it may ask the run meanwhile.
+
+    Attributes:
+        serves: whether it can do a further call.
+    """
+
+    def __init__(self) -> None:
+        # Most runs start none.
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
+        self.calls = 0
+        self.serves = True
+        self._asked: object = None
+        self._asking: Future[bytes] | None = None
+        context = get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._pool = ProcessPoolExecutor(1, context, _begin, (theirs,))
+        with _unseen():
+            self._pool.submit(os.getpid)  # starts it
+        theirs.close()
+        (self._process,) = self._pool._processes.values()
+        answering = threading.Thread(target=self._answer, args=(asyncio.get_running_loop(),), daemon=True)
+        answering.start()
+
+    async def call(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any], asked: object
+    ) -> Any:
+        self.calls += 1
+        self.serves, self._asked = False, asked
+        try:
+            async with asyncio.timeout(SILENT_SECONDS) as self._silence:
+                found = await asyncio.wrap_future(self._pool.submit(_carry_out, function, arguments, named))
+        except BrokenExecutor:
+            await asyncio.to_thread(self._process.join)
+            raise _end_of(self._process.exitcode or 0) from None
+        except TimeoutError:
+            raise ScoringStopped(f"was silent for {SILENT_SECONDS:.0f} s") from None
+        except RuntimeError:
+            self.serves = True
+            raise
+        self.serves = True
+        return pickle.loads(found)  # noqa: S301 - plugins run there that would run here
+
+    def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Answer the process's questions, in a thread; the process waits meanwhile."""
+        with self._pipe, suppress(EOFError, OSError, RuntimeError, CancelledError):
+            while True:
+                method, arguments = self._pipe.recv()
+                self._asking = asyncio.run_coroutine_threadsafe(self._reply(method, arguments), loop)
+                self._pipe.send_bytes(self._asking.result())
+
+    async def _reply(self, method: str, arguments: tuple[Any, ...]) -> bytes:
+        self._silence.reschedule(None)
+        try:
+            if method not in QUESTIONS:
+                raise JudgeError(f"it asks for {method!r}")
+            return pickle.dumps((await getattr(self._asked, method)(*arguments), None))
+        except TrialbedError as error:
+            return pickle.dumps((None, error))
+        except Exception as error:  # noqa: BLE001 - a judge is foreign code: its fault must not cost the other scores
+            return pickle.dumps((None, JudgeError(f"{type(error).__name__}: {error}")))
+        finally:
+            self._silence.reschedule(asyncio.get_running_loop().time() + SILENT_SECONDS)
+
+    async def end(self) -> None:
+        """End the process."""
+        self._process.kill()
+        if self._asking is not None:
+            self._asking.cancel()
+        await asyncio.to_thread(self._pool.shutdown)
+
+
+@contextmanager
+def _unseen() -> Iterator[None]:
+    """Start processes that do not run the user's program, and that get no signal from the terminal."""
+    main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if hasattr(signal, "pthread_sigmask") else None
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        if blocked is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def _end_of(status: int) -> ScoringStopped:
+    if status >= 0:
+        return ScoringStopped(f"ended its process with code {status}")
+    name = signal.Signals(-status).name
+    if name == "SIGPROF":
+        return ScoringStopped(f"takes more than {PROCESSOR_SECONDS} s of work")
+    return (_Killed if name == "SIGKILL" else ScoringStopped)(f"was ended by {name}")
+
+
+# What follows runs in the processes.
+
+_pipe: Connection
+_asking = threading.Lock()
+
+
+def _begin(pipe: Connection) -> None:
+    """Prepare a process."""
+    from multiprocessing import parent_process
+
+    global _pipe
+    _pipe = pipe
+    os.dup2(2, 1)  # what plugins print is no output of the run
+    threading.Thread(target=_end_after, args=(parent_process(),), daemon=True).start()
+    if hasattr(os, "setsid"):
+        os.setsid()
+    with suppress(ImportError):  # Windows has no such limit
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = MEMORY if most == resource.RLIM_INFINITY else min(MEMORY, most)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def _end_after(parent: Any) -> None:
+    """End with the process that a process is for, however that ends."""
+    parent.join()
+    os._exit(1)
+
+
+def _carry_out(function: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> bytes:
+    """Return the result of a function, pickled; whatever it raises becomes text."""
+    # The system ends the process after this much work, whatever holds the interpreter. Windows has no such timer.
+    limit_work = partial(signal.setitimer, signal.ITIMER_PROF) if hasattr(signal, "setitimer") else lambda _: None
+    limit_work(PROCESSOR_SECONDS)
+    try:
+        found = function(*arguments, **named)
+        packed = pickle.dumps(_runner().run(found) if inspect.iscoroutine(found) else found)
+    except MemoryError:
+        raise ScoringStopped(f"needs more than {MEMORY // 2**30} GiB of memory") from None
+    except Exception as error:  # noqa: BLE001 - foreign code
+        raise RuntimeError(f"{type(error).__name__}: {error}") from None
+    finally:
+        limit_work(0)
+    if len(packed) > LONGEST:
+        raise ScoringStopped(f"gave a result of more than {LONGEST // 2**20} MiB")
+    return packed
+
+
+@cache
+def _runner() -> asyncio.Runner:
+    """Return the event loop in which judges and plugins keep their connections."""
+    return asyncio.Runner()
+
+
+@cache
+def _listeners() -> Listeners:
+    from trialbed.plugins import installed_listeners
+
+    return installed_listeners()
+
+
+@cache
+def _made_judge(driver: str, endpoint: ModelEndpoint | None, votes: int, prompts: str | None) -> Judge:
+    from trialbed.model_access import RelayedModel
+
+    model = None if endpoint is None else RelayedModel(endpoint, _ask)
+    return make_judge(driver, model, votes=votes, prompts=prompts)
+
+
+async def _score(plugin: str | None, context: ScoreContext) -> Sequence[Score]:
+    """Score a trial by one plugin, with the run's judge unless the context has one."""
+    context = replace(context, judge=context.judge or RelayedJudge(_ask))
+    return [await judged_score(context)] if plugin is None else await _listeners().score_by(plugin, context)
+
+
+async def _ask_judge(made_of: tuple[Any, ...], method: str, arguments: tuple[Any, ...]) -> Verdict | str:
+    """Return the verdict of a judge, or why it has none."""
+    try:
+        return cast("Verdict", await getattr(_made_judge(*made_of), method)(*arguments))
+    except JudgeError as error:
+        return str(error)
+
+
+async def _ask(method: str, *arguments: Any) -> Any:
+    """Return the result of a method of the run's judge, or of its model."""
+    return await asyncio.to_thread(_exchange, (method, arguments))
+
+
+def _exchange(question: tuple[str, tuple[Any, ...]]) -> Any:
+    with _asking:
+        _pipe.send(question)
+        found, error = _pipe.recv()
+    if error is not None:
+        raise error
+    return found
