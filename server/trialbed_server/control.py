@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -18,7 +19,6 @@ from trialbed.contracts import TrialModel
 from trialbed.errors import DriverError, UsageError
 from trialbed.models import FoundModel, installed_model
 from trialbed.records import TrialOpening, TrialRegistration
-from trialbed.texts import record_json
 from trialbed.wire import finite_float, parse_json
 from trialbed_server._clock import Clock
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body
@@ -26,7 +26,16 @@ from trialbed_server._options import ServerOptions
 from trialbed_server.gateway.upstream import Upstreams
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.targets import TargetCatalog
-from trialbed_server.trials import Setup, Setups, TrialConflict, TrialRegistry, Untagged
+from trialbed_server.trials import (
+    OWN_MODELS,
+    UNLIMITED,
+    HostedModel,
+    Setup,
+    Setups,
+    TrialConflict,
+    TrialRegistry,
+    Untagged,
+)
 
 if TYPE_CHECKING:
     from trialbed_plugins.recordings import ModelCache
@@ -141,7 +150,7 @@ class Control:
         """Close a trial and hand over its wire log."""
         closed = self.trials.close(request.path_params["trial"])
         await closed.end_world()
-        return Response(record_json(closed.wire_log()), media_type="application/json")
+        return Response(await closed.log(), media_type="application/json")
 
     async def show_spending(self, _request: Request) -> Response:
         """Show the use that simulators have made of their model."""
@@ -153,16 +162,11 @@ class Control:
         return JSONResponse(self.untagged.document())
 
     async def _setup(self, registration: TrialRegistration) -> Setup:
-        model = self._model(registration)
-        simulator = await self.simulators.load(registration.simulator)
-        catalog = TargetCatalog([(api, simulator) for api in registration.apis], simulator)
-        return Setup(registration, catalog, simulator, model)
-
-    def _model(self, registration: TrialRegistration) -> Callable[[TrialRegistration], TrialModel | None]:
-        """Return a function that makes the models of trials that are opened like this one."""
         model, base_url = registration.model, registration.base_url
         found = self._installed_model(model)
-        if found.begin(registration) is None:
+        is_own = type(found.driver).__module__.startswith(OWN_MODELS)
+        first = found.begin(registration) if is_own else await asyncio.to_thread(found.begin, registration)
+        if first is None:
             if not self.upstreams.urls:
                 raise UsageError(
                     f"model {model!r} needs an upstream endpoint; start the server with `bench serve --base-url URL`"
@@ -170,11 +174,18 @@ class Control:
             if self.upstreams.at(base_url) is None:
                 urls = " or ".join(self.upstreams.urls)
                 raise UsageError(f"base_url {base_url!r} is not this server's upstream, {urls}")
+        begin: Callable[[TrialRegistration], TrialModel | None] = found.begin
+        if first is not None and not is_own:
+            seconds = UNLIMITED if registration.limits is None else registration.limits.timeout
+            begin = partial(HostedModel, found.begin, first, seconds)
+        simulator = await self.simulators.load(registration.simulator)
+        catalog = TargetCatalog([(api, simulator) for api in registration.apis], simulator)
+        setup = Setup(registration, catalog, simulator, begin, runs_foreign_code=not is_own)
         if not registration.cached_as:
-            return found.begin
+            return setup
         if self.cache is None:
             raise UsageError("this server has no model cache, and the trial's answers shall be kept in one")
         from trialbed_plugins.recordings import CachedModel  # most servers have none
 
         cache = self.cache
-        return lambda trial: CachedModel(cache, trial, found.begin(trial))
+        return replace(setup, model=lambda trial: CachedModel(cache, trial, begin(trial)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -9,10 +10,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, TypeVar, cast
 
 from trialbed.conformity import made_world
-from trialbed.contracts import Simulator, TrialModel, World
+from trialbed.contracts import ModelQuestion, ModelReply, ServedAnswer, Simulator, TrialModel, World
 from trialbed.errors import TrialbedError
 from trialbed.foreign_code import ForeignCode
 from trialbed.records import (
@@ -26,7 +28,7 @@ from trialbed.records import (
     TrialRegistration,
     WireLog,
 )
-from trialbed.texts import whole_text
+from trialbed.texts import record_json, whole_text
 from trialbed.tracebacks import tool_failure
 from trialbed.wire.spans import Span, covered
 from trialbed_server._clock import Clock
@@ -108,6 +110,54 @@ class HostedWorld:
         return cast("T | None", await self._thread.do(on_world, seconds, self.code))
 
 
+OWN_MODELS = (OWN, "trialbed_scripted.")
+"""The beginnings of the modules whose models do a bounded amount of work for any request."""
+
+
+class HostedModel(TrialModel):
+    """A foreign model: it is made and asked in dedicated threads, so that the server never waits for it.
+
+    Args:
+        begin: makes it.
+        like: another one of its kind.
+        seconds: that one answer may take.
+        registration: the trial.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[TrialRegistration], TrialModel | None],
+        like: TrialModel,
+        seconds: float,
+        registration: TrialRegistration,
+    ) -> None:
+        self.asks, self.is_strict = like.asks, like.is_strict
+        self._begin, self._seconds, self._registration = begin, seconds, registration
+        self._code = ForeignCode(like)
+
+    async def answer(self, question: ModelQuestion) -> ModelReply | None:
+        """As the model does."""
+        return cast("ModelReply | None", await self._code.wait(lambda: self._model.answer(question), self._seconds))
+
+    def note_answer(self, question: ModelQuestion, answer: ServedAnswer | None) -> None:
+        """As the model does, when its loop gets to it."""
+
+        async def note() -> None:
+            self._model.note_answer(question, answer)
+
+        noted = asyncio.ensure_future(self._code.wait(note, CLOSING_SECONDS))
+        noted.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def complete(self, log: WireLog) -> WireLog:
+        """As the model does; not in the server's event loop."""
+        self._code.end()
+        return self._model.complete(log)
+
+    @cached_property
+    def _model(self) -> TrialModel:
+        return cast("TrialModel", self._begin(self._registration))
+
+
 BODY_LIMIT = 2**20
 """Characters kept of one body."""
 
@@ -143,6 +193,8 @@ class OpenTrial:
         model: answers its requests in the gateway; None where an endpoint does.
         hosted: a world that is not Trialbed's own.
         tokens: of all requests so far, as the model reported them, or an estimate where it did not.
+        answered: how many requests the model has answered.
+        runs_foreign_code: whether the model is not Trialbed's own.
     """
 
     registration: TrialRegistration
@@ -152,6 +204,8 @@ class OpenTrial:
     model: TrialModel | None = None
     hosted: HostedWorld | None = None
     tokens: int = 0
+    answered: int = 0
+    runs_foreign_code: bool = False
     model_calls: list[RecordedModelCall] = field(default_factory=list)
     api_calls: list[RecordedCall[ApiCall]] = field(default_factory=list)
     embedding_calls: list[EmbeddingCall] = field(default_factory=list)
@@ -294,6 +348,19 @@ class OpenTrial:
         )
         return log if self.model is None else self.model.complete(log)
 
+    async def log(self) -> str:
+        """Return the log as JSON. A long one is made in a thread, and so is one with remarks of a foreign model."""
+        if self.budget.used < BODY_LIMIT and not self.runs_foreign_code:
+            return record_json(self.wire_log())
+        code = ForeignCode(self.model)
+        try:
+            return cast("str", await code.do(lambda: record_json(self.wire_log()), CLOSING_SECONDS))
+        except Exception as error:
+            logger.exception("the log of trial %s has no remarks of its model", self.registration.trial)
+            self.note_failure(tool_failure(f"{self.registration.model}: complete()", error, self.model))
+            self.model = None
+            return record_json(self.wire_log())
+
 
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -303,7 +370,12 @@ class LogBudget:
 
     def __init__(self, *, body: int = BODY_LIMIT, trial: int = TRIAL_LIMIT) -> None:
         self._body = body
-        self._left = trial
+        self._left = self._all = trial
+
+    @property
+    def used(self) -> int:
+        """Return the characters that are kept."""
+        return self._all - self._left
 
     def keep(self, text: str) -> str:
         """The text if it fits, else its beginning and a marker that says how long it was."""
@@ -398,12 +470,14 @@ class Setup:
 
     Attributes:
         model: makes the model of each trial; None where an endpoint answers for all.
+        runs_foreign_code: whether that is not Trialbed's own.
     """
 
     registration: TrialRegistration
     catalog: TargetCatalog
     simulator: Simulator
     model: Callable[[TrialRegistration], TrialModel | None] | None = None
+    runs_foreign_code: bool = False
 
     def trial(self, opening: TrialOpening | TrialRegistration, clock: Clock) -> OpenTrial:
         """Open a trial that is set up like this, with its own world.
@@ -416,11 +490,12 @@ class Setup:
         own = {"trial": opening.trial, "seed": opening.seed, "fault_key": opening.fault_key, "state": state}
         registration = self.registration.model_copy(update=own)
         model = None if self.model is None else self.model(registration)
-        if not is_foreign(self.simulator):
-            return OpenTrial(registration, self.catalog, clock, self.simulator.world_from(state), model)
-        limits = registration.limits
-        hosted = HostedWorld(self.simulator, state, limits.timeout if limits else UNLIMITED)
-        return OpenTrial(registration, self.catalog, clock, model=model, hosted=hosted)
+        trial = OpenTrial(registration, self.catalog, clock, model=model, runs_foreign_code=self.runs_foreign_code)
+        if is_foreign(self.simulator):
+            trial.hosted = HostedWorld(self.simulator, state, trial.timeout(UNLIMITED))
+        else:
+            trial.world = self.simulator.world_from(state)
+        return trial
 
 
 class Setups:

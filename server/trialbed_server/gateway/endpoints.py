@@ -169,7 +169,7 @@ async def _answers(
 ) -> bool:
     """Send the model's answer; return False if it leaves that to the endpoint.
 
-    A model that raises an exception is broken, which is no framework's fault.
+    A model that fails is broken, which is no framework's fault. After it has answered, the request may have broken it.
     """
     try:
         reply = await model.answer(question)
@@ -182,7 +182,7 @@ async def _answers(
     except Exception as error:
         logger.exception("the model of trial %s failed", trial.registration.trial)
         message = f"the model {trial.registration.model!r} failed: {type(error).__name__}: {error}"
-        await writer.error(message, 500, "server_error", "gateway")
+        await writer.error(message, 500, "server_error", "request" if trial.answered else "gateway")
         return True
     if reply is None:
         return False
@@ -279,6 +279,7 @@ class Gateway:
         usage = estimated_usage(exchange.record())
         if usage is not None:
             trial.tokens += usage.total_tokens
+        trial.answered += exchange.cause is None and exchange.status == 200
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
 

@@ -258,6 +258,7 @@ class RecordedExchange:
             self.cause = self._ended.cause
             self._response, self.body = bytearray(), b""
             self.request = self.dialect.read_request({})
+            self.__dict__.pop("_offers", None)
 
     def whole_answer(self) -> ServedAnswer | None:
         """End, and return the answer as it was sent; None if there is none, or if it is not known in full."""
