@@ -6,8 +6,7 @@
     ├── UsageError               the command, an option or an argument is wrong (exit code 2)
     ├── SettingsError            a settings file or environment variable is wrong (exit code 2)
     ├── DataError                a file, record or answer has the wrong form; names file, line or key (exit code 2)
-    │   ├── AnswerError          an agent's answer is malformed; names the node
-    │   └── DatasetChanged       the file of an open dataset was edited in place
+    │   └── AnswerError          an agent's answer is malformed; names the node
     ├── DriverError              a driver is missing, broken or of another contract (exit code 2)
     │   ├── DriverNotFound
     │   ├── DriverBroken
@@ -30,7 +29,6 @@ __all__ = [
     "AnswerError",
     "ContractMismatch",
     "DataError",
-    "DatasetChanged",
     "DriverBroken",
     "DriverError",
     "DriverNotFound",
@@ -74,10 +72,6 @@ class DataError(TrialbedError):
 
 class AnswerError(DataError):
     """An agent's answer is malformed; the message names the node."""
-
-
-class DatasetChanged(DataError):
-    """The file of an open dataset was edited in place, so that its queries can be read no more."""
 
 
 class DriverError(TrialbedError):

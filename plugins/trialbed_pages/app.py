@@ -14,7 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
-from trialbed.errors import DataError, DatasetChanged, TrialbedError, UsageError
+from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.settings import data_dir as default_folder
 from trialbed.settings import store_file
 from trialbed.store import Store, StoredRun, StoredTrial, StoreReader, open_store
@@ -111,7 +111,6 @@ def create_app(
     app.add_api_route("/files/{viewer}/{name}", pages.file, response_class=HTMLResponse)
     app.add_api_route("/static/{name}", _static)
     app.add_exception_handler(TrialbedError, _error_page)
-    app.add_exception_handler(DatasetChanged, pages.reopen_datasets)
     app.add_exception_handler(RequestValidationError, _error_page)
     app.add_exception_handler(404, _error_page)
     app.middleware("http")(_with_headers)
@@ -167,13 +166,6 @@ class _Pages:
         if self._reader is None:
             self._reader = open_store(self._store)
         return self._reader
-
-    def reopen_datasets(self, request: Request, error: Exception) -> Response:
-        """Show the page from the store alone, as a new start would: a dataset that is another one is not used."""
-        self._cache.forget_queries()
-        if request.method != "GET":
-            return _error_page(request, error)
-        return RedirectResponse(f"?{request.url.query}")
 
     def listing(
         self,

@@ -48,10 +48,7 @@ class Dataset(ABC):
         """SHA-256 over the queries as JSON, in order: equal digests mean the same tasks."""
         digest = hashlib.sha256()
         for query in self.queries():
-            # As it was before queries could have them.
-            left_out = {name for name in ("initial_state", "final_state") if getattr(query, name) is None}
-            digest.update(query.model_dump_json(exclude=left_out).encode())
-            digest.update(b"\n")
+            digest.update(f"{query.identity_json()}\n".encode())
         return digest.hexdigest()
 
 

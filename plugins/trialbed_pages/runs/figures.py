@@ -302,12 +302,6 @@ class RunCache:
                 self._kept.popitem(last=False)
         return value
 
-    def forget_queries(self) -> None:
-        """Open datasets again, because the file of one was edited; all that was made of their tasks is read again."""
-        with self._lock:
-            self._queries.clear()
-            self._kept.clear()
-
     def queries(self, run: StoredRun) -> Mapping[QueryId, Query] | None:
         """Return the tasks of a run; None if its dataset is out of reach or has changed."""
         with suppress(KeyError):

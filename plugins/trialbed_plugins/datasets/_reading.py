@@ -1,118 +1,233 @@
-"""Reads JSON files, and names their errors by file, line and key."""
+"""Reads JSON files, as a whole or one query at a time, and names their errors by line or key."""
 
 from __future__ import annotations
 
-import math
+import codecs
+import json
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import from_json
 
 from trialbed.errors import DataError
+from trialbed.texts import whole_texts
+from trialbed.wire import finite_float, json_decoder
 
 T = TypeVar("T")
 
 Key = tuple[int | str, ...]
 
+QUERIES = "queries"
+"""The key of the list of queries, which is read one item at a time."""
 
-def parse(path: Path, text: str, within: Key = ()) -> Any:
-    """The JSON value of a file's text; numbers are finite.
+PART = 2**18
+"""Bytes that are read at once; more for a query that is larger."""
 
-    Args:
-        within: the key at which the text is, where it is a part of the file.
+CUT = 16
+"""Characters before the end of a part in which a fault may only be that the part ends there."""
+
+BLANK = re.compile(r"[ \t\r\n]*")
+
+
+class Item(NamedTuple):
+    """A value in a file: its key there, and the value as JSON and as plain objects."""
+
+    key: Key
+    text: str
+    value: Any
+
+
+def each_item(path: Path) -> Iterator[Item]:
+    """Yield the items of the list in a file, or the values of the object in it, with the items of ``queries``.
+
+    One of them is in memory at a time.
 
     Raises:
-        DataError: it is not JSON (names line and column), or a number is out of range (names the key).
+        DataError: the file cannot be read, or is not JSON; names line and column.
     """
-    try:
-        value = from_json(text, allow_inf_nan=False)
-    except ValueError as error:
-        raise DataError(f"{path}: is not valid JSON: {error}") from error
-    for key in _infinite(value):
-        raise DataError(f"{path}: {place((*within, *key))}: the number is out of range")
-    return value
+    with _open(path) as text:
+        if text.next() == "[":
+            yield from _items(text, ())
+        elif text.next() == "{":
+            yield from _members(text)
+        else:
+            yield Item((), *text.value())
+        text.end()
 
 
-def validate(path: Path, adapter: TypeAdapter[T], text: str, within: Key = ()) -> T:
-    """The value that a file's text holds, in the form that the adapter asks for.
-
-    Args:
-        within: as ``parse`` takes it.
+def read_json(path: Path, adapter: TypeAdapter[T]) -> T:
+    """The value in a file, in the form that the adapter asks for.
 
     Raises:
-        DataError: it is not JSON (names line and column), or a key is missing or of a wrong type (names it).
+        DataError: as ``each_item`` and ``validate`` say.
     """
-    value = parse(path, text, within)
+    with _open(path) as text:
+        item = Item((), *text.value())
+        text.end()
+    return validate(path, adapter, item)
+
+
+def validate(path: Path, adapter: TypeAdapter[T], item: Item) -> T:
+    """A value of a file in the form that the adapter asks for. Halves of surrogate pairs in texts are replaced.
+
+    Raises:
+        DataError: a key is missing or of a wrong type; names it.
+    """
     try:
-        return adapter.validate_json(text)
+        try:
+            return adapter.validate_json(item.text)
+        except ValidationError as error:
+            if error.errors(include_url=False)[0]["type"] != "json_invalid":
+                raise
+            try:
+                return adapter.validate_json(json.dumps(whole_texts(item.value)))
+            except RecursionError:
+                raise error from None
     except ValidationError as error:
         fault = error.errors(include_url=False, include_context=False)[0]
-        key = _without_branches(value, fault["loc"])
-        raise DataError(
-            f"{path}: {_query(value, key)}{place((*within, *key))}: {_reason(fault['type'], fault['msg'])}"
-        ) from error
+        key, query = _inner_key(item.value, fault["loc"])
+        reason = "the key is missing" if fault["type"] == "missing" else fault["msg"][:1].lower() + fault["msg"][1:]
+        named = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in (*item.key, *key))
+        raise DataError(f"{path}: {query}{named.removeprefix('.') or 'the whole'}: {reason}") from error
 
 
-def validate_part(path: Path, adapter: TypeAdapter[T], text: bytes, within: Key) -> T:
-    """The value of a part of a file, in the form that the adapter asks for.
-
-    Raises:
-        ValueError: it is no text.
-        DataError: as ``validate`` says.
-    """
-    try:
-        return adapter.validate_json(text)
-    except ValidationError:
-        return validate(path, adapter, text.decode(), within)
-
-
-def place(key: Key) -> str:
-    """A key as people write it: ``[3].api_list[0].api_name``."""
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in key)
-    return text.removeprefix(".") or "the whole"
-
-
-def _reason(kind: str, message: str) -> str:
-    return "the key is missing" if kind == "missing" else message[:1].lower() + message[1:]
-
-
-def _query(value: Any, key: Key) -> str:
-    """The query that the key is in, if it is known: ``query 588, ``."""
-    for depth, part in enumerate(key):
-        if isinstance(value, dict) and "query_id" in value:
-            return f"query {value['query_id']!r}, "
-        if depth == len(key) or not _has(value, part):
-            return ""
-        value = value[part]
-    return ""
-
-
-def _without_branches(value: Any, key: Key) -> Key:
-    """The key without the names of union members that the validator puts into it."""
-    kept: list[int | str] = []
-    for number, part in enumerate(key):
-        if _has(value, part):
+def _inner_key(value: Any, loc: Key) -> tuple[Key, str]:
+    """The key of a fault, without the members of unions that pydantic names too, and the query that it is in."""
+    key: list[int | str] = []
+    query = ""
+    for number, part in enumerate(loc):
+        if isinstance(value, dict) and "query_id" in value and not query:
+            query = f"query {value['query_id']!r}, "
+        try:
             value = value[part]
-            kept.append(part)
-        elif isinstance(value, dict) and number == len(key) - 1:
-            kept.append(part)
-    return tuple(kept)
+        except (LookupError, TypeError):
+            if not isinstance(value, dict) or number < len(loc) - 1:
+                continue
+        key.append(part)
+    return tuple(key), query
 
 
-def _has(value: Any, part: int | str) -> bool:
-    if isinstance(value, list):
-        return isinstance(part, int) and -1 < part < len(value)
-    return isinstance(value, dict) and part in value
+@contextmanager
+def _open(path: Path) -> Iterator[_JsonText]:
+    try:
+        with path.open("rb") as file:
+            yield _JsonText(path, file)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _infinite(value: Any, key: Key = ()) -> Iterator[Key]:
-    if isinstance(value, float) and not math.isfinite(value):
-        yield key
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield from _infinite(item, (*key, name))
-    elif isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from _infinite(item, (*key, number))
+def _items(text: _JsonText, key: Key) -> Iterator[Item]:
+    text.take("[")
+    if text.next() == "]":
+        text.take("]")
+        return
+    for place in range(2**63):
+        yield Item((*key, place), *text.value())
+        if text.take(",]") == "]":
+            return
+
+
+def _members(text: _JsonText) -> Iterator[Item]:
+    text.take("{")
+    seen: set[str] = set()
+    while text.next() != "}" or seen:
+        if text.next() != '"':
+            raise text.fault("Expecting property name enclosed in double quotes")
+        _, name = text.value()
+        if name in seen:
+            raise text.fault(f"the key {name!r:.40} occurs twice")
+        seen.add(name)
+        text.take(":")
+        if name == QUERIES and text.next() == "[":
+            yield from _items(text, (name,))
+        else:
+            yield Item((name,), *text.value())
+        if text.take(",}") == "}":
+            return
+    text.take("}")
+
+
+class _JsonText:
+    """The text of a file, of which a part is in memory."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self._path = path
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self._read = json_decoder(finite_float).raw_decode
+        self._text = ""
+        self._at = 0
+        # Where the part begins in the file.
+        self._line, self._column = 1, 1
+
+    def next(self) -> str:
+        """Return the next character that is not blank; empty at the end."""
+        while True:
+            self._at = BLANK.match(self._text, self._at).end()  # type: ignore[union-attr] # it matches anything
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._more(PART):
+                return ""
+
+    def take(self, wanted: str) -> str:
+        """Pass one of these characters, and return it."""
+        found = self.next()
+        if not found or found not in wanted:
+            raise self.fault(f"Expecting {' or '.join(map(repr, wanted))}")
+        self._at += 1
+        return found
+
+    def end(self) -> None:
+        """Check that nothing follows."""
+        if self.next():
+            raise self.fault("Extra data")
+
+    def value(self) -> tuple[str, Any]:
+        """Pass a value, and return it as JSON and as plain objects."""
+        self.next()
+        size = PART
+        while True:
+            size *= 2
+            try:
+                value, end = self._read(self._text, self._at)
+            except json.JSONDecodeError as error:
+                ahead = error.pos - self._at
+                may_be_cut = error.pos >= len(self._text) - CUT or error.msg.startswith("Unterminated")
+                if not (may_be_cut and self._more(size)):
+                    raise self.fault(error.msg.removesuffix(" at"), ahead) from error
+            except ValueError as error:
+                raise self.fault(str(error)) from error
+            except RecursionError:
+                raise self.fault("it is nested too deeply") from None
+            else:
+                length = end - self._at
+                # A number may go on behind the end of the part.
+                if end < len(self._text) or not self._more(size):
+                    self._at += length
+                    return self._text[self._at - length : self._at], value
+
+    def fault(self, message: str, ahead: int = 0) -> DataError:
+        """Return the error of what stands some characters ahead."""
+        line, column = self._place(self._text[: self._at + ahead])
+        return DataError(f"{self._path}: is not valid JSON: {message}: line {line} column {column}")
+
+    def _place(self, before: str) -> tuple[int, int]:
+        """Return the line and the column behind a text with which the part begins."""
+        lines = before.count("\n")
+        return self._line + lines, len(before) - before.rfind("\n") if lines else self._column + len(before)
+
+    def _more(self, size: int) -> bool:
+        """Read on, and let go of all that was passed; return whether there was more."""
+        part = self._file.read(size)
+        try:
+            added = self._decode(part, not part)
+        except UnicodeDecodeError as error:
+            line = self._place(self._text)[0] + error.object[: error.start].count(b"\n")
+            raise DataError(f"{self._path}: is not UTF-8 text: {error.reason} in line {line}") from error
+        self._line, self._column = self._place(self._text[: self._at])
+        self._text = self._text[self._at :] + added
+        self._at = 0
+        return bool(part)

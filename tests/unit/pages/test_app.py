@@ -279,7 +279,7 @@ async def test_the_page_of_two_trials_says_where_they_part_and_how_each_ends(get
     )
 
 
-async def test_a_run_whose_large_dataset_is_edited_meanwhile_is_shown_from_its_store(
+async def test_a_run_whose_large_dataset_is_edited_meanwhile_is_shown_with_its_own_tasks(
     tmp_path: Path, clients: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file, "LARGE", 0)
@@ -287,13 +287,11 @@ async def test_a_run_whose_large_dataset_is_edited_meanwhile_is_shown_from_its_s
     monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
     make_hostile_store(tmp_path / "trialbed.db", "Weather in Lima?")
     dataset = tmp_path / "queries.json"
-    path = f"/runs/{NEW}/queries"
     async with clients(create_app(str(tmp_path / "trialbed.db"), tmp_path)) as client:
         assert "tasks are not shown" not in (await client.get(f"/runs/{NEW}")).text
         dataset.write_text(dataset.read_text("utf-8").replace("Lima?", "Rome?"), "utf-8")
-        answer = await client.get(path, follow_redirects=True)
-        assert (answer.status_code, answer.url.path) == (200, path)
-        assert "tasks are not shown" in (await client.get(f"/runs/{NEW}")).text
+        answer = await client.get(f"/runs/{NEW}/queries")
+        assert (answer.status_code, "Lima?" in answer.text, "Rome?" in answer.text) == (200, True, False)
 
 
 async def test_the_command_of_a_trial_whose_dataset_was_edited_is_said_to_name_another_task_perhaps(

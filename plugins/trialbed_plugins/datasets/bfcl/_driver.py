@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from trialbed.contracts import DatasetDriver
 from trialbed.errors import UsageError
-from trialbed_plugins.datasets._listed import ListedDataset
+from trialbed_plugins.datasets._queries import ListedDataset
 from trialbed_plugins.datasets.bfcl._objects import object_class
 from trialbed_plugins.datasets.bfcl._requests import turns_query_of, with_functions
 from trialbed_plugins.datasets.bfcl._source import (

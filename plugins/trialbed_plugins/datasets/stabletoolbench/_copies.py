@@ -21,11 +21,10 @@ from filelock import FileLock
 from pydantic import TypeAdapter
 
 from trialbed.catalogs import StoredApis
-from trialbed.files import read_text, replace_file
+from trialbed.files import replace_file
 from trialbed.records import Api, ApiRef, Query, Record
-from trialbed_plugins.datasets._listed import QUERY_FILE, unique_apis
-from trialbed_plugins.datasets._reading import validate, validate_part
-from trialbed_plugins.datasets._scanning import each_parsed
+from trialbed_plugins.datasets._queries import QueryFile, unique_apis
+from trialbed_plugins.datasets._reading import read_json
 
 log = logging.getLogger("trialbed.datasets")
 
@@ -33,7 +32,6 @@ CATALOG = "catalog"
 LOCK_TIMEOUT = 60.0
 """Seconds to wait for another import to end."""
 
-_QUERY = TypeAdapter(Query)
 _APIS = TypeAdapter(tuple[Api, ...])
 _DESCRIPTIONS = TypeAdapter(dict[str, dict[str, str]])
 
@@ -48,14 +46,9 @@ class DatasetCopies:
         """The names of the imported test sets, sorted."""
         return sorted(path.stem for path in (self._current / "queries").glob("*.json"))
 
-    def queries(self, test_set: str) -> Iterator[Query]:
-        """Yield the queries of an imported test set."""
-        path = self._current / "queries" / f"{test_set}.json"
-
-        def parse(text: bytes, place: int) -> Query:
-            return validate_part(path, _QUERY, text, ("queries", place))
-
-        return each_parsed(path, parse, lambda: validate(path, QUERY_FILE, read_text(path)).queries)
+    def queries(self, test_set: str) -> Iterable[Query]:
+        """The queries of an imported test set, read one at a time."""
+        return QueryFile(self._current / "queries" / f"{test_set}.json")
 
     def apis(self) -> Sequence[Api]:
         """The Apis of all imported tool documents."""
@@ -70,7 +63,7 @@ class DatasetCopies:
     def descriptions(self) -> dict[str, dict[str, str]]:
         """Category -> tool name -> purpose of the tool, from imported tool documents."""
         path = self._current / "descriptions.json"
-        return validate(path, _DESCRIPTIONS, read_text(path)) if path.is_file() else {}
+        return read_json(path, _DESCRIPTIONS) if path.is_file() else {}
 
     def add(self, test_sets: Mapping[str, Iterable[Query]], apis: Iterable[Api]) -> None:
         """Add these test sets and Apis to those kept before; new ones replace those of the same name or identity.
@@ -116,7 +109,7 @@ class DatasetCopies:
 
 def _apis(folder: Path) -> Iterator[Api]:
     for path in sorted((folder / "tools").glob("*.json")):
-        yield from validate(path, _APIS, read_text(path))
+        yield from read_json(path, _APIS)
 
 
 def _add_apis(folder: Path, apis: Iterable[Api]) -> None:
@@ -124,7 +117,7 @@ def _add_apis(folder: Path, apis: Iterable[Api]) -> None:
     for category, own in groupby(apis, lambda api: api.category):
         added = True
         path = folder / "tools" / f"{category}.json"
-        kept = validate(path, _APIS, read_text(path)) if path.is_file() else ()
+        kept = read_json(path, _APIS) if path.is_file() else ()
         _write(path, _list_text(unique_apis([*own, *kept])))
     if added:
         descriptions: dict[str, dict[str, str]] = {}

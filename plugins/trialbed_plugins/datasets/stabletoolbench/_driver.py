@@ -11,10 +11,9 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import DatasetDriver
 from trialbed.errors import UsageError
 from trialbed.records import Api
-from trialbed_plugins.datasets._listed import ListedDataset, check_name
+from trialbed_plugins.datasets._queries import ListedDataset, QueryFile, dataset_name, read_document
 from trialbed_plugins.datasets.stabletoolbench._copies import DatasetCopies, described
 from trialbed_plugins.datasets.stabletoolbench._folders import documents, find, holds_data
-from trialbed_plugins.datasets.stabletoolbench._source import each_checked, read_document
 
 NAME = "stabletoolbench"
 
@@ -99,8 +98,8 @@ class StableToolBenchDriver(DatasetDriver):
             raise UsageError(f"{folder}: holds no query files or tool documents of StableToolBench; {HOW_TO}")
         found = find(folder)
         for path in found.queries.values():
-            check_name(path)
-        test_sets = {name: each_checked(path) for name, path in found.queries.items()}
+            dataset_name(path)
+        test_sets = {name: QueryFile(path) for name, path in found.queries.items()}
         by_category = sorted(found.documents, key=lambda path: path.parent.name)
         apis = (api for path in by_category for api in read_document(path))
         try:

@@ -61,20 +61,36 @@ def test_a_list_is_read_as_stabletoolbench_writes_it_and_named_for_its_file(tmp_
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"name": "pots",\n "queries": [}', r"file.json: is not valid JSON: .* at line 2 column"),
-        ({"queries": []}, "file.json: name: the key is missing"),
-        ({"name": "../pots", "queries": []}, "file.json: name: string should match pattern"),
+        ('{"name": "pots",\n "queries": [}', r"file.json: is not valid JSON: Expecting value: line 2 column 14"),
+        ({"name": "../pots", "queries": []}, "file.json: name: '../pots' must match"),
+        ({"name": 3, "queries": []}, "file.json: name: input should be a valid string"),
+        ({"name": "pots", "queries": {"a": 1}}, "file.json: queries: a file of queries is a list"),
+        ({"name": "pots", "querys": []}, "file.json: querys: a file of queries is a list"),
         (own(txet="?"), r"query 'a', queries\[0\].txet: extra inputs are not permitted"),
         (own(query_id=None), r"queries\[0\].query_id: input should be"),
         (own(apis=[API, API]), "query 'a': apis: an Api occurs twice"),
         (own(apis=[]), "query 'a': gold_calls: 'Kiln_fire' is not among its apis"),
         ({"name": "pots", "queries": own()["queries"] * 2}, "query 'a', number 2: query_id occurs twice"),
-        ("7", "file.json: the whole: "),
+        ([7], r"file.json: \[0\]: input should be "),
+        ("7", "file.json: the whole: a file of queries is a list"),
     ],
 )
 def test_a_fault_is_named_by_file_line_or_key(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         open_file(write(tmp_path, content))
+
+
+def test_halves_of_surrogate_pairs_are_replaced(tmp_path: Path) -> None:
+    text = json.dumps(own(text="Hot \ud83d?", reference_facts=["\udd25", "\U0001f525"]))
+    (query,) = open_file(write(tmp_path, text)).queries()
+    assert (query.text, query.reference_facts) == ("Hot ??", ("?", "\U0001f525"))
+
+
+def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path) -> None:
+    text = json.dumps(own(text="Größe?"), indent=1, ensure_ascii=False)
+    plain = open_file(write(tmp_path, text)).digest()
+    (tmp_path / "file.json").write_bytes(text.replace("\n", "\r\n").encode("utf-8-sig"))
+    assert open_file(tmp_path / "file.json").digest() == plain
 
 
 def test_a_file_whose_name_names_nothing_is_refused(tmp_path: Path) -> None:

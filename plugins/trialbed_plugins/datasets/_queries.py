@@ -1,0 +1,211 @@
+"""Queries in files: Trialbed's own form, and lists as StableToolBench writes them, with its documents about tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
+
+from trialbed.contracts import Dataset
+from trialbed.errors import DataError
+from trialbed.records import Api, GoldCall, Json, Parameter, Query
+from trialbed_plugins.datasets._reading import QUERIES, each_item, read_json, validate
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._ -]*$"
+"""Names go into file names of results, so they have no separators."""
+
+
+class ListedDataset(Dataset):
+    """A dataset whose queries are in memory; its Apis are those of the queries."""
+
+    def __init__(self, name: str, test_set: str, queries: Iterable[Query]) -> None:
+        self.name = name
+        self.test_set = test_set
+        self._queries = tuple(queries)
+
+    def queries(self) -> Sequence[Query]:
+        """All queries, in the file's order."""
+        return self._queries
+
+    def apis(self) -> Sequence[Api]:
+        """The Apis on offer in any query, as their first query describes them."""
+        return self._apis
+
+    @cached_property
+    def _apis(self) -> tuple[Api, ...]:
+        return unique_apis(api for query in self._queries for api in query.apis)
+
+
+class QueryFile:
+    """The queries of a JSON file, read one at a time: ``{"name": …, "queries": [Query…]}``, or StableToolBench's list.
+
+    An identity that occurs twice in a query's ``api_list`` is one Api, as described first. An expected pair that
+    occurs twice is two expected calls; one whose Apis are in several categories means the first of them.
+
+    Attributes:
+        name: its own, once the queries are read; None if it has none, and is named for the file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name: str | None = None
+
+    def __iter__(self) -> Iterator[Query]:
+        """Yield the queries.
+
+        Raises:
+            DataError: the file is malformed, an identifier or an Api's identity occurs twice, or an expected Api is not
+                on offer; names the line, or the query and the key.
+        """
+        ids: set[str] = set()
+        for item in each_item(self.path):
+            if item.key == ("name",):
+                self.name = validate(self.path, _NAME, item)
+            elif item.key[:-1] == (QUERIES,):
+                yield self._check(validate(self.path, _QUERY, item), ids)
+            elif item.key and isinstance(item.key[0], int):
+                yield self._check(_from_source(self.path, validate(self.path, _SOURCE, item)), ids)
+            else:
+                key = "".join(map(str, item.key)) or "the whole"
+                raise DataError(f"{self.path}: {key}: a file of queries is a list, or has the keys name and queries")
+        dataset_name(self.path, self.name)
+
+    def _check(self, query: Query, ids: set[str]) -> Query:
+        place = f"{self.path}: query {query.query_id!r}"
+        if str(query.query_id) in ids:
+            raise DataError(f"{place}, number {len(ids) + 1}: query_id occurs twice; identifiers must be unique")
+        ids.add(str(query.query_id))
+        offered = {api.ref for api in query.apis}
+        if len(offered) < len(query.apis):
+            raise DataError(f"{place}: apis: an Api occurs twice; list each identity once")
+        for call in query.gold_calls:
+            if call.api not in offered:
+                raise DataError(f"{place}: gold_calls: {call.api.title!r} is not among its apis")
+        return query
+
+
+def dataset_name(path: Path, own: str | None = None) -> str:
+    """Return the name of the dataset in a file: its own, or the file's without suffix.
+
+    Raises:
+        DataError: it cannot be a dataset's.
+    """
+    name = path.stem if own is None else own
+    if not re.fullmatch(NAME_PATTERN, name):
+        what = "the name of the file" if own is None else f"name: {own!r:.60}"
+        raise DataError(f"{path}: {what} must match {NAME_PATTERN}, since results are named after it")
+    return name
+
+
+def unique_apis(apis: Iterable[Api]) -> tuple[Api, ...]:
+    """Each identity once, as its first occurrence describes it."""
+    found: dict[tuple[str, str, str], Api] = {}
+    for api in apis:
+        found.setdefault((api.category, api.tool_name, api.api_name), api)
+    return tuple(found.values())
+
+
+class _Source(BaseModel):
+    """Keys that are not named here are ignored; a null text counts as absent."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, protected_namespaces=())
+
+
+class _SourceParameter(_Source):
+    name: str
+    type: str | None = None
+    description: str | None = None
+    default: Json = None
+
+    def record(self) -> Parameter:
+        return Parameter(
+            name=self.name, type=self.type or "STRING", description=self.description or "", default=self.default
+        )
+
+
+class _SourceEndpoint(_Source):
+    required_parameters: tuple[_SourceParameter, ...] | None = None
+    optional_parameters: tuple[_SourceParameter, ...] | None = None
+    method: str | None = None
+    template_response: Json = None
+
+    def api(self, category: str, tool_name: str, api_name: str, description: str, about: str = "") -> Api:
+        return Api(
+            category=category,
+            tool_name=tool_name,
+            api_name=api_name,
+            description=description,
+            tool_description=about,
+            method=self.method or "GET",
+            required_parameters=tuple(parameter.record() for parameter in self.required_parameters or ()),
+            optional_parameters=tuple(parameter.record() for parameter in self.optional_parameters or ()),
+            template_response=self.template_response,
+        )
+
+
+class _SourceApi(_SourceEndpoint):
+    """An element of a query's ``api_list``."""
+
+    category_name: str
+    tool_name: str
+    api_name: str
+    api_description: str | None = None
+
+    def record(self) -> Api:
+        return self.api(self.category_name, self.tool_name, self.api_name, self.api_description or "")
+
+
+class _SourceQuery(_Source):
+    query: str
+    query_id: int | str
+    api_list: tuple[_SourceApi, ...]
+    relevant: tuple[tuple[str, str], ...] = Field(validation_alias=AliasChoices("relevant APIs", "relevant_apis"))
+
+
+class _DocumentedApi(_SourceEndpoint):
+    """An element of a tool document's ``api_list``."""
+
+    name: str
+    description: str | None = None
+
+
+class _ToolDocument(_Source):
+    tool_name: str
+    tool_description: str | None = None
+    api_list: tuple[_DocumentedApi, ...]
+
+
+_NAME = TypeAdapter(str)
+_QUERY = TypeAdapter(Query)
+_SOURCE = TypeAdapter(_SourceQuery)
+_DOCUMENT = TypeAdapter(_ToolDocument)
+
+
+def _from_source(path: Path, source: _SourceQuery) -> Query:
+    given = source.api_list
+    apis = unique_apis(
+        api.api(api.category_name, api.tool_name, api.api_name, api.api_description or "") for api in given
+    )
+    meant = {api.ref.pair: api.ref for api in reversed(apis)}
+    for pair in source.relevant:
+        if pair not in meant:
+            raise DataError(f"{path}: query {source.query_id!r}, relevant APIs: {list(pair)} is not in its api_list")
+    gold_calls = tuple(GoldCall(api=meant[pair]) for pair in source.relevant)
+    return Query(query_id=source.query_id, text=source.query, apis=apis, gold_calls=gold_calls)
+
+
+def read_document(path: Path) -> tuple[Api, ...]:
+    """The Apis of a tool document; their category is the name of the folder that the file is in.
+
+    Raises:
+        DataError: names the file and the line (where it is not JSON) or the key.
+    """
+    tool = read_json(path, _DOCUMENT)
+    about = tool.tool_description or ""
+    category = path.absolute().parent.name
+    return unique_apis(
+        api.api(category, tool.tool_name, api.name, api.description or "", about) for api in tool.api_list
+    )
