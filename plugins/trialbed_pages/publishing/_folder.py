@@ -9,14 +9,16 @@ import os
 import shlex
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
 from trialbed.errors import DataError, UsageError
-from trialbed.files import read_bytes
+from trialbed.files import read_text
 from trialbed.settings import secret_values
 from trialbed.views import (
     UNKNOWN,
@@ -44,6 +46,7 @@ from trialbed_pages.publishing._manifest import (
 from trialbed_pages.publishing._numbers import RunNumbers
 from trialbed_pages.publishing._page import BRACKETS, TASKS, Part, losses_of, parts_of
 from trialbed_pages.rendering import render
+from trialbed_plugins.recordings import MOST
 
 PAGE = "index.html"
 TEXT = "results.md"
@@ -57,6 +60,9 @@ RESULT = 3
 
 XZ = b"\xfd7zXZ\x00"
 """The first bytes of a recording."""
+
+PIECE = 2**20
+"""Bytes of a recording that are searched at once."""
 
 REPLAYED = (
     " bench reproduce replays the recorded answers: it needs neither the model nor a key, and makes every number again."
@@ -97,7 +103,7 @@ def read_numbers(folder: Path, manifest: PublicationManifest) -> list[RunNumbers
     """
     path = folder / NUMBERS
     try:
-        found = TypeAdapter(list[RunNumbers]).validate_json(read_bytes(path))
+        found = TypeAdapter(list[RunNumbers]).validate_json(read_text(path))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -142,18 +148,30 @@ def _check_keys(files: Mapping[str, bytes]) -> None:
     """Refuse files that have the value of a key or password of this program's environment."""
     keys = [value.encode("utf-8", "surrogateescape") for value in secret_values()]
     for name, content in files.items():
-        if keys and any(key in _readable(content) for key in keys):
+        if keys and any(key in part for part in _parts(name, content, max(map(len, keys))) for key in keys):
             raise UsageError(
                 f"{name} has the value of a variable that holds a key or a password, and is not published: remove it "
                 "there, and run it again"
             )
 
 
-def _readable(content: bytes) -> bytes:
-    try:
-        return lzma.decompress(content) if content.startswith(XZ) else content
-    except lzma.LZMAError:
-        return content
+def _parts(name: str, content: bytes, overlap: int) -> Iterator[bytes]:
+    """Yield a file, and the content of a recording in pieces, each with the end of the one before it.
+
+    Raises:
+        UsageError: a recording has more bytes than are read; a small file can claim to have any number.
+    """
+    yield content
+    if not content.startswith(XZ):
+        return
+    size, end = 0, b""
+    with suppress(lzma.LZMAError, EOFError), lzma.open(BytesIO(content)) as file:
+        while part := file.read(PIECE):
+            size += len(part)
+            if size > MOST:
+                raise UsageError(f"{name} has more than {MOST:,} bytes when unpacked, and is not published")
+            yield end + part
+            end = (end + part)[-overlap:]
 
 
 def _replace_files(folder: Path, files: Mapping[str, bytes], earlier: Collection[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from trialbed.errors import DataError
-from trialbed.files import read_bytes
+from trialbed.files import read_text
 from trialbed.records import Record
 from trialbed_pages.publishing._replayed import RUN, wrong_source
 
@@ -80,7 +80,7 @@ def read_manifest(folder: Path) -> PublicationManifest:
     if not path.is_file():
         raise DataError(f"{folder} has no published results: there is no {NAME}; `bench publish RUN -o DIR` makes them")
     try:
-        found = PublicationManifest.model_validate_json(read_bytes(path))
+        found = PublicationManifest.model_validate_json(read_text(path))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -109,12 +109,15 @@ def changed_files(folder: Path, manifest: PublicationManifest) -> Iterator[str]:
     """Yield the files of a folder that are not the published ones, each with what is wrong."""
     for name, digest in manifest.files.items():
         path = folder / name
-        if not path.is_file():
-            yield f"{name} is missing"
-        elif not path.resolve().is_relative_to(folder.resolve()):
-            yield f"{name} is a link to a file outside of the folder"
-        elif digest_of(path) != digest:
-            yield f"{name} was changed"
+        try:
+            if not path.is_file():
+                yield f"{name} is missing"
+            elif not path.resolve().is_relative_to(folder.resolve()):
+                yield f"{name} is a link to a file outside of the folder"
+            elif digest_of(path) != digest:
+                yield f"{name} was changed"
+        except OSError as error:
+            yield f"{name:.60} cannot be read: {error.strerror}"
 
 
 def check_unchanged(folder: Path, manifest: PublicationManifest) -> None:

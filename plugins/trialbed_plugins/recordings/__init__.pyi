@@ -2,6 +2,7 @@ from ._cache import KeptAnswer as KeptAnswer
 from ._cache import ModelCache as ModelCache
 from ._cache import cache_there as cache_there
 from ._cached import CachedModel as CachedModel
+from ._cassette import MOST as MOST
 from ._cassette import read_cassette as read_cassette
 from ._cassette import write_cassette as write_cassette
 from ._key import canonical_text as canonical_text

@@ -155,19 +155,29 @@ def _read(path: Path, lines: Iterator[tuple[int, Any]]) -> Cassette:
         raise DataError(f"{path} is no cassette; `bench record RUN -o FILE` writes one")
     if header.get("version") != VERSION:
         raise DataError(f"{path} is of version {header.get('version')!r}, and this Trialbed reads {VERSION}")
-    found, identity = Replies(), str(header["identity"])
+    try:
+        model, identity, told = (_text_of(header[name]) for name in ("model", "identity", "told"))
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{path}, line 1: is not as a cassette has it: {error!r}") from error
+    found = Replies()
     for number, line in lines:
         try:
             if "part" in line:
-                found.add_part(line["digest"], line["part"])
+                found.add_part(_text_of(line["digest"]), line["part"])
             else:
                 reply = _reply(line, found)
                 found.add(_key_of(reply, identity), reply, line["request"])
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise DataError(f"{path}, line {number}: is not as a cassette has it: {error!r}") from error
     if len(found) != header.get("replies"):
         raise DataError(f"{path} has {len(found)} answers, and says {header.get('replies')}: it was changed or cut")
-    return Cassette(str(header["model"]), identity, str(header["told"]), found)
+    return Cassette(model, identity, told, found)
+
+
+def _text_of(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r:.60} is not a text")
+    return value
 
 
 def _reply(line: Mapping[str, Any], known: Replies) -> RecordedReply:

@@ -7,8 +7,11 @@ import lzma
 import re
 import shlex
 import subprocess
+import tracemalloc
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.cases import for_each
@@ -177,6 +180,53 @@ def test_the_value_of_a_key_is_not_published(tmp_path: Path, monkeypatch: pytest
         with pytest.raises(UsageError, match=f"{name} has the value of a variable that holds a key"):
             write_publication(tmp_path / "out", manifest(), [run()], {**EVIDENCE, name: content})
     assert not (tmp_path / "out").exists()
+
+
+def test_keys_are_searched_in_a_recording_a_piece_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "sk-canary-1234")
+    zeros = bytes(2**20 - 7)
+    across_pieces = lzma.compress(zeros + b"sk-canary-1234" + zeros)
+    with pytest.raises(UsageError, match=r"first\.cassette has the value of a variable"):
+        write_publication(
+            tmp_path / "out", manifest(), [run()], {**EVIDENCE, "recordings/first.cassette": across_pieces}
+        )
+    bomb = lzma.compress(bytes(100 * 2**20))
+    tracemalloc.start()
+    write_publication(tmp_path / "out", manifest(), [run()], {**EVIDENCE, "recordings/first.cassette": bomb})
+    assert tracemalloc.get_traced_memory()[1] < 30 * 2**20
+    tracemalloc.stop()
+    monkeypatch.setattr("trialbed_pages.publishing._folder.MOST", 50 * 2**20)
+    with pytest.raises(UsageError, match=r"first\.cassette has more than 52,428,800 bytes when unpacked"):
+        write_publication(tmp_path / "other", manifest(), [run()], {**EVIDENCE, "recordings/first.cassette": bomb})
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda document: document["files"].update({"x" * 5000: "0"}), r"x{60} cannot be read: File name too long"),
+        (lambda document: document["files"].update({"a\0b": "0"}), "is missing"),
+        (lambda document: document["files"].update({"losses.csv": ["0"]}), r"files\.losses\.csv: Input should be"),
+        (lambda document: document.pop("runs"), "runs: Field required"),
+    ],
+)
+def test_a_damaged_manifest_is_an_error_of_its_data(
+    folder: Path, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    document = json.loads((folder / "published.json").read_text())
+    change(document)
+    (folder / "published.json").write_text(json.dumps(document))
+    with pytest.raises(DataError, match=message):
+        check_unchanged(folder, read_manifest(folder))
+
+
+def test_a_manifest_that_is_no_text_is_an_error_with_its_place(folder: Path) -> None:
+    (folder / "published.json").write_bytes(b"{\xff}")
+    with pytest.raises(DataError, match=r"published\.json: is not UTF-8 text: .* at byte 1"):
+        read_manifest(folder)
+    (folder / "published.json").write_text('{\n"runs": [}')
+    with pytest.raises(DataError, match=r"published\.json .* at line 2 column"):
+        read_manifest(folder)
 
 
 def test_a_manifest_names_no_file_outside_of_its_folder(folder: Path) -> None:

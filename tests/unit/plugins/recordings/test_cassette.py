@@ -94,6 +94,33 @@ def test_what_is_no_whole_cassette_is_refused(tmp_path: Path, content: bytes, me
         read_cassette(tmp_path / "file")
 
 
+@pytest.mark.parametrize(
+    ("number", "changes", "message"),
+    [
+        (1, {"identity": None}, "line 1: is not as a cassette has it: TypeError"),
+        (1, {"told": ...}, r"line 1: is not as a cassette has it: KeyError\('told'\)"),
+        (2, {"digest": ["x"]}, "line 2: is not as a cassette has it: TypeError"),
+        (2, {"digest": 7}, "line 2: is not as a cassette has it: TypeError"),
+        (2, {"digest": "\ud800"}, "line 2: is not as a cassette has it: UnicodeEncodeError"),
+        (2, {"digest": ...}, "line 2: is not as a cassette has it: KeyError"),
+        (4, {"occurrence": 2**70}, "line 4: is not as a cassette has it: OverflowError"),
+        (4, {"seed": {}}, "line 4: is not as a cassette has it: TypeError"),
+        (4, {"request": ["x"]}, "line 4: is not as a cassette has it"),
+        (4, {"request": {"messages": [["x"]]}}, "line 4: is not as a cassette has it: TypeError"),
+        (4, {"duration": "long"}, "line 4: is not as a cassette has it: ValueError"),
+    ],
+)
+def test_a_damaged_line_of_a_cassette_is_an_error_with_its_number(
+    tmp_path: Path, number: int, changes: dict[str, Any], message: str
+) -> None:
+    lines = [json.loads(line) for line in cassette(reply()).lines()]
+    changed = lines[number - 1] | changes
+    lines[number - 1] = {name: value for name, value in changed.items() if value is not ...}
+    (tmp_path / "file").write_bytes(lzma.compress("\n".join(map(json.dumps, lines)).encode()))
+    with pytest.raises(DataError, match=f"file, {message}"):
+        read_cassette(tmp_path / "file")
+
+
 def test_the_answers_of_a_seed_are_found_whatever_their_requests() -> None:
     found = cassette(reply("a"), reply("b", seed=2**70), reply("c"))
     assert [one.request["messages"][0]["content"] for one in found.of_seed(1)] == ["a", "c"]
