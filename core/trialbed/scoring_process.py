@@ -48,6 +48,9 @@ MOST_WAITING = 8
 TRIALS = 200
 """Calls after which a process is replaced, so that what plugins leave behind is bounded."""
 
+REPEATS = 3
+"""Times that a call is done again whose process was killed."""
+
 LONGEST = 64 * 2**20
 """Bytes of a result of a scoring process."""
 
@@ -118,10 +121,10 @@ class ScoringProcesses:
             ScoringStopped: it passed a limit.
             RuntimeError: it failed; the text is why.
         """
-        try:
-            return await self._call(function, arguments, named, asked)
-        except _Killed:  # by someone else: a limit of its own would end it otherwise
-            return await self._call(function, arguments, named, asked)
+        for _ in range(REPEATS):
+            with suppress(_Killed):  # by something else: a limit of its own would end it otherwise
+                return await self._call(function, arguments, named, asked)
+        return await self._call(function, arguments, named, asked)
 
     async def _call(self, *order: Any) -> Any:
         async with self._slots:

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import cache, partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent, Executor
@@ -117,9 +117,9 @@ class LiveAgent:
             await code.call(partial(agent.bind_tools, tools=tools("tools"), server_url=spec.server_url))
         answering = agent.answer if self.is_class or self.is_object else agent
         value = await code.call(_with_arguments(answering, self._asked, spec, tools))
-        # It may be an object of the agent's that works when it is read.
-        answer: Answer = await code.call(partial(read_answer, value, answer_names(spec.tools)))
-        return answer
+        read = partial(read_answer, value, answer_names(spec.tools))
+        # Others may be objects of the agent's that work when they are read.
+        return read() if type(value) is str else cast("Answer", await code.call(read))
 
     async def close(self, closing: Callable[[], Any], code: ForeignCode) -> None:
         """Close the agent of a trial; that it fails takes nothing from the trial."""
