@@ -198,7 +198,8 @@ class _Lane:
                 future.cancel()
             if held:
                 _interrupt(self.thread)
-            self.stuck.goes_on = not await _ends(self.thread)
+            await asyncio.to_thread(self.thread.join, GRACE)
+            self.stuck.goes_on = self.thread.is_alive()
         return self.stuck
 
     async def _answers(self, loop: asyncio.AbstractEventLoop) -> bool:
@@ -244,15 +245,6 @@ async def _call(begin: Callable[[], Awaitable[Any]], ended: Future[None]) -> Any
 async def _happens(event: Future[None]) -> bool:
     done, _ = await asyncio.wait({asyncio.wrap_future(event)}, timeout=GRACE)
     return bool(done)
-
-
-async def _ends(thread: threading.Thread) -> bool:
-    """Return whether a thread is over soon."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(GRACE):
-            while thread.is_alive():  # noqa: ASYNC110 - a thread has no event that its end sets
-                await asyncio.sleep(0.01)
-    return not thread.is_alive()
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:

@@ -9,8 +9,7 @@ import platform
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
 from types import TracebackType
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from trialbed.answers import answer_names, read_answer
 from trialbed.contracts import BaseAgent, Executor
 from trialbed.errors import AnswerError, NothingMeasured, UsageError
-from trialbed.foreign_code import ForeignCode, StuckCode
+from trialbed.foreign_code import ForeignCode, LateCode, StuckCode
 from trialbed.installed import own_version
 from trialbed.records import IN_PROCESS, Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
 from trialbed.wire.addresses import mcp_url
@@ -185,14 +184,19 @@ class LiveExecutor(Executor):
                 "in-process agent cannot be killed. Raise timeout, or write an adapter, whose workers are killed."
             )
         started_at, began = datetime.now(UTC), time.perf_counter()
-        made, answer, failure = None, None, None
-        deadline = asyncio.timeout(None)
+        made, answer, failure, is_late = None, None, None, False
         code = ForeignCode(agent.agent, in_order=True, beside=agent.code)
+
+        async def work() -> Answer:
+            nonlocal made
+            made, tools = await agent.make(spec, code)
+            return await agent.answer(made, tools, spec, code)
+
         try:
             try:
-                async with deadline, self._watching(deadline, spec):
-                    made, tools = await agent.make(spec, code)
-                    answer = await agent.answer(made, tools, spec, code)
+                answer = await self._in_time(work(), spec)
+            except LateCode:
+                is_late = True
             except AnswerError as error:
                 failure = _failure("answer", error)
             except StuckCode as error:
@@ -203,35 +207,34 @@ class LiveExecutor(Executor):
                 await code.stop(0.0)
                 raise
             wall_time = time.perf_counter() - began
-            if answer is None and deadline.expired():
-                seconds = spec.limits.timeout
-                stuck = await code.stop(seconds, wholly=agent.is_object)
+            if is_late:
+                stuck = await code.stop(spec.limits.timeout, wholly=agent.is_object)
                 agent.stuck = agent.is_object and stuck is not None and stuck.goes_on
                 place = "" if stuck is None else stuck.place
-                failure = Failure(kind="timeout", message=f"no answer in {seconds:g} s{place}")
+                failure = Failure(kind="timeout", message=f"no answer in {spec.limits.timeout:g} s{place}")
         finally:
             if agent.is_class and callable(closing := getattr(made, "close", None)):
                 await agent.close(closing, code)
             code.end()
         return Outcome(started_at=started_at, wall_time=wall_time, answer=answer, failure=failure)
 
-    @asynccontextmanager
-    async def _watching(self, deadline: asyncio.Timeout, spec: TrialSpec) -> AsyncIterator[None]:
-        watch = asyncio.create_task(self._watch(deadline, spec))
-        try:
-            yield
-        finally:
-            watch.cancel()
+    async def _in_time(self, work: Coroutine[Any, Any, Answer], spec: TrialSpec) -> Answer:
+        """Return an answer within the time of a trial, in which waiting for the endpoint does not count.
 
-    async def _watch(self, deadline: asyncio.Timeout, spec: TrialSpec) -> None:
-        """Let the deadline pass when the trial has used up its time, in which waiting does not count."""
-        loop = asyncio.get_running_loop()
-        started = loop.time()
-        due = started + spec.limits.timeout
-        while (left := due - loop.time()) > 0:
-            await asyncio.sleep(left)
-            due = started + spec.limits.timeout + await self.time_waited(spec.trial)
-        deadline.reschedule(loop.time())
+        Raises:
+            LateCode: the time is used up.
+        """
+        loop, seconds, waited = asyncio.get_running_loop(), spec.limits.timeout, 0.0
+        task, started = loop.create_task(work), loop.time()
+        try:
+            while not task.done() and (left := started + seconds + waited - loop.time()) > 0:
+                if not (await asyncio.wait({task}, timeout=left))[0]:
+                    waited = await self.time_waited(spec.trial)
+            if not task.done():
+                raise LateCode(seconds, "")
+            return await task
+        finally:
+            task.cancel()
 
 
 def _name_arguments(label: str, function: Any, *, query: bool = True, method: bool = False) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import logging
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -20,6 +20,7 @@ from trialbed.conformity import made_world
 from trialbed.contracts import ApiRefused, Simulator, World
 from trialbed.errors import SimulationError
 from trialbed.foreign_code import ForeignCode, StuckCode
+from trialbed.local_endpoint import local_endpoint
 from trialbed.records import Api, ApiRef, Failure, Json, Query
 from trialbed.tracebacks import tool_failure
 
@@ -33,9 +34,6 @@ LOG = logging.getLogger("trialbed.engine")
 
 CLOSING_SECONDS = 10.0
 """That tools have to end after a trial, and after a run."""
-
-MAX_REQUEST = 64 * 2**20
-"""Bytes of one request of the server."""
 
 
 class CallbackServer:
@@ -70,36 +68,25 @@ class CallbackServer:
         self._not_ended: dict[str, _CalledTrial] = {}
         self._to_end: dict[Any, ApiBody] = {}
         self._code = ForeignCode()
-        self._runner: web.AppRunner | None = None
+        self._stack = AsyncExitStack()
         self.url: str | None = None
 
     async def __aenter__(self) -> Self:
         if not self._bodies and self._simulator is None and not self._stays:
             return self
-        from aiohttp import web  # takes long to import, and most runs do not need it
-
+        self._stack.callback(self._code.end)
+        self._stack.push_async_callback(self._end_tools)
         path = f"/{secrets.token_urlsafe(24)}"
-        application = web.Application(client_max_size=MAX_REQUEST)
-        application.router.add_post(path, self._serve)
-        self._runner = web.AppRunner(application, access_log=None)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
-        await site.start()
-        port = self._runner.addresses[0][1]
-        self.url = f"http://127.0.0.1:{port}{path}"
+        self.url = await self._stack.enter_async_context(local_endpoint(path, self._serve)) + path
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        try:
-            if self._runner is not None:
-                await self._runner.cleanup()
-        finally:
-            try:
-                await asyncio.gather(*(trial.let_go() for trial in self._not_ended.values()))
-                for body in self._to_end.values():
-                    await _end(self._code, body.end_run)
-            finally:
-                self._code.end()
+        await self._stack.aclose()
+
+    async def _end_tools(self) -> None:
+        await asyncio.gather(*(trial.let_go() for trial in self._not_ended.values()))
+        for body in self._to_end.values():
+            await _end(self._code, body.end_run)
 
     def of(self, bodies: Mapping[ApiRef, ApiBody], simulator: object, seconds: float) -> CallbackServer:
         """Return one for the trials of other objects that answers at the same address, as long as this one is open."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from trialbed.contracts import ModelDriver, ModelInfo, OpenedModel
 from trialbed.errors import UsageError
 from trialbed.foreign_code import ForeignCode
+from trialbed.local_endpoint import local_endpoint
 from trialbed.records import COMMON_NAME
 from trialbed.settings import RunSettings
 from trialbed.sources import source_of
@@ -29,9 +30,6 @@ from trialbed.wire.dialects import Dialect, dialect_at
 
 if TYPE_CHECKING:
     from aiohttp import web
-
-MAX_REQUEST = 64 * 2**20
-"""Bytes of one request."""
 
 FINAL = {"x-should-retry": "false"}
 """Asks the gateway not to repeat a request at which the object failed: it would fail again."""
@@ -65,19 +63,11 @@ class ObjectModel(ModelDriver):
     @asynccontextmanager
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:
         """Serve it on this machine, to those that know its key."""
-        from aiohttp import web  # takes long to import, and most runs do not need it
-
         key, code = secrets.token_urlsafe(24), ForeignCode(self.answer)
-        application = web.Application(client_max_size=MAX_REQUEST)
-        application.router.add_post("/v1/{path:.+}", _Host(self.answer, key, code, settings.timeout).serve)
-        runner = web.AppRunner(application, access_log=None)
-        await runner.setup()
         try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            port = runner.addresses[0][1]
-            yield OpenedModel(model=name, base_url=f"http://127.0.0.1:{port}/v1", api_key=key)
+            async with local_endpoint("/v1/{path:.+}", _Host(self.answer, key, code, settings.timeout).serve) as url:
+                yield OpenedModel(model=name, base_url=f"{url}/v1", api_key=key)
         finally:
-            await runner.cleanup()
             code.end()
 
 
