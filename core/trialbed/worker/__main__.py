@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import faulthandler
 import os
-import signal
 import sys
 
-from trialbed.worker._loop import serve
+from trialbed.worker._loop import serve, show_stacks_on_request
 
 
 def main() -> int:
@@ -17,9 +15,7 @@ def main() -> int:
     parser.add_argument("--framework", required=True, help="the driver's name, as `bench plugins` shows it")
     parser.add_argument("--command", metavar="JSON", help="a program to run instead of an adapter")
     arguments = parser.parse_args()
-    if hasattr(signal, "SIGUSR1"):
-        # The executor asks where a worker hangs before it kills it.
-        faulthandler.register(signal.SIGUSR1, file=os.dup(2))
+    show_stacks_on_request()
     return serve(arguments.framework, arguments.command)
 
 

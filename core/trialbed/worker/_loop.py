@@ -10,6 +10,7 @@ import inspect
 import os
 import platform
 import random
+import signal
 import sys
 import time
 import traceback
@@ -40,12 +41,14 @@ from trialbed.worker._protocol import (
     Failed,
     Hello,
     Ready,
+    Renew,
+    Renewed,
     Started,
     ask_directly,
     message_line,
     read_command,
 )
-from trialbed.worker._supervisor import SUPERVISED
+from trialbed.worker._supervisor import SUPERVISED, end_as
 
 LAST_RESORT = 3600.0
 """Seconds past its limit after which a trial ends its worker, if the engine is gone and the code never yields.
@@ -82,6 +85,16 @@ WATCHED = (
 """Packages that every trial relies on, without their private modules; code may change its own and other packages."""
 
 
+RENEW = 75
+"""Exit code of a forked process that another one is to follow; as ``EX_TEMPFAIL`` of sysexits.h."""
+
+
+def show_stacks_on_request() -> None:
+    """Write all stacks to standard error at SIGUSR1: the executor asks where a worker hangs before it kills it."""
+    if hasattr(signal, "SIGUSR1"):
+        faulthandler.register(signal.SIGUSR1, file=os.dup(2))
+
+
 def serve(framework: str, command: str | None = None) -> int:
     """Serve one executor over the standard streams; returns the exit code.
 
@@ -105,8 +118,17 @@ def serve(framework: str, command: str | None = None) -> int:
     # All that was loaded until here stays: to look through it for garbage takes longer than a short trial.
     gc.freeze()
     gc.enable()
-    channel.send(Ready(nonce=hello.nonce, info=info))
-    return _run_trials(channel, hello.nonce, agent_class)
+    state = ProcessState()
+    # A fork has no other threads, so what one of them holds would never be let go there.
+    renewable = hello.renewable and SUPERVISED and len(os.listdir("/proc/self/task")) == 1
+    if not renewable or channel.fork():
+        channel.send(Ready(nonce=hello.nonce, info=info, renewable=renewable))
+    else:
+        while not channel.fork():
+            pass
+        channel.send(Renewed(nonce=hello.nonce))
+    code = _run_trials(channel, hello.nonce, agent_class, state)
+    return code if renewable else 0
 
 
 def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
@@ -173,13 +195,14 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
     return NamedAgent, info
 
 
-def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> int:
+def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState) -> int:
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
     client, blocking = None, BlockingClient()
-    state = ProcessState()
     while True:
         command = channel.receive()
+        if isinstance(command, Renew):
+            return RENEW
         if not isinstance(command, Begin):
             raise TypeError("hello was sent twice")
         spec = command.spec
@@ -206,7 +229,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent]) -> i
         faulthandler.cancel_dump_traceback_later()
         channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome, spent=spent))
         if spent:
-            return 0
+            return RENEW
 
 
 def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:
@@ -396,7 +419,28 @@ class Channel:
         os.dup2(2, 1)
         return cls(commands, replies)
 
-    def receive(self) -> Hello | Begin:
+    def fork(self) -> bool:
+        """Go on in a child, which has the channel now.
+
+        Returns:
+            True in the child; False in this process, when the child has ended and is to be followed by another. If it
+            ends in any other way, this process ends likewise.
+        """
+        self._owner = 0
+        faulthandler.unregister(signal.SIGUSR1)
+        child = os.fork()
+        if not child:
+            self._owner = os.getpid()
+            show_stacks_on_request()
+            return True
+        # Only the child is asked for its stacks.
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        _, status = os.waitpid(child, 0)
+        if os.waitstatus_to_exitcode(status) != RENEW:
+            end_as(status)
+        return False
+
+    def receive(self) -> Hello | Begin | Renew:
         """The next command; blocks until there is one, and ends the process if there will be none.
 
         Raises:
@@ -420,6 +464,8 @@ class Channel:
             os._exit(0)
 
     def _abandon(self) -> None:
+        if not self._owner:
+            return
         for descriptor in self._descriptors:
             with contextlib.suppress(OSError):
                 os.close(descriptor)

@@ -5,7 +5,7 @@ Each message is one JSON object on a line.
 ::
 
     executor                      worker
-    hello {nonce}            →
+    hello {nonce, renewable} →
                              ←    ready {info}           the adapter is loaded
                              ←    failed {error, message, detail}     or it is not; the worker ends
     begin {spec}             →
@@ -13,6 +13,8 @@ Each message is one JSON object on a line.
                              ←    clock {trial, running}     its work begins, and ends; the executor times it
                              ←    done {trial, outcome, spent}     the worker ends if it is spent
     begin {spec}             →    …
+    renew {}                 →                              a renewable worker that is not spent
+                             ←    renewed {}                a new process, forked from the one that loaded the adapter
     (end of input)           →    the worker ends, busy or not
 
 Every reply carries the nonce of ``hello``, so that no accidental print of a framework is taken for one.
@@ -73,10 +75,16 @@ class CommandSpec(Record):
 
 
 class Hello(Record):
-    """The first line: the nonce that marks the worker's replies."""
+    """The first line.
+
+    Attributes:
+        nonce: marks the worker's replies.
+        renewable: whether trials may run in a fork of the process that loads the adapter, which can fork another.
+    """
 
     type: Literal["hello"] = "hello"
     nonce: str
+    renewable: bool = False
 
 
 class Begin(Record):
@@ -86,12 +94,30 @@ class Begin(Record):
     spec: TrialSpec
 
 
+class Renew(Record):
+    """End the process that runs the trials, and fork another."""
+
+    type: Literal["renew"] = "renew"
+
+
 class Ready(Record):
-    """The adapter is loaded."""
+    """The adapter is loaded.
+
+    Attributes:
+        renewable: whether the worker is: not if it was not asked to be, or a thread keeps it from being forked.
+    """
 
     type: Literal["ready"] = "ready"
     nonce: str
     info: FrameworkInfo
+    renewable: bool = False
+
+
+class Renewed(Record):
+    """The process that ran the trials, which was spent or is to be renewed, has been replaced."""
+
+    type: Literal["renewed"] = "renewed"
+    nonce: str
 
 
 class Failed(Record):
@@ -125,7 +151,7 @@ class Done(Record):
     """The trial has ended.
 
     Attributes:
-        spent: why the worker takes no other trial and ends; empty if it takes one.
+        spent: why the process takes no other trial and ends; empty if it takes one. A renewable worker gets another.
     """
 
     type: Literal["done"] = "done"
@@ -135,17 +161,17 @@ class Done(Record):
     spent: str = ""
 
 
-Command = Annotated[Hello | Begin, Field(discriminator="type")]
+Command = Annotated[Hello | Begin | Renew, Field(discriminator="type")]
 """A line to the worker."""
 
-Reply = Annotated[Ready | Failed | Started | ClockSwitch | Done, Field(discriminator="type")]
+Reply = Annotated[Ready | Failed | Started | ClockSwitch | Done | Renewed, Field(discriminator="type")]
 """A line from the worker."""
 
-_COMMANDS: TypeAdapter[Hello | Begin] = TypeAdapter(Command)
-_REPLIES: TypeAdapter[Ready | Failed | Started | ClockSwitch | Done] = TypeAdapter(Reply)
+_COMMANDS: TypeAdapter[Hello | Begin | Renew] = TypeAdapter(Command)
+_REPLIES: TypeAdapter[Ready | Failed | Started | ClockSwitch | Done | Renewed] = TypeAdapter(Reply)
 
 
-def read_command(line: bytes) -> Hello | Begin:
+def read_command(line: bytes) -> Hello | Begin | Renew:
     """The command in a line.
 
     Raises:
@@ -154,7 +180,7 @@ def read_command(line: bytes) -> Hello | Begin:
     return _COMMANDS.validate_json(line)
 
 
-def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | ClockSwitch | Done:
+def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | ClockSwitch | Done | Renewed:
     """The reply in a line.
 
     Raises:

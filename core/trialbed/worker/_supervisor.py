@@ -87,7 +87,7 @@ class Supervisor:
             os.read(wake, 4096)
             self._reap()
         self._end_all()
-        _end_as(self._status or 0)
+        end_as(self._status or 0)
 
     def _set_signals(self) -> int:
         """Ignore requests to end; returns a descriptor that becomes readable at any signal."""
@@ -156,7 +156,7 @@ def _send(pid: int, number: signal.Signals) -> None:
         os.kill(pid, number)
 
 
-def _end_as(status: int) -> NoReturn:
+def end_as(status: int) -> NoReturn:
     """End with this status of a process, so that the executor sees how the worker ended."""
     if os.WIFSIGNALED(status):
         import resource  # not there on Windows, where this module is imported too

@@ -32,6 +32,8 @@ from trialbed.worker import (
     Failed,
     Hello,
     Ready,
+    Renew,
+    Renewed,
     Started,
     message_line,
     read_reply,
@@ -47,6 +49,9 @@ START_LIMIT = 120.0
 
 BEGIN_LIMIT = 10.0
 """Seconds in which an idle worker must start a trial."""
+
+RENEWAL_LIMIT = 2.0
+"""Seconds in which a worker must have replaced the process that runs its trials."""
 
 POLL = 0.15
 """Seconds between checks of a worker's memory."""
@@ -81,7 +86,7 @@ READS = 8
 HELD_UP = 1.0
 """Seconds between two checks, more than asked for, after which this process is taken to have been held up."""
 
-Message = Ready | Failed | Started | Done
+Message = Ready | Failed | Started | Done | Renewed
 
 
 class WorkerFault(Exception):
@@ -403,6 +408,7 @@ class Worker:
         self._start_seconds = self._trial_seconds = 0.0
         self._spent = ""
         self._held = 0.0
+        self._renewable = False
 
     async def start(self, python: str | None, folder: Path, preparing: Preparing | None = None) -> Self:
         """Start the process and have it load the adapter.
@@ -439,7 +445,8 @@ class Worker:
                 )
             except OSError as error:
                 raise WorkerFault("adapter", f"{program_file} cannot be started: {error}") from error
-            self._send(Hello(nonce=self._nonce))
+            # In a sandbox, a trial could change the process that later ones are forked from.
+            self._send(Hello(nonce=self._nonce, renewable=preparing is None))
             reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
             held = launched.held()
         if isinstance(reply, Failed):
@@ -449,14 +456,32 @@ class Worker:
         if launched.report is not None and not held:
             raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
         self.info = reply.info.model_copy(update={"sandbox": held})
-        # Where there is a supervisor, the worker is its child.
-        traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
-        self._process = traced or self.pid
+        self._renewable = reply.renewable
+        self._look_at_processes()
         self._condition = ProcessCondition.read(self._process)
-        self._family = processes.family(self.pid)
-        self._helpers = frozenset(process.pid for process in processes.living(self._family[1:]))
         self._start_seconds = time.monotonic() - began
         return self
+
+    def _look_at_processes(self) -> None:
+        # Above the process that runs the trials are its supervisor, and the one that it is forked from, if any.
+        traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
+        self._process = traced or self.pid
+        self._family = processes.family(self.pid)
+        self._helpers = frozenset(process.pid for process in processes.living(self._family[1:]))
+
+    async def renew(self) -> bool:
+        """Have the process that runs the trials replaced by one in which none has run; returns whether it was."""
+        if not self._renewable or self._pipes.exited.is_set():
+            return False
+        if not self._spent:
+            self._send(Renew())
+        try:
+            reply = await self._reply(RENEWAL_LIMIT, "the worker was not renewed in time")
+        except WorkerFault:
+            return False
+        self._trials, self._spent = 0, ""
+        self._look_at_processes()
+        return isinstance(reply, Renewed) and not self._condition.worse(ProcessCondition.read(self._process))
 
     @property
     def pid(self) -> int:
@@ -608,8 +633,8 @@ class Worker:
         raise WorkerFault("timeout", late)
 
     def _resident_bytes(self, family: Sequence[int]) -> int:
-        # The first is the supervisor, where there is one.
-        return processes.resident_bytes(family[1:] if SUPERVISED else family)
+        # The first are the supervisor, and the process that the others share their memory with.
+        return processes.resident_bytes(family[SUPERVISED + self._renewable :])
 
     async def _ask_where(self) -> None:
         """Have the worker write the stacks of its threads to standard error."""

@@ -43,9 +43,10 @@ _BYTES = TypeAdapter(ByteSize)
 class LocalExecutor(Executor):
     """Runs each trial in a worker process of its framework, and uses workers again.
 
-    A trial costs at most its worker: a worker whose trial failed in any way, left processes behind, or changed or
-    used up resources that the next trial needs is ended with everything that it started, and the next trial gets a new
-    one.
+    A trial costs at most its worker: a worker whose trial was cut off or left processes behind is ended with everything
+    that it started, and the next trial gets a new one. A trial that failed otherwise, or that changed or used up
+    resources which the next one needs, costs only its process: the next one's is forked from the one that loaded the
+    adapter, where that has a single thread and no sandbox.
 
     Args:
         worker_trials: trials that a worker runs before it is replaced; default: ``TRIALBED_WORKER_TRIALS``, else 100,
@@ -172,7 +173,8 @@ class LocalExecutor(Executor):
                 # Its own reason is a fault of the agent's, of which nothing else is seen.
                 level = logging.WARNING if worker.is_at_fault else logging.INFO
                 LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
-            reusable = not count and outcome.failure is None and not reason
+            # Where the adapter is loaded already, a new process costs milliseconds.
+            reusable = not count and ((outcome.failure is None and not reason) or await worker.renew())
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
         finally:

@@ -235,4 +235,5 @@ def test_garbage_on_standard_input_is_no_trial():
 
 
 def _worker(started):
-    return started.children()[0] if SUPERVISED else started
+    """The process that runs the trials: below its supervisor, and the one that it is forked from."""
+    return started.children()[0].children()[0] if SUPERVISED else started

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from trialbed.worker import SUPERVISED
 from trialbed_plugins.executors.local import LocalExecutor
 
 pytestmark = pytest.mark.usefixtures("hostile_distribution")
@@ -28,8 +29,10 @@ async def pids(executor, make_spec, *queries):
 async def test_a_worker_is_replaced_after_a_failure(make_spec):
     async with LocalExecutor() as executor:
         (before,) = await pids(executor, make_spec, "pid")
+        loaded = {worker.mark for worker in executor._workers}
         failed = await executor.execute(make_spec("raise error"))
         (after,) = await pids(executor, make_spec, "pid")
+        assert not SUPERVISED or {worker.mark for worker in executor._workers} == loaded  # it was forked
     assert failed.failure.kind == "agent"
     assert before != after
 

@@ -38,7 +38,7 @@ def begin_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_loop, "SUPERVISED", True)
     monkeypatch.setattr(_loop.httpx, "AsyncClient", stop)
     with pytest.raises(Began):
-        _loop._run_trials(channel, "nonce", _loop.BaseAgent)
+        _loop._run_trials(channel, "nonce", _loop.BaseAgent, _loop.ProcessState())
 
 
 def test_a_worker_asks_its_server_itself_where_there_is_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,7 @@ async def test_an_adapter_that_has_loaded_before_is_not_blamed_for_a_slow_start(
 ) -> None:
     async with LocalExecutor() as executor:
         await executor.execute(spec())
+        executor._idle.clear()
         monkeypatch.setattr(_worker, "START_LIMIT", 0.0)
         outcome = await executor.execute(spec(fresh=True))
     assert outcome.failure is not None
