@@ -14,7 +14,7 @@ from trialbed.errors import DataError
 from trialbed.records import Api, GoldCall, Json, Parameter, Query
 from trialbed_plugins.datasets._reading import QUERIES, each_item, read_json, validate
 
-NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._ -]*$"
+NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._ -]*")
 """Names go into file names of results, so they have no separators."""
 
 
@@ -94,9 +94,9 @@ def dataset_name(path: Path, own: str | None = None) -> str:
         DataError: it cannot be a dataset's.
     """
     name = path.stem if own is None else own
-    if not re.fullmatch(NAME_PATTERN, name):
+    if not NAME.fullmatch(name):
         what = "the name of the file" if own is None else f"name: {own!r:.60}"
-        raise DataError(f"{path}: {what} must match {NAME_PATTERN}, since results are named after it")
+        raise DataError(f"{path}: {what} must match {NAME.pattern}, since results are named after it")
     return name
 
 

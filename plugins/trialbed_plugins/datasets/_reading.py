@@ -32,7 +32,7 @@ CUT = 16
 BLANK = re.compile(r"[ \t\r\n]*")
 
 
-class Item(NamedTuple):
+class JsonItem(NamedTuple):
     """A value in a file: its key there, and the value as JSON and as plain objects."""
 
     key: Key
@@ -40,7 +40,7 @@ class Item(NamedTuple):
     value: Any
 
 
-def each_item(path: Path) -> Iterator[Item]:
+def each_item(path: Path) -> Iterator[JsonItem]:
     """Yield the items of the list in a file, or the values of the object in it, with the items of ``queries``.
 
     One of them is in memory at a time.
@@ -54,7 +54,7 @@ def each_item(path: Path) -> Iterator[Item]:
         elif text.next() == "{":
             yield from _members(text)
         else:
-            yield Item((), *text.value())
+            yield JsonItem((), *text.value())
         text.end()
 
 
@@ -65,12 +65,12 @@ def read_json(path: Path, adapter: TypeAdapter[T]) -> T:
         DataError: as ``each_item`` and ``validate`` say.
     """
     with _open(path) as text:
-        item = Item((), *text.value())
+        item = JsonItem((), *text.value())
         text.end()
     return validate(path, adapter, item)
 
 
-def validate(path: Path, adapter: TypeAdapter[T], item: Item) -> T:
+def validate(path: Path, adapter: TypeAdapter[T], item: JsonItem) -> T:
     """A value of a file in the form that the adapter asks for. Halves of surrogate pairs in texts are replaced.
 
     Raises:
@@ -119,18 +119,18 @@ def _open(path: Path) -> Iterator[_JsonText]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _items(text: _JsonText, key: Key) -> Iterator[Item]:
+def _items(text: _JsonText, key: Key) -> Iterator[JsonItem]:
     text.take("[")
     if text.next() == "]":
         text.take("]")
         return
     for place in range(2**63):
-        yield Item((*key, place), *text.value())
+        yield JsonItem((*key, place), *text.value())
         if text.take(",]") == "]":
             return
 
 
-def _members(text: _JsonText) -> Iterator[Item]:
+def _members(text: _JsonText) -> Iterator[JsonItem]:
     text.take("{")
     seen: set[str] = set()
     while text.next() != "}" or seen:
@@ -144,7 +144,7 @@ def _members(text: _JsonText) -> Iterator[Item]:
         if name == QUERIES and text.next() == "[":
             yield from _items(text, (name,))
         else:
-            yield Item((name,), *text.value())
+            yield JsonItem((name,), *text.value())
         if text.take(",}") == "}":
             return
     text.take("}")

@@ -27,7 +27,6 @@ MADE = {
     "trialbed.wire.redaction": "one set of characters, or the spellings of secrets: fixed texts, each tried once",
     "trialbed.views._text": "of a fixed text in the project's own documents",
     "trialbed_verify.suites._fresh": "names of tools and places in the project's own suites: fixed texts",
-    "trialbed_plugins.datasets._listed": "the project's own pattern of a file's name",
     "trialbed_pages.publishing._names": "the spellings of folders: fixed texts, each tried once",
 }
 """Module -> why the patterns that its functions make are linear."""
