@@ -7,6 +7,7 @@ import inspect
 import json
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -51,6 +52,7 @@ class Listeners:
         self.elsewhere: Elsewhere | None = None
         self.failed: set[str] = set()
         self._outside: set[str] = set()
+        self._notices: ThreadPoolExecutor | None = None
         self._objects: dict[str, ForeignCode] = {}
         if objects:
             from trialbed.foreign_code import ForeignCode  # most runs have plugins of distributions only
@@ -61,12 +63,17 @@ class Listeners:
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
 
     def notify(self, hook: str, **arguments: Any) -> None:
-        """Call a lifecycle hook; a listener's exception is logged under the plugin's name and has no further effect."""
+        """Call a lifecycle hook; a listener's exception is logged under the plugin's name and has no further effect.
+
+        Where trials go on meanwhile, those of other packages are called in a thread, one after the other; ``end`` waits
+        for them.
+        """
         for plugin, caller in self._each(hook):
-            try:
-                caller(**arguments)
-            except Exception:
-                log.exception("plugin %r failed in %s", plugin, hook)
+            if asyncio._get_running_loop() is not None and (plugin in self._foreign or plugin in self._objects):
+                self._notices = self._notices or ThreadPoolExecutor(1, "trialbed-hooks")
+                self._notices.submit(_notify, hook, plugin, caller, arguments)
+            else:
+                _notify(hook, plugin, caller, arguments)
 
     async def score(self, context: ScoreContext) -> tuple[Score, ...]:
         """The scores of every plugin; a plugin that fails gives one failed score under its name.
@@ -123,7 +130,10 @@ class Listeners:
             return [_no_score(plugin, str(error))]
 
     def end(self) -> None:
-        """End the event loops of the plugins that are objects."""
+        """Wait for hooks, and end the event loops of the plugins that are objects."""
+        if self._notices is not None:
+            self._notices.shutdown()
+            self._notices = None
         for code in self._objects.values():
             code.end()
 
@@ -185,6 +195,13 @@ class Listeners:
             )
             self._callers[hook] = [(name, caller) for name, caller in callers if caller.get_hookimpls()]
         return self._callers[hook]
+
+
+def _notify(hook: str, plugin: str, caller: pluggy.HookCaller, arguments: Mapping[str, Any]) -> None:
+    try:
+        caller(**arguments)
+    except Exception:
+        log.exception("plugin %r failed in %s", plugin, hook)
 
 
 async def _given_scores(caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:

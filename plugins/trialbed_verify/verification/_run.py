@@ -131,6 +131,7 @@ class Verification:
             async with open_run(store, self.cases, self.targets, self.options) as record:
                 self.run_id = record.run.run_id
                 problems = await self._keep_answers(record)
+                await asyncio.to_thread(self._listeners.end)
                 if self.run_id is not None:
                     await asyncio.to_thread(self._notify_finished, record.run.run_id)
         if problems:

@@ -157,6 +157,26 @@ def test_a_broken_listener_is_named_in_the_log_and_the_others_still_hear(caplog:
     assert "'bad' failed in run_started" in caplog.text
 
 
+async def test_a_slow_listener_holds_up_no_event_loop_and_is_waited_for() -> None:
+    go_on, told = threading.Event(), list[str]()
+
+    class Slow:
+        @hookimpl
+        def run_started(self, run: Any) -> None:
+            go_on.wait()
+            told.append(run)
+
+    manager = empty_manager()
+    manager.register(Slow(), name="slow")
+    heard = Listeners(manager, {"slow"})
+    for run in ("first", "second"):
+        heard.notify("run_started", run=run)
+    assert not told
+    go_on.set()
+    heard.end()
+    assert told == ["first", "second"]
+
+
 def test_two_plugins_cannot_give_the_same_summary_key() -> None:
     run: Any = None
     assert listeners(a=Good()).aggregate(run, []) == {"longest": 3}
