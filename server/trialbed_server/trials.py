@@ -30,6 +30,7 @@ from trialbed.records import (
 )
 from trialbed.texts import record_json, whole_text
 from trialbed.tracebacks import tool_failure
+from trialbed.wire import check_depth
 from trialbed.wire.spans import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.faults import PutIn
@@ -160,6 +161,9 @@ class HostedModel(TrialModel):
 
 BODY_LIMIT = 2**20
 """Characters kept of one body."""
+
+DEEPEST, TOO_DEEP = 100, "[nested too deeply to be kept]"
+"""Levels of a value that is kept as one, since few readers of a log take many more, and the text for endless ones."""
 
 TRIAL_LIMIT = 64 * 2**20
 """Characters kept of all bodies of one trial together."""
@@ -387,12 +391,19 @@ class LogBudget:
         return text
 
     def keep_value(self, value: Json) -> Json:
-        """The JSON value if it fits, else the beginning of its text and the marker."""
+        """The JSON value if it fits, else the beginning of its text and the marker; of deep values, all of the text."""
         if isinstance(value, str):
             return self.keep(value)
-        text = _encode(value)
+        try:
+            text = _encode(value)
+        except RecursionError:
+            return self.keep(TOO_DEEP)
         clean = whole_text(text)
         kept = self.keep(clean)
+        try:
+            check_depth(value, text, DEEPEST)
+        except ValueError:
+            return kept
         if kept != clean:
             return kept
         return value if clean == text else json.loads(clean)

@@ -80,19 +80,19 @@ def json_decoder(parse_float: ParseFloat = float, *, unique: bool = False) -> js
     return json.JSONDecoder(parse_constant=_refuse, parse_float=parse_float, object_pairs_hook=pairs)
 
 
-def check_depth(value: Any, text: str) -> None:
+def check_depth(value: Any, text: str, deepest: int = DEEPEST) -> None:
     """Check that a value read from a text is not nested too deeply.
 
     Raises:
         ValueError: it is.
     """
-    if text.count("[") + text.count("{") <= DEEPEST:
+    if text.count("[") + text.count("{") <= deepest:
         return
     depth, level = 0, [value]
     while level := [inner for outer in level for inner in _inner(outer)]:
         depth += 1
-        if depth > DEEPEST:
-            raise ValueError(f"nested deeper than {DEEPEST} levels")
+        if depth > deepest:
+            raise ValueError(f"nested deeper than {deepest} levels")
 
 
 def finite_float(text: str) -> float:

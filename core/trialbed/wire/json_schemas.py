@@ -131,6 +131,8 @@ def schema_problems(schema: Schema, value: Any, most: int = 5, root: Schema = No
         return ()
     except Undecided as error:
         return (SchemaProblem("pattern", (), str(error)),)
+    except ValueError as error:  # the engine takes values of 255 levels
+        return (SchemaProblem("type", (), f"the value is nested too deeply ({error})"),)
 
 
 @lru_cache(maxsize=128)

@@ -67,7 +67,7 @@ class PolicyModel:
         try:
             with bounded_effort():
                 return self._turn(request, histories)
-        except (ArithmeticError, RecursionError) as error:
+        except (ArithmeticError, RecursionError, ValueError) as error:
             raise QuestionRefused(f"a scripted model cannot read the schemas of the request: {error}") from error
 
     def _turn(self, request: ModelRequest, histories: TextHistories | None) -> Turn:

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.servers import OFFERED, SCHEMA, TRIAL, Serve, registration, virtual
+from support.servers import OFFERED, SCHEMA, TOOL, TRIAL, Serve, registration, virtual
+
+from trialbed.records import WireLog
+from trialbed.wire import parse_json
 
 ROUTES = (
     "/virtual",
@@ -122,6 +125,24 @@ async def test_a_hostile_body_gets_a_clear_answer_everywhere(serve: Serve, tmp_p
             assert (reply.status_code == 413) is (name == "too large"), (name, route)
         assert (await client.post("/virtual", json=virtual({"city": name}))).json()["error"] == ""
     assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("levels", [98, 198, 260, 900, 2000])
+async def test_values_of_any_depth_are_answered_and_kept_so_that_the_log_can_be_read(serve: Serve, levels: int) -> None:
+    client = await serve()
+    await client.post("/control/trials", json=registration())
+    deep = "[" * levels + "]" * levels
+    asked = TEXT.replace('"Oslo"', deep), json.dumps(virtual(f'{{"city": "Oslo", "more": {deep}}}'))
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": TOOL["name"], "arguments": {}}}
+    headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    for body in asked:
+        reply = await client.post(f"/t/{TRIAL}/virtual", content=body)
+        assert reply.status_code < 500, reply.text
+    body = json.dumps(call).replace('"arguments": {}', f'"arguments": {{"city": {deep}}}')
+    assert (await client.post(f"/t/{TRIAL}/mcp", content=body, headers=headers)).status_code < 500
+    closed = await client.delete(f"/control/trials/{TRIAL}")
+    assert closed.status_code == 200, closed.text
+    WireLog.model_validate(parse_json(closed.content))  # as the engine reads it
 
 
 @pytest.mark.slow(10)

@@ -176,8 +176,10 @@ def stray_result(messages: Sequence[ModelMessage], *, next_to_its_call: bool) ->
     for message in messages:
         if message.role == "tool" and message.call_id not in known:
             return message.call_id[:SHOWN]
+        if message.role == "assistant" and next_to_its_call:
+            known.clear()
         if message.role == "assistant":
-            known = {call.id for call in message.calls} | (set() if next_to_its_call else known)
+            known.update(call.id for call in message.calls)
     return None
 
 
