@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import os
 import secrets
+import subprocess
 import sys
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from concurrent.futures import Future
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from threading import Thread
+from typing import IO, Any
 
 import aiohttp
 
-from trialbed.child_processes import stop_process
 from trialbed.contracts import OpenedModel
 from trialbed.engine._control import ControlClient
 from trialbed.errors import ServerUnavailable, UsageError
@@ -47,6 +50,9 @@ START_TIMEOUT = 60.0
 """Seconds in which a server says its address."""
 
 STOP_TIMEOUT = 10.0
+LAST_OUTPUT = 1.0
+"""Seconds in which a server ends by itself, and in which its last output is read."""
+
 KEPT = 8192
 """The last characters of a server's output that are kept."""
 
@@ -187,8 +193,9 @@ async def server(
             yield client
         return
     start = server_start(options, models, cache=cache, simulator_prices=simulator_prices, host=host)
-    token = secrets.token_urlsafe(32)
-    async with _process(start.command, start.environment(token)) as url, ControlClient(url, token) as client:
+    # Simulators count their requests for as long as the server lives.
+    keep = not workers and options.simulator_model is None and not options.server_port
+    async with _process(start, keep=keep) as (url, token), ControlClient(url, token) as client:
         await client.health()
         yield client
 
@@ -214,29 +221,52 @@ def server_root(url: str) -> str:
     return url
 
 
-@asynccontextmanager
-async def _process(command: Sequence[str], environment: dict[str, str]) -> AsyncIterator[str]:
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=environment,
-        # Ctrl-C in the terminal is the engine's to handle: the server must outlive it to hand over its logs.
-        start_new_session=True,
-    )
-    output, errors = process.stdout, process.stderr
-    assert output is not None and errors is not None  # noqa: S101, PT018 - asked for above
-    said: deque[str] = deque(maxlen=KEPT)
-    reading = [asyncio.create_task(_read_tail(errors, said))]
-    try:
+class ServerProcess:
+    """The process of a server, which ends with its standard input.
+
+    Its output is read to the end, since unread it would hold the server up: plugins may print there.
+
+    Attributes:
+        identity: that of its ``ServerStart``.
+    """
+
+    def __init__(self, start: ServerStart) -> None:
+        self.identity, self.token = start.identity, secrets.token_urlsafe(32)
+        self._said: deque[str] = deque(maxlen=KEPT)
+        self._first: Future[bytes] = Future()
+        self._process = subprocess.Popen(
+            start.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=start.environment(self.token),
+            # Ctrl-C in the terminal is the engine's to handle: the server must outlive it to hand over its logs.
+            start_new_session=True,
+        )
+        streams = ((self._process.stdout, self._first), (self._process.stderr, None))
+        self._readers = [Thread(target=self._read, args=stream, daemon=True) for stream in streams]
+        for reader in self._readers:
+            reader.start()
+
+    @property
+    def alive(self) -> bool:
+        """Return whether it has not ended."""
+        return self._process.poll() is None
+
+    async def address(self) -> str:
+        """Return its URL, which it writes first; the process is stopped if it does not.
+
+        Raises:
+            ServerUnavailable, UsageError: it did not start; says why.
+        """
         try:
-            line = await asyncio.wait_for(output.readline(), START_TIMEOUT)
-            url = str(json.loads(line)["url"])
+            line = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(self._first)), START_TIMEOUT)
+            return str(json.loads(line)["url"])
         except (TimeoutError, ValueError, KeyError) as error:
-            await stop_process(process, STOP_TIMEOUT, *reading)
-            text = "".join(said).strip()
-            if process.returncode == UsageError.exit_code:
+            await asyncio.to_thread(self.stop)
+            text = "".join(self._said).strip()
+            if self._process.returncode == UsageError.exit_code:
                 # An option of the run's that only the server reads, such as a file that it opens.
                 raise UsageError(text.rpartition(SERVER)[2]) from error
             reason = f"what it wrote is not its address: {error}"
@@ -244,14 +274,57 @@ async def _process(command: Sequence[str], environment: dict[str, str]) -> Async
                 late = "where the machine is busy, run the command again later"
                 reason = f"it gave no address within {START_TIMEOUT:g} s; {late}"
             raise ServerUnavailable(f"the server did not start:\n{text or reason}") from error
-        # Plugins may print there: unread, their output would hold them up.
-        reading.append(asyncio.create_task(_read_tail(output, deque(maxlen=0))))
-        yield url
+
+    def stop(self) -> None:
+        """Close its input and wait until it has ended; kill it if that takes too long."""
+        with suppress(OSError):
+            self._process.stdin.close()  # type: ignore[union-attr] # asked for above
+        try:
+            self._process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for reader in self._readers:
+            reader.join(LAST_OUTPUT)  # a process that a plugin started may hold it open
+
+    def _read(self, stream: IO[bytes], first: Future[bytes] | None) -> None:
+        with stream:
+            if first is not None:
+                first.set_result(stream.readline(KEPT))
+            while chunk := stream.read(4096):
+                if first is None:
+                    self._said.extend(chunk.decode(errors="replace"))
+
+
+_KEPT: list[ServerProcess] = []
+"""The server that the next ``evaluate`` of this program can use, if any: to start one takes a second."""
+
+
+@asynccontextmanager
+async def _process(start: ServerStart, *, keep: bool) -> AsyncIterator[tuple[str, str]]:
+    """Yield the address and the token of a server.
+
+    Args:
+        keep: whether it may have served this program before, and may again; it is stopped with the program otherwise.
+    """
+    process = _KEPT.pop() if keep and _KEPT else None
+    if process is not None and not (process.identity == start.identity and process.alive):
+        await asyncio.to_thread(process.stop)
+        process = None
+    process = process or ServerProcess(start)
+    try:
+        yield await process.address(), process.token
+    except BaseException:
+        keep = False
+        raise
     finally:
-        await stop_process(process, STOP_TIMEOUT, *reading)
+        if keep and not _KEPT:
+            _KEPT.append(process)
+        else:
+            await asyncio.to_thread(process.stop)
 
 
-async def _read_tail(stream: asyncio.StreamReader, kept: deque[str]) -> None:
-    """Read the output of a process to its end, and keep the last characters of it."""
-    while chunk := await stream.read(4096):
-        kept.extend(chunk.decode(errors="replace"))
+@atexit.register
+def _stop_kept() -> None:
+    while _KEPT:
+        _KEPT.pop().stop()

@@ -193,3 +193,19 @@ def test_what_is_shown_of_an_agent_without_a_model_of_the_run_blames_no_call(
     assert "expected: population {" in shown
     assert "no answer of the model asked for it" not in shown
     assert "not called" not in shown
+
+
+def test_calls_of_one_program_share_a_server_as_far_as_they_ask_for_the_same(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def looking(question: str, base_url: str) -> str:
+        seen.append(base_url.partition("/t/")[0])
+        return "Paris"
+
+    for cache in ("one.db", "one.db", "other.db"):
+        evaluate(looking, Task("Which capital?", expect="Paris"), response_cache=tmp_path / cache)
+    first, second, third = seen
+    assert first == second != third
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{first}/healthz")
+    assert httpx.get(f"{third}/healthz").status_code == 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from support.servers import listening, until
 
 from trialbed.contracts import OpenedModel
-from trialbed.engine._server import _process, server, server_start
+from trialbed.engine._server import ServerProcess, ServerStart, server, server_start
 from trialbed.errors import UsageError
 from trialbed.preparation import RunOptions
 from trialbed.records import TrialRegistration
@@ -145,6 +144,9 @@ sys.stdin.read()
 
 async def test_output_of_plugins_does_not_hold_the_server_up(tmp_path: Path) -> None:
     printed = tmp_path / "printed"
-    async with _process([sys.executable, "-c", PRINTS, str(printed)], dict(os.environ)) as url:
-        assert url == "http://127.0.0.1:9"
+    process = ServerProcess(ServerStart([sys.executable, "-c", PRINTS, str(printed)], {}))
+    try:
+        assert await process.address() == "http://127.0.0.1:9"
         await until(printed.exists)
+    finally:
+        process.stop()

@@ -69,11 +69,11 @@ async def test_the_server_of_a_run_listens_where_workers_elsewhere_find_it(
 ) -> None:
     started: list[list[str]] = []
 
-    def refuse(command: list[str], _: Any) -> Any:
-        started.append(command)
+    def refuse(start: Any) -> Any:
+        started.append(start.command)
         raise UsageError("not started here")
 
-    monkeypatch.setattr("trialbed.engine._server._process", refuse)
+    monkeypatch.setattr("trialbed.engine._server.ServerProcess", refuse)
     for host in (None, "10.0.0.7"):
         with pytest.raises(UsageError, match="not started here"):
             async with server(RunOptions(response_cache=tmp_path / "responses.db"), host=host):
