@@ -150,7 +150,11 @@ class RunSession:
             self.progress.note(told)
         if self._outage.gone:
             self.progress.note(f"{self._outage.gone}; the same command goes on with what is left")
-        if self._outage.spent:
+        over_budget = bool(self._outage.spent)
+        if over_budget != self.record.over_budget:
+            self.record = self.record.model_copy(update={"over_budget": over_budget})
+            await asyncio.to_thread(partial(self.store.update_run, self.record.run_id, over_budget=over_budget))
+        if over_budget:
             from trialbed.engine._spent import shares_text
 
             shares = await asyncio.to_thread(shares_text, self.prepared.options.budget or "", self.store, self.record)

@@ -200,6 +200,7 @@ class Run(Record):
         annotations: the words of people on its trials, at most one for each.
         lost: node -> how many trials were lost with it, over all sessions, each of which ran again.
         on_nodes: whether trials of it ran on nodes of an executor.
+        over_budget: whether its last session ended because its budget covered no further trial.
     """
 
     run_id: str
@@ -226,6 +227,7 @@ class Run(Record):
     annotations: tuple[Annotation, ...] = ()
     lost: dict[str, int] = Field(default={})
     on_nodes: bool = False
+    over_budget: bool = False
 
     def prices_of(self, framework: str) -> Prices | None:
         """The prices of the model of a framework's trials; None where they are not known."""

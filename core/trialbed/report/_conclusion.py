@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -387,14 +387,15 @@ def trial_name(framework: str, query: QueryId, repeat: int = 0) -> str:
     return f"{framework}/{shown}" + (f"/{repeat}" if repeat else "")
 
 
-def how_to_complete(summaries: Iterable[Summary]) -> str:
+def how_to_complete(summaries: Collection[Summary]) -> str:
     """Return the command that runs the trials that were not measured, as a clause."""
     kinds = {reason.kind for summary in summaries for reason in summary.failures}
     if "replay" in kinds:
         return "the same command with --on-miss ask puts to the model what its recording lacks"
     if "tool" in kinds:
         return "fix the tool first; the same command then runs what is missing"
-    return "the same command runs what is missing"
+    larger = " with a larger --budget" if any(summary.run.over_budget for summary in summaries) else ""
+    return f"the same command{larger} runs what is missing"
 
 
 def reason_lines(summary: Summary) -> Iterator[str]:

@@ -68,6 +68,7 @@ class RunChanges(TypedDict, total=False):
     endpoints: tuple[EndpointInfo, ...]
     lost: dict[str, int]
     on_nodes: bool
+    over_budget: bool
 
 
 def replace_run(connection: Connection, run: Run) -> None:

@@ -136,7 +136,7 @@ def _on_missing(summaries: Sequence[Summary], shown: Sequence[str]) -> Iterator[
         return
     yield f"INCOMPLETE: {_missing(summaries)}; {how_to_complete(summaries)}."
     common = summaries[0].common
-    if len(summaries) > 1 and shown and common is not None:
+    if len(summaries) > 1 and shown and common is not None and common.trials:
         some = "one query that was" if common.trials == 1 else f"{common.trials} queries and repeats that were"
         scores = f"The scores are over the {some} measured for every framework"
         compare = f"bench compare {summaries[0].run.run_id} --allow-incomplete"

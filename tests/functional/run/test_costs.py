@@ -27,6 +27,7 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(bench: Bench) ->
     assert 0 < summary["answered_count"] < 6
     assert summary["errors"] == {}
     assert "the same command with a larger --budget goes on" in ended.err
+    assert "The same command with a larger --budget runs what is missing" in ended.err
     assert 0 < summary["totals"]["cost"] <= 0.12
 
     whole = bench(*RUN, "--price", "10,20", "--budget", "5USD").document["summary"]
