@@ -76,6 +76,7 @@ from .records import Prices as Prices
 from .records import Query as Query
 from .records import Rating as Rating
 from .records import Run as Run
+from .records import RunCell as RunCell
 from .records import RunConfig as RunConfig
 from .records import RunKind as RunKind
 from .records import RunStatus as RunStatus
@@ -92,7 +93,6 @@ from .records import TrialResult as TrialResult
 from .records import TrialSpec as TrialSpec
 from .records import TrialStatus as TrialStatus
 from .records import Usage as Usage
-from .records import Variation as Variation
 from .records import WireLog as WireLog
 from .records import added_uses as added_uses
 from .records import finish_of as finish_of

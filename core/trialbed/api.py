@@ -38,7 +38,7 @@ def evaluate(
     *,
     model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
-    judge: str | Judge | JudgeFunction | None = None,
+    judge: str | Sequence[str] | Judge | JudgeFunction | None = None,
     selector: str | ToolSelector | None = None,
     simulator: str | Simulator | None = None,
     name: str = TASKS,
@@ -59,11 +59,12 @@ def evaluate(
             gives agents names.
         tasks: tasks, queries, a ``Dataset``, or a dataset's name as ``bench run --dataset`` takes it; where they are
             left out, the dataset of the settings, ``mini`` by default.
-        model: a model as ``bench run --model`` takes it, ``scripted:gold`` by default; or an object: a function of a
-            ``trialbed.wire.ModelRequest``, or an object with such a method ``answer``, which returns a ``ModelAnswer``,
-            a text, a ``Call`` or several.
+        model: a model as ``bench run --model`` takes it, or several; ``scripted:gold`` by default; or an object: a
+            function of a ``trialbed.wire.ModelRequest``, or an object with such a method ``answer``, which returns a
+            ``ModelAnswer``, a text, a ``Call`` or several.
         scorers: functions of a trial, made by ``scorer`` or not, or objects with the hook ``score_trial``.
-        judge: a judge's name, a model, a ``Judge``, or a function of query, answer and wire log; ``rule`` by default.
+        judge: a judge's name, a model, or several of these; a ``Judge``, or a function of query, answer and wire log;
+            ``rule`` by default.
         selector: a selector's name, or a ``ToolSelector``; ``query`` by default: the query's own tools.
         simulator: answers for Apis that no function answers for: its name, or a ``Simulator``; None for the dataset's.
         name: of the tasks, where they have none.
@@ -103,7 +104,7 @@ async def aevaluate(
     *,
     model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
-    judge: str | Judge | JudgeFunction | None = None,
+    judge: str | Sequence[str] | Judge | JudgeFunction | None = None,
     selector: str | ToolSelector | None = None,
     simulator: str | Simulator | None = None,
     name: str = TASKS,
@@ -139,7 +140,7 @@ async def run_agents(
     progress: RunProgress,
     model: object = None,
     scorers: Sequence[ScoreFunction | Scorer | object] = (),
-    judge: str | Judge | JudgeFunction | None = None,
+    judge: str | Sequence[str] | Judge | JudgeFunction | None = None,
     selector: str | ToolSelector | None = None,
     simulator: str | Simulator | None = None,
     name: str = TASKS,
@@ -159,16 +160,18 @@ async def run_agents(
     may_build, env_folder = configured.pop("yes", False), configured.pop("env_dir", None)
     chosen = {name: value for name, value in configured.items() if name not in ("frameworks", "commands")}
     chosen |= settings
-    if isinstance(model, (list, tuple)):
-        raise UsageError("model: it is one; give several as models=[…]")
     _check_objects(judge, selector, simulator, tasks)
     frameworks, live = _agents(agents)
     own_dataset = _dataset(tasks, name)
     if isinstance(tasks, str):
         chosen["dataset"] = tasks
-    own_model = None if model is None or isinstance(model, str) else ObjectModel(model, title="model")
-    named = {"model": _setting_of(model), "judge": _setting_of(judge), "selector": _setting_of(selector)}
-    chosen |= {name: value for name, value in named.items() if value is not None}
+    models, own_model = _names_and_object("model", model)
+    judges, own_judge = _names_and_object("judge", judge)
+    if own_model is not None:
+        own_model = ObjectModel(own_model, title="model")
+    if selector is not None:
+        chosen["selector"] = selector if isinstance(selector, str) else _name_of(selector)
+    chosen |= {name: value for name, value in (("model", models), ("judge", judges)) if value}
     _check_model(chosen)
     store = EnvironmentStore(env_folder or env_dir())
     asked = [label for label in frameworks if label not in live]
@@ -182,7 +185,7 @@ async def run_agents(
     objects = RunObjects(
         agents=live,
         dataset=own_dataset,
-        judge=None if judge is None or isinstance(judge, str) else as_judge(judge),
+        judge=None if own_judge is None else as_judge(own_judge),
         selector=None if isinstance(selector, str) else selector,
         simulator=simulator,
         plugins=_plugins(scorers),
@@ -211,14 +214,24 @@ def _check_objects(judge: Any, selector: Any, simulator: Any, tasks: Any) -> Non
         check_object("tasks", tasks, Dataset)
 
 
-def _setting_of(thing: Any) -> str | None:
-    """Return the setting that names a model, a judge or a selector."""
-    return thing if thing is None or isinstance(thing, str) else _name_of(thing)
+def _names_and_object(parameter: str, given: Any) -> tuple[tuple[str, ...], Any]:
+    """Return the names of models or judges, and the object that one of them is; None for names alone.
+
+    Raises:
+        UsageError: several are given, and one is an object.
+    """
+    if given is None or isinstance(given, str):
+        return () if given is None else (given,), None
+    if not isinstance(given, (list, tuple)):
+        return (_name_of(given),), given
+    if not given or not all(isinstance(one, str) for one in given):
+        raise UsageError(f"{parameter}: give several by name; an object is the only {parameter} of a run")
+    return tuple(given), None
 
 
 def _check_model(chosen: Mapping[str, Any]) -> None:
     """Refuse an endpoint that would never be asked: the default model is scripted."""
-    if chosen.get("base_url") and "model" not in chosen and chosen.get("judge", "rule") in judge_drivers():
+    if chosen.get("base_url") and "model" not in chosen and judge_drivers().issuperset(chosen.get("judge", ("rule",))):
         raise UsageError("base_url names an endpoint, but none of its models is used; give model too")
 
 

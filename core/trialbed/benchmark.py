@@ -124,7 +124,7 @@ async def arun_benchmark(
         raise UsageError(f"run_benchmark: {agent!r} is a name, not an agent object; use evaluate({agent!r}, …)")
     given = settings if output_dir is None else {**settings, "output": output_dir}
     tasks = _dataset_name(test_set) if isinstance(test_set, str) else test_set
-    chosen: dict[str, Any] = {"limit": max_queries, "max_tools": max_tools, "concurrency": 1}
+    chosen: dict[str, Any] = {"limit": max_queries, "max_tools": (max_tools,), "concurrency": 1}
     chosen |= await _server(server_url)
     if use_tool_selector:
         chosen |= _selector(tool_selector_model)

@@ -82,7 +82,7 @@ def model_prices(settings: RunSettings, models: Iterable[str]) -> dict[str, Pric
     Raises:
         UsageError: those that the user gives are not of the form.
     """
-    given = given_prices(settings.price, settings.model)
+    given = given_prices(settings.price, settings.model[0])
     found = {name: given.get(name) or _endpoint_prices(settings, name) for name in models}
     return {name: prices for name, prices in found.items() if prices is not None}
 

@@ -75,7 +75,7 @@ async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) ->
 
     What keeps one from it is a note: the trials have been paid for, and are reported all the same.
     """
-    for judge in prepared.options.judges[1:]:
+    for judge in prepared.options.judge[1:]:
         try:
             refusal = await _judge_once(prepared, ended.run_id, judge, progress)
         except TrialbedError as error:
@@ -85,22 +85,22 @@ async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) ->
                 f"the judge {judge} has not graded the answers: {refusal}; "
                 f"bench score {ended.run_id} --judge {judge} asks it"
             )
-    return len(prepared.options.judges) > 1
+    return len(prepared.options.judge) > 1
 
 
 async def _judge_once(prepared: Prepared, run_id: str, judge: str, progress: RunProgress) -> str | None:
     """Have a further judge grade the answers; returns why it may not."""
     from trialbed.engine import judge_refusal  # few runs have several judges
 
-    options = replace(prepared.options, judge=judge)
+    options = prepared.options
     queries = queries_by_id(prepared.queries)
     with Store.open(options.store) as store:
         stored = await asyncio.to_thread(store.find_run, run_id)
-        refusal = await asyncio.to_thread(judge_refusal, options.budget, options, store, stored)
+        refusal = await asyncio.to_thread(judge_refusal, options.budget, options, judge, store, stored)
         if refusal is None:
             progress.note(f"the judge {judge} grades the answers")
             rejudge = load_driver("components", "judging").rejudge
-            await rejudge(store, stored, queries, options, is_part=True)
+            await rejudge(store, stored, queries, options, judge, is_part=True)
         return refusal
 
 

@@ -30,9 +30,10 @@ JUDGE_SETTINGS = (
 
 def option_list(settings: Iterable[str], *others: Callable[[click.Command], click.Command]) -> list[click.Option]:
     """Return the options of settings, and of other decorators, for a command that is put together of parts."""
-    decorators: list[Callable[[click.Command], click.Command]] = [*map(setting_option, settings), *others]
     holder = click.Command("holder")
-    for decorate in decorators:
+    for name in settings:
+        setting_option(name, alone=name == "judge")(holder)
+    for decorate in others:
         decorate(holder)
     return [parameter for parameter in holder.params if isinstance(parameter, click.Option)]
 
@@ -41,4 +42,6 @@ def settings_of(given: Mapping[str, Any], names: Iterable[str] = JUDGE_SETTINGS)
     """Return the settings of these names that the options of a command give."""
     from trialbed.settings import RunSettings
 
-    return RunSettings(**{name: value for name in names if (value := given.get(name)) is not None})
+    found: dict[str, Any] = {name: value for name in names if (value := given.get(name)) is not None}
+    judges = {"judge": (found["judge"],)} if "judge" in found else {}
+    return RunSettings(**found | judges)

@@ -25,6 +25,7 @@ from trialbed.engine import (
     worker_executor,
 )
 from trialbed.environments import EnvironmentStore, needed_environments
+from trialbed.errors import UsageError
 from trialbed.listeners import Listeners
 from trialbed.live import CallbackServer, LiveExecutor
 from trialbed.models import FoundModel, HelperModels, ObjectModel, run_model
@@ -61,7 +62,8 @@ class SingleTrial:
         config = self.run.config.model_copy(update={"dataset": str(path)})
         with Store.open(str(store)) as opened:
             opened.create_run(self.run.model_copy(update={"config": config}))
-            opened.add_selections(self.run.run_id, self.run.config.selector, {self.query.query_id: self.tools})
+            offers = {self.query.query_id: self.tools}
+            opened.add_selections(self.run.run_id, config.selector, offers, config.cells[0].max_tools)
             opened.add_trial(self.run.run_id, self.result)
             opened.update_run(self.run.run_id, status="finished")
 
@@ -106,6 +108,8 @@ class SingleTrials:
             options = replace(options, environments=found)
         prepared = await asyncio.to_thread(partial(prepare, options, objects, keeps=False))
         options, objects, (query,) = prepared.options, prepared.objects, prepared.queries
+        if len(prepared.config.cells) > 1:
+            raise UsageError("run: a trial has one temperature and one number of tools")
         run, (key,) = self._new_run(prepared.config), trial_keys(prepared.config)
         seconds, listeners = prepared.config.limits.timeout, self._listening(objects)
         async with LiveExecutor(objects.agents) as live, HelperModels(options, run) as helpers:
@@ -118,7 +122,7 @@ class SingleTrials:
             live.waited = control.time_waited
             live.connect(control.url)
             tools = select_for(query, prepared, helpers)
-            async with judge_of(helpers, control, own=objects.judge) as judge:
+            async with judge_of(helpers, options.judge[0], control, own=objects.judge) as judge:
                 runner = TrialRunner(
                     run=run,
                     queries=queries_by_id(prepared.queries),
@@ -130,7 +134,7 @@ class SingleTrials:
                     callbacks=self._callbacks.of(objects.bodies, objects.simulator, seconds),
                     listeners=listeners,
                     judge=judge,
-                    models={prepared.config.model: model},
+                    models={prepared.config.cells[0].model: model},
                     cached_as=prepared.cached_as,
                     checks=objects.checks,
                     shares=False,
@@ -144,8 +148,7 @@ class SingleTrials:
 
     def _new_run(self, config: RunConfig) -> Run:
         """Return a run of a configuration; the packages that are installed are read once."""
-        if self._first is None:
-            self._first = new_run(config, config_digest(config))
+        self._first = self._first or new_run(config, config_digest(config))
         own = {"run_id": new_run_id(), "created_at": datetime.now(UTC)}
         return self._first.model_copy(update={**own, "config": config, "config_digest": config_digest(config)})
 
@@ -167,9 +170,9 @@ class SingleTrials:
             self._objects[name := f"object-{len(self._objects) + 1}"] = own.answer
             shared = ObjectModel(self._answer_of_object)
             return replace(await self._open("objects", FoundModel(shared, "objects"), options), model=name)
-        config = prepared.config
-        key = json.dumps([config.model, config.model_identity, options.base_url, options.api_key_env])
-        return await self._open(key, run_model(options, own), options)
+        cell = prepared.config.cells[0]
+        key = json.dumps([cell.model, cell.model_identity, options.base_url, options.api_key_env])
+        return await self._open(key, run_model(cell.model, own), options)
 
     async def _open(self, key: str, found: FoundModel, options: RunOptions) -> OpenedModel:
         async with self._starting:

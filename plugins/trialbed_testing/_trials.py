@@ -13,7 +13,7 @@ from typing import Any
 
 from trialbed.errors import DataError, NothingMeasured, UsageError
 from trialbed.files import temporary_folder
-from trialbed.models import ObjectModel, find_model, judge_drivers
+from trialbed.models import ObjectModel, is_at_endpoint, judge_drivers
 from trialbed.preparation import RunObjects, RunOptions, read_keywords
 from trialbed.records import NOT_MEASURED, ApiCall, WireLog
 from trialbed.scoring import as_judge, scorer
@@ -29,7 +29,7 @@ from trialbed_testing._trial import ObservedTrial
 OWN = (
     *("frameworks", "commands", "profiles", "dataset", "model", "judge", "environments", "store", "output"),
     "response_cache",
-    *("budget", "repeat", "limit", "query_ids", "categories", "shuffle", "models", "temperatures", "server_url"),
+    *("budget", "repeat", "limit", "query_ids", "categories", "shuffle", "server_url"),
 )
 """Settings that are no keywords here: a trial is one, in no store, and its parts are arguments."""
 
@@ -209,9 +209,9 @@ class AgentTrials:
                 "probe": 0,  # a request that no agent made would be in the way of what a test scripts
                 **read_keywords(settings, self.run, OWN),
                 **subject.settings,
-                "model": chosen if isinstance(chosen, str) else name_of(chosen),
+                "model": (chosen if isinstance(chosen, str) else name_of(chosen),),
                 "response_cache": self._test.folder / "responses.db",
-                **({"judge": judge} if isinstance(judge, str) else {}),
+                **({"judge": (judge,)} if isinstance(judge, str) else {}),
             }
         )
         objects = RunObjects(
@@ -257,7 +257,7 @@ class AgentTrials:
         Raises:
             UsageError: it is a real one that has no recording.
         """
-        if not isinstance(model, str) or not _is_real(model):
+        if not isinstance(model, str) or not is_at_endpoint(model, RunOptions()):
             return model, None
         number = len(self.trials) + 1
         file = self._test.recording.with_name(f"{self._test.recording.name}-{number}.cassette")
@@ -272,11 +272,6 @@ class AgentTrials:
             f"{model} is a real model, and this trial has no recording of it ({file}). Give --trialbed-record once to "
             "ask it and keep its answers, or --trialbed-live to ask it without"
         )
-
-
-def _is_real(model: str) -> bool:
-    found = find_model(model)
-    return found.driver.describe(found.name, RunOptions(model=model)).at_endpoint
 
 
 def _as_answerer(model: Any) -> Any:

@@ -41,7 +41,7 @@ def write_run(store: Store, document: dict[str, Any]) -> None:
     store.create_run(run)
     for query_id, selector, tools in document["selections"]:
         specs = tuple(ToolSpec.model_validate(tool) for tool in tools)
-        store.add_selections(run.run_id, selector, {query_id: specs})
+        store.add_selections(run.run_id, selector, {query_id: specs}, run.config.cells[0].max_tools)
     for answer in document["gold_answers"]:
         store.add_gold_answer(run.run_id, GoldAnswer.model_validate(answer))
     queries = known_queries(run.config, INPUTS) or {}
@@ -54,7 +54,8 @@ def _with_facts(store: Store, run: Run, result: TrialResult, query: Query | None
     if query is None:
         return result
     key = result.key
-    tools = store.selections(run.run_id, [key.query_id], run.config.own_limit(key.framework)).get(key.query_id, ())
+    most = run.config.cell(key.framework).max_tools
+    tools = store.selections(run.run_id, [key.query_id], most).get(key.query_id, ())
     return ended_with(result, run, query, tools)
 
 

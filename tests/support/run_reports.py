@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from support.memory_runs import report_of
-from support.trials import run_config, trial_of, verdict
+from support.trials import cells_of, run_config, trial_of, verdict
 
 from trialbed.plugins import described_scores
 from trialbed.preparation import config_digest
@@ -181,13 +181,13 @@ def run_of(about: Mapping[str, Any], labels: tuple[str, ...]) -> Run:
     """The run that has this metadata."""
     given = {
         "test_set": about.get("test_set"),
-        "model": about.get("model"),
         "judge": about.get("evaluator_model"),
         "max_tokens": about.get("max_tokens"),
-        "max_tools": about.get("max_tools"),
         "query_ids": tuple(range(about["num_queries"])) if "num_queries" in about else None,
     }
-    config = run_config(frameworks=labels, **{key: value for key, value in given.items() if value is not None})
+    own = {name: about[name] for name in ("model", "max_tools") if about.get(name) is not None}
+    cells = (cell.model_copy(update={"framework": cell.label.partition("@")[0]}) for cell in cells_of(*labels, **own))
+    config = run_config(*cells, **{key: value for key, value in given.items() if value is not None})
     run = new_run(config, config_digest(config))
     judge = about.get("judge") or {}
     update = {"run_id": about.get("run_id", "r1"), "status": about.get("status", "finished"), "judge": judge}

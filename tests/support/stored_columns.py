@@ -13,7 +13,7 @@ from trialbed.store import Store
 from trialbed.wire_log import observed_cost
 
 ORIGIN = "mixed"
-OTHER, THIRD = "scripted:partial", "scripted:extra"
+FIRST, OTHER, THIRD = "scripted:gold", "scripted:partial", "scripted:extra"
 
 CROSSED = "20260401T"
 MODELS = "20260402T"
@@ -35,7 +35,7 @@ def load_columns(store: str) -> None:
             "gamma==1.1.0": f"alpha:native@{OTHER}",
         }
         run = _derived(CROSSED, crossed, [7, 3, 19, 1, 12, 4, 15, 9, 20, 2, 11])
-        run["run"] |= {"prices": RATE, "model_prices": {OTHER: OTHER_RATE}, "helpers": [HELPER]}
+        run["run"] |= {"prices": {FIRST: RATE, OTHER: OTHER_RATE}, "helpers": [HELPER]}
         _price(run)
         for number, attempt in enumerate(run["attempts"]):
             if attempt["key"]["framework"] == "alpha:native" and number % 2:
@@ -53,7 +53,7 @@ def load_columns(store: str) -> None:
             "alpha:native": f"reference@{THIRD}",
         }
         run = _derived(MODELS, models, range(1, 21))
-        run["run"] |= {"prices": RATE, "model_prices": {THIRD: OTHER_RATE}}
+        run["run"] |= {"prices": {FIRST: RATE, THIRD: OTHER_RATE}}
         _price(run)
         write_run(opened, run)
 
@@ -80,15 +80,12 @@ def _derived(beginning: str, labels: dict[str, str], queries: Any) -> dict[str, 
     run["run_id"] = f"{beginning}100000-0000aa"
     run["created_at"] = f"{beginning[:4]}-{beginning[4:6]}-{beginning[6:8]}T10:00:00Z"
     run["frameworks"] = [info | {"name": labels[info["name"]]} for info in run["frameworks"] if info["name"] in labels]
-    config["frameworks"] = list(labels.values())
     config["query_ids"] = list(known)
-    config["variations"] = {
-        label: {"framework": label.partition("@")[0], "model": label.partition("@")[2]}
+    cells = {cell["label"]: cell for cell in config["cells"]}
+    config["cells"] = [
+        cells[label.partition("@")[0]] | {"label": label, "model": label.partition("@")[2] or FIRST}
         for label in labels.values()
-        if "@" in label
-    }
-    for name in ("adapter_versions", "adapter_digests"):
-        config[name] = {label: config[name][label.partition("@")[0]] for label in labels.values()}
+    ]
     attempts = []
     for attempt in document["attempts"]:
         key = attempt["key"]

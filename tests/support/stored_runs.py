@@ -60,7 +60,7 @@ def _make(path: Path) -> None:
         ):
             store.create_run(run(run_id, created, frameworks))
             tool = ToolSpec(name="weather_now", description="", parameters={}, api=API)
-            store.add_selections(run_id, "query", {1: (tool,)})
+            store.add_selections(run_id, "query", {1: (tool,)}, 120)
             for framework in frameworks:
                 for query_id in (1, "a/b"):
                     store.add_trial(run_id, trial(framework, query_id, wrong=framework != "reference"))
@@ -102,7 +102,7 @@ def make_hostile_store(path: Path, text: str) -> Path:
     with Store.open(str(path)) as store:
         store.create_run(stored)
         tools = (ToolSpec(name=text[:60], description=text, parameters={}, api=API),)
-        store.add_selections(NEW, told[:300], {query_id: tools})
+        store.add_selections(NEW, told[:300], {query_id: tools}, 120)
         for framework in frameworks:
             for repeat in range(2):
                 store.add_trial(NEW, hostile_trial(framework, query_id, repeat, text))

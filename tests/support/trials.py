@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trialbed.records import (
+    COMMON_NAME,
     Answer,
     ApiCall,
     Failure,
@@ -14,6 +15,7 @@ from trialbed.records import (
     ModelCall,
     Outcome,
     Run,
+    RunCell,
     RunConfig,
     Score,
     Timing,
@@ -25,19 +27,40 @@ from trialbed.records import (
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def run_config(**fields: Any) -> RunConfig:
-    """A run of the reference agent over two queries, except for these fields."""
+def cells_of(
+    *labels: str, model: str = "scripted:gold", temperature: float | None = None, max_tools: int = 120
+) -> tuple[RunCell, ...]:
+    """Cells of these frameworks, with one model."""
+    own = {"model": model, "told_model": COMMON_NAME, "temperature": temperature, "max_tools": max_tools}
+    return tuple(RunCell(label=label, framework=label, **own) for label in labels)
+
+
+def run_config(*cells: RunCell, frameworks: Iterable[str] = ("reference",), **fields: Any) -> RunConfig:
+    """A run of the reference agent over two queries, except for these fields.
+
+    Args:
+        cells: its cells.
+        frameworks: of its cells, if none are given; they have the model, temperature and number of tools given here.
+    """
+    own = {name: fields.pop(name) for name in ("model", "temperature", "max_tools") if name in fields}
     defaults = {
-        "frameworks": ("reference",),
+        "cells": cells or cells_of(*frameworks, **own),
         "adapter_versions": {"reference": "trialbed 0.1.0"},
         "dataset": "mini",
         "test_set": "mini",
         "dataset_digest": "d",
         "query_ids": (1, 2),
-        "model": "scripted:gold",
         "trialbed_version": "0.1.0",
     }
     return RunConfig(**defaults | fields)
+
+
+def changed_config(config: RunConfig, **changes: Any) -> RunConfig:
+    """A configuration with other settings, also of all its cells; ``frameworks`` are those of its cells."""
+    cells = cells_of(*changes.pop("frameworks", config.frameworks), model=config.cells[0].model)
+    own = {name: changes.pop(name) for name in RunCell.model_fields if name in changes}
+    own |= {"told_model": changes["model_name"]} if "model_name" in changes else {}
+    return config.model_copy(update={"cells": tuple(cell.model_copy(update=own) for cell in cells), **changes})
 
 
 def run_of(config: RunConfig, run_id: str = "r", **fields: Any) -> Run:

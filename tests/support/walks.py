@@ -40,7 +40,7 @@ class Walk:
 
     @property
     def is_priced(self) -> bool:
-        return self.run.record.prices is not None
+        return bool(self.run.record.prices)
 
     @cached_property
     def documents(self) -> list[dict[str, Any]]:
@@ -78,9 +78,9 @@ class Walk:
 def setup_cells(walk: Walk) -> dict[str, dict[str, str]]:
     """Framework -> heading -> cell, of the tables of scores and of amounts in Markdown."""
     config = walk.run.config
-    models = list(dict.fromkeys(config.of(name).model for name in config.frameworks))
+    models = list(dict.fromkeys(config.cell(name).model for name in config.frameworks))
     # Rows are grouped by model.
-    names = sorted(config.frameworks, key=lambda name: models.index(config.of(name).model))
+    names = sorted(config.frameworks, key=lambda name: models.index(config.cell(name).model))
     found: dict[str, dict[str, str]] = {name: {} for name in names}
     for title in ("scores", "per trial"):
         part = walk.markdown.partition(f"\n## {title}\n\n")[2].partition("\n\n")[0]

@@ -54,17 +54,6 @@ class Numbers(click.ParamType[Any]):
         return tuple(numbers)
 
 
-class NumberOrNumbers(Numbers):
-    """A number from 1 on, or several."""
-
-    name = "integer[,integer...]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, or the numbers."""
-        numbers = super().convert(value, param, ctx)
-        return numbers[0] if len(numbers) == 1 else numbers
-
-
 class SingleOption(click.Option):
     """An option that may be given once; without this, click takes the last of several values silently.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from trialbed.cli.options import (
     Decorated,
     FiniteRange,
     LineType,
-    NumberOrNumbers,
+    Numbers,
     option,
 )
 from trialbed.cli.plugin_files import KINDS, DriverOrFile
@@ -36,46 +37,38 @@ COMPLETIONS = {
 """Setting -> what completes its value in the shell."""
 
 
-FACTORS = {"model": "models", "temperature": "temperatures", "max_tools": "tool_limits", "judge": "judges"}
-"""The settings of which a run can have several, as factors -> the option of a run that then has them, as a tuple."""
-
-
-def _one_or_several(_context: click.Context, _option: click.Parameter, values: tuple[Any, ...]) -> Any:
-    """The value, the values, or None without any; a value may be several in one text."""
-    each = tuple(one for value in values for one in (value if isinstance(value, tuple) else (value,)))
-    return (each[0] if each else None) if len(each) < 2 else each
-
-
-def setting_option(name: str, *, several: bool = False) -> Callable[[Decorated], Decorated]:
+def setting_option(name: str, *, alone: bool = False) -> Callable[[Decorated], Decorated]:
     """The option of a setting of a run, as ``RunSettings`` declares it.
 
     Args:
-        several: whether a run can have several values of it.
+        alone: whether the command takes one value, where a run can have several.
     """
     declared = next(item for item in declared_settings() if item.name == name)
+    several, text = declared.repeatable and not alone, declared.setting.help
+    sentence, _, rest = text.partition(".")
     return option(
         *declared.setting.option,
         declared.name,
         type=_type(declared),
         is_flag=declared.kind is bool,
-        multiple=declared.repeatable or several,
-        default=[declared.default] if several and declared.default is not None else declared.default,
-        callback=_one_or_several if several else None,
+        multiple=several,
+        default=declared.usual if alone else declared.default,
+        callback=_flat if declared.name == "max_tools" else None,
         metavar=declared.setting.metavar,
-        help=_several_help(declared.setting.help) if several else declared.setting.help,
+        help=text if not several or "repeatable" in sentence else f"{sentence}; repeatable.{rest}",
         shell_complete=COMPLETIONS.get(declared.name),
     )
 
 
-def _several_help(text: str) -> str:
-    sentence, _, rest = text.partition(".")
-    return text if "repeatable" in sentence else f"{sentence}; repeatable.{rest}"
+def _flat(_context: click.Context, _option: click.Parameter, values: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """The values; each text may have several."""
+    return tuple(chain.from_iterable(values))
 
 
 def setting_options(command: Decorated) -> Decorated:
     """Gives a command the options of all settings of a run."""
     for declared in reversed(declared_settings()):
-        command = setting_option(declared.name, several=declared.name in FACTORS)(command)
+        command = setting_option(declared.name)(command)
     return command
 
 
@@ -85,7 +78,7 @@ def _type(declared: Declared) -> click.ParamType[Any]:
     if declared.name in KINDS:
         return DriverOrFile(KINDS[declared.name])
     if declared.name == "max_tools":
-        return NumberOrNumbers()
+        return Numbers()
     if declared.kind is bool:
         return click.BOOL
     if declared.kind is int:

@@ -43,11 +43,12 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def judge_of(
     helpers: HelperModels,
+    name: str,
     control: ControlClient | None = None,
     *,
     own: Judge | None = None,
 ) -> AsyncIterator[Judge]:
-    """Open the judge that the settings name.
+    """Open a judge by its name in the settings.
 
     Args:
         control: of the run's server, whose gateway its model is asked through; None asks the endpoint itself.
@@ -58,9 +59,9 @@ async def judge_of(
             yield apart
         return
     settings = helpers.settings
-    driver, model = judge_choice(settings)
+    driver, model = judge_choice(settings, name)
     async with AsyncExitStack() as stack:
-        access = None if model is None else await stack.enter_async_context(_access(helpers, control, model))
+        access = None if model is None else await stack.enter_async_context(_access(helpers, name, control, model))
         judge = make_judge(driver, access, votes=settings.judge_votes, prompts=settings.judge_prompts)
         stack.push_async_callback(judge.close)
         if {known.distribution for known in list_drivers("judges") if known.name == driver} != {PROJECT_DISTRIBUTION}:
@@ -70,8 +71,10 @@ async def judge_of(
 
 
 @asynccontextmanager
-async def standing_judge(settings: RunSettings, run: Run | None = None) -> AsyncIterator[tuple[Judge, RunSettings]]:
-    """Open the judge of these settings outside of a run, with the settings completed; no server is needed for it.
+async def standing_judge(
+    settings: RunSettings, name: str, run: Run | None = None
+) -> AsyncIterator[tuple[Judge, RunSettings]]:
+    """Open a judge of these settings outside of a run, with the settings completed; no server is needed for it.
 
     Args:
         run: whose prices its model has; None for those of today.
@@ -80,8 +83,8 @@ async def standing_judge(settings: RunSettings, run: Run | None = None) -> Async
         UsageError: the judge does not exist, or its model cannot be asked without a server.
     """
     settings = with_endpoint(settings)
-    check_standing(settings)
-    async with HelperModels(settings, run) as helpers, judge_of(helpers) as judge:
+    check_standing(settings, name)
+    async with HelperModels(settings, run) as helpers, judge_of(helpers, name) as judge:
         yield judge, settings
 
 
@@ -95,11 +98,11 @@ def judge_duties(settings: RunSettings, queries: Sequence[Query]) -> tuple[bool,
     for query in expecting_queries(queries):
         decided += has_expectations(query)
         criteria = criteria or bool(query.expected and query.expected.all_criteria)
-    return criteria, judge_choice(settings)[0] != RULE or decided < len(queries)
+    return criteria, judge_choice(settings, settings.judge[0])[0] != RULE or decided < len(queries)
 
 
 def judge_report(
-    judge: Judge, settings: RunSettings, *, own: bool = False, criteria: bool = False, asked: bool = True
+    judge: Judge, settings: RunSettings, name: str, *, own: bool = False, criteria: bool = False, asked: bool = True
 ) -> Mapping[str, Json]:
     """Describe a judge for result documents: its name, model, votes and prompts, and its calibration.
 
@@ -111,34 +114,36 @@ def judge_report(
     about = {name: value for name, value in judge.about.items() if name != "judge"}
     if own:
         none = {"calibration": None, **({CRITERIA_CALIBRATION: None} if criteria else {})}
-        return {"driver": settings.judge, "model": None, "votes": settings.judge_votes, **about, **none}
-    read = kept_calibrations().get(identity_of(judge, settings, criteria=True)) if criteria else None
-    driver, model = judge_choice(settings)
+        return {"driver": name, "model": None, "votes": settings.judge_votes, **about, **none}
+    read = kept_calibrations().get(identity_of(judge, settings, name, criteria=True)) if criteria else None
+    driver, model = judge_choice(settings, name)
     return {
         "driver": driver,
         "model": model,
         "votes": settings.judge_votes,
         **about,
         **({} if asked else {"asked": False}),
-        "calibration": calibration_of(judge, identity_of(judge, settings)),
+        "calibration": calibration_of(judge, identity_of(judge, settings, name)),
         **({CRITERIA_CALIBRATION: read and read.model_dump()} if criteria else {}),
     }
 
 
-def identity_of(judge: Judge, settings: RunSettings, *, criteria: bool = False) -> str:
+def identity_of(judge: Judge, settings: RunSettings, name: str, *, criteria: bool = False) -> str:
     """Return the key of this judge among the calibrations that are kept.
 
     Args:
         criteria: whether the calibration is that of criteria.
     """
-    driver, model = judge_choice(settings)
+    driver, model = judge_choice(settings, name)
     return judge_identity(f"{driver}: criteria" if criteria else driver, model, judge.about)
 
 
 @asynccontextmanager
-async def _access(helpers: HelperModels, control: ControlClient | None, model: str) -> AsyncIterator[ModelAccess]:
+async def _access(
+    helpers: HelperModels, name: str, control: ControlClient | None, model: str
+) -> AsyncIterator[ModelAccess]:
     settings = helpers.settings
-    own = judge_endpoint(settings)
+    own = judge_endpoint(settings, name)
     if own is not None or control is None:
         url, variable = own or (settings.base_url or "", settings.api_key_env)
         endpoint = direct_endpoint(url, model, variable, settings.seed)

@@ -12,8 +12,8 @@ from trialbed.records import ToolSpec
 QueryId = int | str
 
 
-OfferedTools = Callable[[int | None, QueryId], tuple[ToolSpec, ...]]
-"""Returns the tools that a query is offered, of at most so many; None for as many as the run says."""
+OfferedTools = Callable[[int, QueryId], tuple[ToolSpec, ...]]
+"""Returns the tools that a query is offered, of at most this many."""
 
 
 class ToolsNotChosen(Exception):
@@ -28,7 +28,7 @@ class ToolsNotChosen(Exception):
         self.reason = reason
 
 
-Part = dict[int | None, dict[QueryId, tuple[ToolSpec, ...]]]
+Part = dict[int, dict[QueryId, tuple[ToolSpec, ...]]]
 
 ChoosePart = Callable[[Sequence[QueryId]], Part]
 """Returns the tools of queries, of which none are left out: the stored ones, else those that are chosen now."""
@@ -57,7 +57,7 @@ class RunTools:
         self._reading = asyncio.Lock()
         self._failure: Exception | None = None
 
-    def __call__(self, most: int | None, query_id: QueryId) -> tuple[ToolSpec, ...]:
+    def __call__(self, most: int, query_id: QueryId) -> tuple[ToolSpec, ...]:
         """Return the tools of a query that is held."""
         return self._parts[self.part_of[query_id]][most][query_id]
 

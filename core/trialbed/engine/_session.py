@@ -125,7 +125,7 @@ class RunSession:
             from trialbed.engine._spent import check_budget
 
             check_budget(self.prepared.options, self.record, own_judge=self.prepared.objects.judge is not None)
-        answered = {config.of(framework).model for framework in ends.measured}
+        answered = {config.cell(framework).model for framework in ends.measured}
         async with self._models(answered) as models, self._runner(executor, models, todo[0][0]) as (runner, nodes):
             self._listeners.notify("run_started", run=self.record)
             total = count_trials(self.record.config)
@@ -167,18 +167,16 @@ class RunSession:
         Args:
             answered: those that answered earlier, in a run that goes on; the others are looked at first.
         """
+        options, own = self.prepared.options, self.prepared.objects.model
         found: dict[str, OpenedModel] = {}
         async with AsyncExitStack() as stack:
             for name in self.record.config.models:
-                options = replace(self.prepared.options, model=name)
                 settings = replace(options, probe=0) if name in answered else options
-                opened = run_model(options, self.prepared.objects.model).open(settings)
+                opened = run_model(name, own).open(settings)
                 found[name] = await stack.enter_async_context(opened)
                 for note in found[name].notes:
                     self.progress.note(note)
-            options, own = self.prepared.options, self.prepared.objects.model
-            drivers = [run_model(replace(options, model=name), own).driver for name in found]
-            names = {name for driver in drivers for name in driver.settings}
+            names = {setting for name in found for setting in run_model(name, own).driver.settings}
             at_endpoint = bool(options.base_url or any(model.base_url for model in found.values()))
             for note in idle_settings(options, names, at_endpoint=at_endpoint):
                 self.progress.note(note)
@@ -212,11 +210,11 @@ class RunSession:
             calls = CallbackServer(objects.bodies, objects.simulator, seconds=config.limits.timeout)
         workers = live if live is not None and self._is_live else worker_executor(prepared, given)
         executors = {
-            label: live if live is not None and config.plain_label(label) in objects.agents else workers
-            for label in config.frameworks
+            cell.label: live if live is not None and cell.framework in objects.agents else workers
+            for cell in config.cells
         }
         helpers = HelperModels(options, self.record)
-        apart = tuple(label for label in self._own_labels(executors) if executors[label] is workers)
+        apart = tuple(name for name in self._frameworks if executors[name] is workers)
         nodes = NodeWatch(workers, apart, self.progress.note, earlier=self._earlier, moved=self.record.on_nodes)
         queries = queries_by_id(prepared.queries)
         # Workers import their frameworks while the tools are selected and the server starts.
@@ -239,7 +237,7 @@ class RunSession:
                     executor.connect(control.url)
                 criteria, asked = judge_duties(options, prepared.queries)
                 own = objects.judge is not None
-                report = judge_report(judge, options, own=own, criteria=criteria, asked=asked)
+                report = judge_report(judge, options, options.judge[0], own=own, criteria=criteria, asked=asked)
                 await self._note(await described, control.url, report, on_nodes=nodes.are_there)
                 if options.gold_answers:
                     await make_gold_calls(
@@ -301,7 +299,7 @@ class RunSession:
                 simulator_prices=helpers.prices("simulator", split_address(options.simulator_model or "")[0]),
                 host=workers.server_host(),
             ) as control,
-            judge_of(helpers, control, own=objects.judge) as judge,
+            judge_of(helpers, options.judge[0], control, own=objects.judge) as judge,
             ScoringProcesses() as scoring,
         ):
             self._listeners.elsewhere = scoring
@@ -320,18 +318,17 @@ class RunSession:
     @property
     def _is_live(self) -> bool:
         """Return whether every agent is an object of this process."""
-        config = self.record.config
-        return {config.plain_label(label) for label in config.frameworks} <= set(self.prepared.objects.agents)
+        return {*self._frameworks} <= set(self.prepared.objects.agents)
 
-    def _own_labels(self, labels: Collection[str]) -> list[str]:
-        """Those of frameworks without settings of their own, which others are the same agents as."""
-        return [label for label in labels if self.record.config.plain_label(label) == label]
+    @property
+    def _frameworks(self) -> tuple[str, ...]:
+        """The agents, each of which all its cells share."""
+        return tuple(dict.fromkeys(cell.framework for cell in self.record.config.cells))
 
     async def _describe(self, executors: Mapping[str, Executor], nodes: NodeWatch) -> tuple[FrameworkInfo, ...]:
-        config = self.record.config
         own = dict(await nodes.describe())
-        own |= {name: await executors[name].describe(name) for name in self._own_labels(executors) if name not in own}
-        return tuple(own[config.plain_label(label)].model_copy(update={"name": label}) for label in executors)
+        own |= {name: await executors[name].describe(name) for name in self._frameworks if name not in own}
+        return tuple(own[cell.framework].model_copy(update={"name": cell.label}) for cell in self.record.config.cells)
 
     async def _note(
         self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json], *, on_nodes: bool

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from trialbed.errors import UsageError
 from trialbed.installed import extra_command
-from trialbed.models import HelperModels, helpers_of
+from trialbed.models import HelperModels, helpers_of, is_at_endpoint, judge_choice
 from trialbed.preparation import RunOptions
 from trialbed.prices import read_budget
 from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, TrialKey, TrialResult
@@ -22,8 +21,7 @@ FREE = Prices(rates=(TokenRate(input=0, output=0),), source="scripted models ask
 
 def _prices(run: Run, model: str) -> Prices | None:
     """Return the prices of a run's model; a scripted one is free where none is given."""
-    known = run.prices if model == run.config.model else run.model_prices.get(model)
-    return known or (FREE if model.startswith("scripted:") else None)
+    return run.prices.get(model) or (FREE if model.startswith("scripted:") else None)
 
 
 def run_budget(text: str, run: Run) -> Budget:
@@ -48,10 +46,9 @@ def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
     """
     budget = run_budget(options.budget or "", run)
     unpriced = [model for model, prices in budget.others.items() if prices is None]
-    for judge in (options.judge, *options.judges[1:]):
-        asking = HelperModels(replace(options, judge=judge), run)
-        found = [own for own in helpers_of(asking.settings) if not (own_judge and own.role == "judge")]
-        unpriced += [own.model for own in found if asking.prices(*own[:3]) is None]
+    asking = HelperModels(options, run)
+    found = [own for own in helpers_of(options) if not (own_judge and own.role == "judge")]
+    unpriced += [own.model for own in found if asking.prices(*own[:3]) is None]
     if unpriced and budget.unit == "USD":
         names = ", ".join(dict.fromkeys(unpriced))
         raise UsageError(
@@ -82,7 +79,7 @@ class Admission:
 
     async def admits(self, key: TrialKey) -> bool:
         """Wait until it is known whether the trial may begin, and return that."""
-        model = self._run.config.of(key.framework).model
+        model = self._run.config.cell(key.framework).model
         async with self._changed:
             await self._changed.wait_for(lambda: not self._open or self._missing(model) <= 0)
             if not self.refusal and self._missing(model) > 0:
@@ -100,7 +97,7 @@ class Admission:
         async with self._changed:
             del self._open[key]
             if result is not None:
-                model = self._run.config.of(key.framework).model
+                model = self._run.config.cell(key.framework).model
                 self._used[model] += _used_by_trial(self._budget, model, result)
                 self._ended[model] += 1
             self._changed.notify_all()
@@ -137,7 +134,7 @@ def _used_by_models(budget: Budget, store: Store, run: Run) -> tuple[dict[str, f
     """The use of each model in all attempts at trials so far, and the number of these."""
     used, ended = dict.fromkeys(run.config.models, 0.0), dict.fromkeys(run.config.models, 0)
     for result in store.each_attempt(run.run_id):
-        model = run.config.of(result.key.framework).model
+        model = run.config.cell(result.key.framework).model
         used[model] += _used_by_trial(budget, model, result)
         ended[model] += 1
     return used, ended
@@ -148,13 +145,14 @@ def _used_by_trial(budget: Budget, model: str, result: TrialResult) -> float:
     return sum(budget.amount(usage, model) for call in counted if (usage := estimated_usage(call)) is not None)
 
 
-def judge_refusal(text: str | None, settings: RunSettings, store: Store, run: Run) -> str | None:
-    """Return why the judge of these settings is not asked after the trials of a run; None where it may be.
+def judge_refusal(text: str | None, settings: RunSettings, judge: str, store: Store, run: Run) -> str | None:
+    """Return why a judge is not asked after the trials of a run; None where it may be.
 
     Args:
         text: the budget of the run; one that is used up leaves judges that ask no model.
     """
-    if text is None or not any(helper.role == "judge" for helper in helpers_of(settings)):
+    _, model = judge_choice(settings, judge)
+    if text is None or model is None or not is_at_endpoint(model, settings):
         return None
     budget = run_budget(text, run)
     spent = used_part(budget, store, run, run.helpers)

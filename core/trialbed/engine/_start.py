@@ -60,6 +60,6 @@ def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, pr
         with suppress(DataError):  # of another run, which need not keep this one from starting
             for remark in remarks(store, prepared):
                 progress.note(remark)
-    prices, others = prices_of(options, prepared.config, found)
-    own = RunChanges(against=options.against, margin=options.margin, prices=prices, model_prices=others)
+    prices = prices_of(options, prepared.config, found)
+    own = RunChanges(against=options.against, margin=options.margin, prices=prices)
     return record_run(store, found, prepared.config, digest, tags=options.tags, note=options.note, own=own)

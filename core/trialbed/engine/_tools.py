@@ -85,9 +85,9 @@ async def select_tools(
         catalog = apis()
         return open_selector(catalog), _stage(catalog)
 
-    def choose(ids: Sequence[int | str]) -> dict[int | None, dict[int | str, tuple[ToolSpec, ...]]]:
-        found: dict[int | None, dict[int | str, tuple[ToolSpec, ...]]] = {}
-        for most in dict.fromkeys(map(config.own_limit, config.frameworks)):
+    def choose(ids: Sequence[int | str]) -> dict[int, dict[int | str, tuple[ToolSpec, ...]]]:
+        found: dict[int, dict[int | str, tuple[ToolSpec, ...]]] = {}
+        for most in dict.fromkeys(cell.max_tools for cell in config.cells):
             own = store.selections(run.run_id, ids, most)
             missing = [query_id for query_id in ids if query_id not in own]
             if missing:
@@ -95,7 +95,7 @@ async def select_tools(
                 chosen: dict[int | str, tuple[ToolSpec, ...]] = {}
                 try:
                     for query_id in missing:
-                        chosen[query_id] = stage.tools(queries[query_id], selector, max_tools=most or config.max_tools)
+                        chosen[query_id] = stage.tools(queries[query_id], selector, max_tools=most)
                 finally:  # a choice may have cost money
                     store.add_selections(run.run_id, config.selector, chosen, most)
                 # Another process may have been faster: its selections count.
@@ -112,7 +112,7 @@ def select_for(query: Query, prepared: Prepared, helpers: HelperModels) -> tuple
     """Return the tools that the selector of a prepared run chooses for a query."""
     apis = prepared.apis()
     selector = prepared_selector(prepared.options, helpers, apis, own=prepared.objects.selector)
-    tools: tuple[ToolSpec, ...] = _stage(apis).tools(query, selector, max_tools=prepared.config.max_tools)
+    tools: tuple[ToolSpec, ...] = _stage(apis).tools(query, selector, max_tools=prepared.config.cells[0].max_tools)
     return tools
 
 

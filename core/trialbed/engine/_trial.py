@@ -140,7 +140,7 @@ class TrialRunner:
                 earlier=earlier,
                 absent=absent_scores(query),
                 cost=None if prices is None else sum(map(prices.cost, used)),
-                adapter_digest=self.run.config.adapter_digests.get(key.framework, ""),
+                adapter_digest=self.run.config.adapter_digests.get(self.run.config.cell(key.framework).framework, ""),
             )
             try:
                 result = result.model_copy(update={"scores": await self._scores(result, tools)})
@@ -166,8 +166,9 @@ class TrialRunner:
         try:
             asked = self._registration(spec)
             # All that trials share: the query, the model, the number of tools, and the framework's own way to end.
-            own = config.of(spec.key.framework).model, config.own_limit(spec.key.framework), asked.finish_tool
-            await self.control.open_trial(asked, (spec.key.query_id, *own) if self.shares else None)
+            cell = config.cell(spec.key.framework)
+            own = spec.key.query_id, cell.model, cell.max_tools, asked.finish_tool
+            await self.control.open_trial(asked, own if self.shares else None)
         except NothingMeasured as error:
             if self.callbacks is not None:
                 await self.callbacks.close(spec.trial)
@@ -210,7 +211,7 @@ class TrialRunner:
 
         An answer that is longer than any that is judged is a failure, beside its beginning.
         """
-        framework = self.run.config.plain_label(spec.key.framework)
+        framework = self.run.config.cell(spec.key.framework).framework
         executor = self.executors[spec.key.framework]
         if framework != spec.key.framework:
             spec = spec.model_copy(update={"key": spec.key.model_copy(update={"framework": framework})})
@@ -234,32 +235,33 @@ class TrialRunner:
             return _empty_log(trial), error
 
     def _is_live(self, key: TrialKey) -> bool:
-        return self.run.config.plain_label(key.framework) in self.live
+        return self.run.config.cell(key.framework).framework in self.live
 
     def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
-        config = self.run.config.of(key.framework)
+        config = self.run.config
+        cell = config.cell(key.framework)
         return TrialSpec.at(
             f"{self.control.url}/t/{new_trial_token()}",
             ModelEndpoint(
                 base_url="",
                 api_key=DUMMY_KEY,
-                model=config.told_model,
-                temperature=config.temperature,
+                model=cell.told_model,
+                temperature=cell.temperature,
                 max_tokens=config.max_tokens,
                 seed=trial_seed(config.seed, key),
             ),
             key=key,
             query=self.queries[key.query_id].text,
             system_prompt=SYSTEM_PROMPT,
-            tools=self.tools(self.run.config.own_limit(key.framework), key.query_id),
+            tools=self.tools(cell.max_tools, key.query_id),
             limits=config.limits,
             fresh=fresh,
         )
 
     def _registration(self, spec: TrialSpec) -> TrialRegistration:
-        label, query, whole = spec.key.framework, self.queries[spec.key.query_id], self.run.config
-        config = whole.of(label)
-        model, labels = self.models[config.model], (label, whole.plain_label(label))
+        query, whole = self.queries[spec.key.query_id], self.run.config
+        cell = whole.cell(spec.key.framework)
+        model, labels = self.models[cell.model], (cell.label, cell.framework)
         return TrialRegistration(
             trial=spec.trial,
             seed=spec.endpoint.seed,
@@ -267,7 +269,7 @@ class TrialRunner:
             fault_key=json.dumps([spec.key.query_id, spec.key.repeat]),
             finish_tool=next((info.finish_tool for info in self.run.frameworks if info.name in labels), ""),
             model=model.model,
-            model_name=config.told_model,
+            model_name=cell.told_model,
             allowed_models=whole.allowed_models,
             base_url=model.base_url,
             tools=spec.tools,
@@ -281,7 +283,7 @@ class TrialRunner:
             limits=whole.limits,
             max_trial_tokens=whole.max_trial_tokens,
             faults=None if whole.faults is None else read_fault_plan(whole.faults),
-            cached_as=self.cached_as.get(config.model, ""),
+            cached_as=self.cached_as.get(cell.model, ""),
         )
 
     @cached_property
@@ -318,7 +320,7 @@ class TrialRunner:
             wire=wire,
             timing=result.timing,
             judge=self.judge,
-            judge_name=judge_label(self.run.config),
+            judge_name=judge_label(self.run.config.judge, self.run.config.judge_model),
             # An agent in process may be led by a model that the gateway does not see.
             unasked=() if self._is_live(key) else unasked_calls(wire, tools),
             in_process=self._is_live(key),

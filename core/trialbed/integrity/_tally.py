@@ -129,7 +129,7 @@ def framework_integrity(
     tallies = {kind: IntegrityTally(counts[kind], in_trials[kind], tuple(examples[kind])) for kind in found_kinds}
     others = tallies["other_model_answered"].examples if "other_model_answered" in tallies else ()
     foreign = [name for name in others if not {name, ANY} & {*config.allowed_models}]
-    is_void = foreign and framework in config.adapter_versions
+    is_void = foreign and config.cell(framework).framework in config.adapter_versions
     return Integrity(
         looked_at, tallies, f"{', '.join(foreign)} answered in place of the run's model" if is_void else ""
     )

@@ -98,9 +98,9 @@ class HelperModels:
         alone = len({own.base_url for own in named}) == 1
         kept = run.helpers if run and alone else ()
         found = [use.prices for use in kept if (use.role, use.model) == (role, model)]
-        found.append(given_prices(self.settings.price, self.settings.model).get(model))
-        if run and here and model in run.config.models:
-            found.append(run.prices if model == run.config.model else run.model_prices.get(model))
+        found.append(given_prices(self.settings.price, self.settings.model[0]).get(model))
+        if run and here:
+            found.append(run.prices.get(model))
         return next(filter(None, found), None) or known_prices(model, helper.base_url, answers=not helper.embeds)
 
     def uses(self) -> list[HelperUse]:
@@ -119,9 +119,10 @@ class HelperModels:
 def helpers_of(settings: RunSettings) -> Iterator[Helper]:
     """Yield the helpers that ask models of endpoints."""
     base_url = settings.base_url or ""
-    _, judge = judge_choice(settings)
-    if judge is not None and is_at_endpoint(judge, settings):
-        yield Helper("judge", judge, (judge_endpoint(settings) or (base_url,))[0])
+    for own in settings.judge:
+        _, judge = judge_choice(settings, own)
+        if judge is not None and is_at_endpoint(judge, settings):
+            yield Helper("judge", judge, (judge_endpoint(settings, own) or (base_url,))[0])
     if settings.selector_model is not None:
         yield Helper("selector", *_place_of(settings.selector_model, base_url))
     if settings.embedding_model is not None:

@@ -42,15 +42,16 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
         UsageError: a model or a judge is not known, an address is none of the web, or a model has no endpoint
             or no key; says what to do.
     """
-    if not settings.model.strip():
+    if not settings.model or not all(name.strip() for name in settings.model):
         raise UsageError("--model is empty; name a model, such as scripted:gold")
+    if not settings.judge or not settings.max_tools:
+        raise UsageError("--judge or --max-tools is empty; give a value, or leave it out")
     for url, option in ((settings.base_url, "--base-url"), (settings.server_url, "--server-url")):
         if url is not None:
             check_url(url, option, OPENAI_URL if option == "--base-url" else "http://127.0.0.1:8080")
     check_endpoint_keys(settings)
-    info = model_info(settings, own_model)
-    real = [("--model", settings.model)] if info.at_endpoint else []
-    real += _helper_models(settings, None if own_judge else _judge_choice(settings)[1])
+    real = [("--model", name) for name in settings.model if model_info(name, settings, own_model).at_endpoint]
+    real += _helper_models(settings, () if own_judge else settings.judge)
     if real and not settings.base_url:
         settings = replace(settings, base_url=_openai(*real[0], settings))
     if real and settings.base_url:
@@ -58,61 +59,61 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
     return settings
 
 
-def judge_choice(settings: RunSettings) -> tuple[str, str | None]:
-    """Return the judge's driver, and the model that it asks, if any, by the name that its endpoint has for it.
+def judge_choice(settings: RunSettings, judge: str) -> tuple[str, str | None]:
+    """Return a judge's driver, and the model that it asks, if any, by the name that its endpoint has for it.
 
     Raises:
         UsageError: a judge that asks a model has none, or two are named.
     """
-    driver, model = _judge_choice(settings)
+    driver, model = _judge_choice(settings, judge)
     return driver, None if model is None else split_address(model)[0]
 
 
-def judge_endpoint(settings: RunSettings) -> tuple[str, str] | None:
-    """Return the endpoint of the judge's own and the variable with its key; None where it is the run's.
+def judge_endpoint(settings: RunSettings, judge: str) -> tuple[str, str] | None:
+    """Return the endpoint of a judge's own and the variable with its key; None where it is the run's.
 
     Raises:
         UsageError: as ``judge_choice`` says.
     """
-    url = split_address(_judge_choice(settings)[1] or "")[1]
+    url = split_address(_judge_choice(settings, judge)[1] or "")[1]
     return None if url is None else (url, key_variable(settings, url))
 
 
-def _judge_choice(settings: RunSettings) -> tuple[str, str | None]:
-    """Return the judge's driver, and its model as it is named."""
-    if settings.judge == MODEL_JUDGE or settings.judge in judge_drivers():
-        driver = load_driver("judges", settings.judge)
+def _judge_choice(settings: RunSettings, judge: str) -> tuple[str, str | None]:
+    """Return a judge's driver, and its model as it is named."""
+    if judge == MODEL_JUDGE or judge in judge_drivers():
+        driver = load_driver("judges", judge)
         if getattr(driver, "needs_model", False) and settings.judge_model is None:
-            raise UsageError(f"--judge {settings.judge} asks a model: give its name as --judge-model")
-        return settings.judge, settings.judge_model
-    if settings.judge_model not in (None, settings.judge):
+            raise UsageError(f"--judge {judge} asks a model: give its name as --judge-model")
+        return judge, settings.judge_model
+    if settings.judge_model not in (None, judge):
         raise UsageError(
-            f"--judge {settings.judge} and --judge-model {settings.judge_model} both name a model; give --judge the "
+            f"--judge {judge} and --judge-model {settings.judge_model} both name a model; give --judge the "
             f"name of a judge: {', '.join(sorted({*judge_drivers(), MODEL_JUDGE}))}"
         )
-    return MODEL_JUDGE, settings.judge
+    return MODEL_JUDGE, judge
 
 
-def check_standing(settings: RunSettings) -> None:
-    """See that the judge of these settings can be asked without a run's server.
+def check_standing(settings: RunSettings, judge: str) -> None:
+    """See that a judge can be asked without a run's server.
 
     Raises:
         UsageError: its model answers in a gateway only.
     """
-    _, model = judge_choice(settings)
+    _, model = judge_choice(settings, judge)
     if model is not None and not is_at_endpoint(model, settings):
         raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
 
 
-def _helper_models(settings: RunSettings, judge: str | None) -> Iterator[tuple[str, str]]:
+def _helper_models(settings: RunSettings, judges: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the models of helpers that are at the run's own endpoint, each after its option; check those of others."""
-    named = {
-        "--judge": judge,
-        "--selector-model": settings.selector_model,
-        "--embedding-model": settings.embedding_model,
-        "--simulator-model": settings.simulator_model,
-    }
-    for option, model in ((option, model) for option, model in named.items() if model is not None):
+    named = [
+        *(("--judge", _judge_choice(settings, judge)[1]) for judge in judges),
+        ("--selector-model", settings.selector_model),
+        ("--embedding-model", settings.embedding_model),
+        ("--simulator-model", settings.simulator_model),
+    ]
+    for option, model in ((option, model) for option, model in named if model is not None):
         name, url = split_address(model)
         # It also refuses an address that is none, or has a password in it.
         at_endpoint = _describe(find_model(model), settings, option).at_endpoint
@@ -126,22 +127,22 @@ def _helper_models(settings: RunSettings, judge: str | None) -> Iterator[tuple[s
             raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url, or NAME@URL")
 
 
-def run_model(settings: RunSettings, own: ModelDriver | None = None) -> FoundModel:
-    """The model of a run.
+def run_model(name: str, own: ModelDriver | None = None) -> FoundModel:
+    """A model of a run.
 
     Args:
         own: its driver, where the model is an object.
     """
-    return find_model(settings.model) if own is None else FoundModel(own, settings.model)
+    return find_model(name) if own is None else FoundModel(own, name)
 
 
-def model_info(settings: RunSettings, own: ModelDriver | None = None) -> ModelInfo:
-    """Describe the model of a run.
+def model_info(name: str, settings: RunSettings, own: ModelDriver | None = None) -> ModelInfo:
+    """Describe a model of a run.
 
     Raises:
         UsageError: there is no such model.
     """
-    return _describe(run_model(settings, own), settings, "--model")
+    return _describe(run_model(name, own), settings, "--model")
 
 
 def is_at_endpoint(model: str, settings: RunSettings) -> bool:
@@ -287,8 +288,8 @@ class CacheChoice(NamedTuple):
     identity: str
 
 
-def choose_cache(settings: RunSettings, model: ModelInfo) -> CacheChoice | None:
-    """Return the model cache that the settings ask for, or that the model has where they say nothing; None for none.
+def choose_cache(name: str, settings: RunSettings, model: ModelInfo) -> CacheChoice | None:
+    """Return the cache that the settings ask for, or that the model has if they say nothing; None for none.
 
     Raises:
         UsageError: the model's answers are not for a cache, its folder cannot be made, or the server is not the run's.
@@ -297,10 +298,10 @@ def choose_cache(settings: RunSettings, model: ModelInfo) -> CacheChoice | None:
     if asked == OFF or (asked is None and not (model.cached and settings.server_url is None)):
         return None
     if model.cached is False:
-        raise UsageError(f"{OPTION}: the answers of {settings.model} are always the same, and are kept in no cache")
+        raise UsageError(f"{OPTION}: the answers of {name} are always the same, and are kept in no cache")
     if settings.server_url is not None:
         raise UsageError(f"{OPTION} needs a server of the run's own: leave out --server-url")
     file = model_cache() if asked is None else Path(asked)
     make_folder(file.parent, OPTION)
     where = f" at {shown_url(settings.base_url)}" if model.at_endpoint and settings.base_url else ""
-    return CacheChoice(file.resolve(), model.identity or f"{settings.model}{where}")
+    return CacheChoice(file.resolve(), model.identity or f"{name}{where}")

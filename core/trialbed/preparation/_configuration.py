@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import product
 
 from trialbed.agent_programs import AgentCommand
 from trialbed.catalogs import ApiCatalog, ids_of
@@ -14,11 +15,11 @@ from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound
 from trialbed.plugin_files import given_files
 from trialbed.preparation._options import NO_OBJECTS, RunObjects, RunOptions
-from trialbed.preparation._variations import spread, variations_of
 from trialbed.records import (
-    COMMON_NAME,
+    SETTINGS,
     Environment,
     Query,
+    RunCell,
     RunConfig,
     framework_name,
     framework_package,
@@ -26,9 +27,11 @@ from trialbed.records import (
     read_fault_plan,
 )
 from trialbed.settings import IdentitySettings
+from trialbed.texts import decimal_text
+from trialbed.wire.addresses import short_address, split_address
 
-FOLLOWING = ("told_as", "dataset_file")
-"""Fields that follow from others, or only name them, so that they distinguish no two configurations."""
+FOLLOWING = ("dataset_file",)
+"""Fields that only name what others decide, so that they distinguish no two configurations."""
 
 
 def config_digest(config: RunConfig) -> str:
@@ -47,36 +50,31 @@ def run_config(
     queries: Sequence[Query],
     version: str,
     commands: Mapping[str, AgentCommand],
+    models: Mapping[str, ModelInfo],
     *,
     dataset_file: str = "",
     objects: RunObjects = NO_OBJECTS,
     catalog: ApiCatalog | None = None,
-    model: ModelInfo = ModelInfo(),  # noqa: B008 - it is frozen
 ) -> RunConfig:
     """The frozen configuration of these options.
 
     Args:
         commands: the programs among the frameworks.
+        models: as their drivers describe them.
         dataset_file: the file of tasks that was given, where the options name a copy.
         objects: the parts of the run that are objects of this process, which no installed distribution answers for.
         catalog: the Apis that the selector chooses from; None if it needs none.
-        model: as its driver describes it.
     """
-    variations = variations_of(options, options.frameworks, _told_as)
     adapters = [name for name in options.frameworks if name not in commands and name not in objects.agents]
     # Not the file's name: its content decides which run this is.
     faults = None if options.faults is None else plan_text(read_fault_plan(options.faults))
     return RunConfig(
-        **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)}
-        | {"faults": faults, "frameworks": (*options.frameworks, *variations)},
-        adapter_versions=spread(
-            adapter_versions(adapters, options.environments) | dict.fromkeys(commands, "command"), variations
-        ),
-        adapter_digests=spread(
-            {name: adapter_digest(name, options.environments.get(name)) for name in adapters}
-            | {name: command.digest() for name, command in commands.items()},
-            variations,
-        ),
+        **{item.name: getattr(options, item.name) for item in fields(IdentitySettings)} | {"faults": faults},
+        cells=tuple(_cells(options, models)),
+        judge=options.judge[0],
+        adapter_versions=adapter_versions(adapters, options.environments) | dict.fromkeys(commands, "command"),
+        adapter_digests={name: adapter_digest(name, options.environments.get(name)) for name in adapters}
+        | {name: command.digest() for name, command in commands.items()},
         test_set=dataset.test_set,
         dataset_file=dataset_file,
         dataset_digest=dataset.digest(),
@@ -85,18 +83,35 @@ def run_config(
         query_ids=ids_of(queries),
         trialbed_version=version,
         code_digest=objects.code_digest(),
-        model_identity=model.identity,
-        told_as=_told_as(options, model),
-        variations=variations,
         plugin_files=dict(given_files()),
     )
 
 
-def _told_as(options: RunOptions, model: ModelInfo) -> str | None:
-    """The name that frameworks are given, where it is not the usual one."""
-    usual = COMMON_NAME if options.base_url is None else options.model
-    told = model.told_name or options.model
-    return None if told == usual else told
+def _cells(options: RunOptions, models: Mapping[str, ModelInfo]) -> Iterator[RunCell]:
+    """Yield the columns of a run, the first combination first; each label has what differs from that."""
+    first, *others = options.model
+    # With the host of their endpoint alone, unless another model has that name.
+    names = {model: model for model in others if split_address(model)[1] is None}
+    for model in others:
+        short = short_address(model)
+        names.setdefault(model, model if short in names.values() else short)
+    temperatures: Sequence[float | None] = options.temperature or (None,)
+    for model, temperature, most in product(options.model, temperatures, options.max_tools):
+        differing = [names[model]] if model != first else []
+        if temperature is not None and temperature != temperatures[0]:
+            differing.append(f"temperature={decimal_text(temperature)}")
+        if most != options.max_tools[0]:
+            differing.append(f"max_tools={most}")
+        for framework in options.frameworks:
+            yield RunCell(
+                label=f"{framework}{SETTINGS}{','.join(differing)}" if differing else framework,
+                framework=framework,
+                model=model,
+                model_identity=models[model].identity,
+                told_model=options.model_name or models[model].told_name or model,
+                temperature=temperature,
+                max_tools=most,
+            )
 
 
 def adapter_versions(frameworks: Iterable[str], environments: Mapping[str, Environment]) -> dict[str, str]:

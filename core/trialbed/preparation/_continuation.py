@@ -20,7 +20,7 @@ LATEST = 50
 
 CODE = ("adapter_versions", "adapter_digests")
 FILES = "plugin_files"
-GROWING = ("frameworks", "commands", "query_ids", "repeat", "variations")
+GROWING = ("cells", "commands", "query_ids", "repeat")
 """Fields that identify the adapters' code, that of plugins in files, and those that may grow in a run that is
 extended."""
 
@@ -67,6 +67,10 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
     for name, value in _values(there, without=(*CODE, *GROWING)).items():
         if value != getattr(here, name):
             return f"its {name.replace('_', ' ')} is {value!r}, not {getattr(here, name)!r}"
+    for name in ("model", "model_identity", "temperature", "max_tools"):
+        before, now = (getattr(config.cells[0], name) for config in (there, here))
+        if before != now:
+            return f"its {name.replace('_', ' ')} is {before!r}, not {now!r}"
     fewer = [framework for framework in there.frameworks if framework not in here.frameworks]
     if fewer:
         return f"it has the framework {', '.join(fewer)} too; name it as well"
@@ -76,7 +80,7 @@ def why_not_extended(there: RunConfig, here: RunConfig) -> str | None:
         return f"it has {number_of(missing, 'query', 'queries')} that {are} not chosen here"
     if there.repeat > here.repeat:
         return f"its repeats are {there.repeat}, not {here.repeat}"
-    other = [label for label, own in there.variations.items() if own != here.variations.get(label)]
+    other = [cell.label for cell in there.cells if cell not in here.cells]
     changed = _changed_adapters(there, here) or (f"the model of {', '.join(other)}" if other else None)
     return f"{changed} changed since it began" if changed else None
 
@@ -136,11 +140,11 @@ def _changed_files(there: RunConfig, here: RunConfig) -> str | None:
 
 def _changed_adapters(there: RunConfig, here: RunConfig) -> str | None:
     """The adapters of common frameworks that are not the same, in words."""
+    common = dict.fromkeys(cell.framework for cell in there.cells if cell.label in here.frameworks)
     changed = [
         framework
-        for framework in there.frameworks
-        if framework in here.frameworks
-        and any(getattr(there, name).get(framework) != getattr(here, name).get(framework) for name in CODE)
+        for framework in common
+        if any(getattr(there, name).get(framework) != getattr(here, name).get(framework) for name in CODE)
     ]
     return f"the adapter of {', '.join(changed)} or its environment" if changed else None
 

@@ -8,10 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 from urllib.parse import urlsplit
 
-from annotated_types import Ge
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from trialbed.agent_programs import AgentCommand, check_names
@@ -21,7 +20,7 @@ from trialbed.environments import check_wanted, expand_profiles
 from trialbed.errors import SettingsError, UsageError
 from trialbed.models import CacheChoice
 from trialbed.records import Api, ApiRef, Environment, Query, RunConfig
-from trialbed.settings import ConfiguredValue, RunSettings, declared_settings
+from trialbed.settings import ConfiguredValue, FactorSettings, RunSettings, declared_settings
 from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback
@@ -103,9 +102,6 @@ class RunOptions(RunSettings):
         extend: the id of a run that becomes one of this configuration by more frameworks, queries or repeats, or
             ``last`` for the latest that can; None for no such run.
         allow_incomplete: where some trials are not measured, compare frameworks over the queries that all have.
-        models, temperatures, tool_limits: several in one run, the first of which are ``model``, ``temperature`` and
-            ``max_tools``: each framework has a column for every combination. Empty for one.
-        judges: several, the first of which is ``judge``: the others grade the answers when all trials have ended.
         gold_answers: make each query's expected calls once, before its trials, and keep what they are answered.
     """
 
@@ -116,14 +112,12 @@ class RunOptions(RunSettings):
     extend: str | None = None
     allow_incomplete: bool = False
     gold_answers: bool = False
-    models: tuple[str, ...] = ()
-    temperatures: tuple[float, ...] = ()
-    tool_limits: tuple[Annotated[int, Ge(1)], ...] = ()
-    judges: tuple[str, ...] = ()
 
 
 def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions:
     """The options with each framework under its label in the run, which names its profile, and its environment.
+
+    Each model, judge, temperature and number of tools is there once.
 
     Args:
         live: labels of agents of this process, which stay as they are.
@@ -139,7 +133,12 @@ def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions
     environments = {
         label: options.environments[asked] for label, asked in labels.items() if asked in options.environments
     }
-    return replace(options, frameworks=tuple(labels), environments=environments)
+    once: dict[str, Any] = {
+        item.name: tuple(dict.fromkeys(getattr(options, item.name)))
+        for item in fields(FactorSettings)
+        if item.name != "frameworks"
+    }
+    return replace(options, frameworks=tuple(labels), environments=environments, **once)
 
 
 def with_commands(options: RunOptions, commands: Mapping[str, AgentCommand]) -> RunOptions:
@@ -221,7 +220,7 @@ def _convert(name: str, value: Any) -> Any:
 
 def _plain(value: Any, *, repeatable: bool) -> Any:
     if repeatable:
-        return tuple(map(str, [value] if isinstance(value, (str, int)) else value))
+        return tuple(map(str, [value] if isinstance(value, (str, int, float)) else value))
     if isinstance(value, BaseModel):
         return value.model_dump_json()
     return json.dumps(value) if isinstance(value, dict) and all(isinstance(name, str) for name in value) else value

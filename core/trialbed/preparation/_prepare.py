@@ -21,7 +21,7 @@ from trialbed.contracts import Dataset, Executor, Judge, ModelInfo, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import UsageError
 from trialbed.installed import own_version
-from trialbed.models import choose_cache, helpers_of, judge_choice, model_info, with_endpoint
+from trialbed.models import check_standing, choose_cache, helpers_of, judge_choice, model_info, with_endpoint
 from trialbed.plugin_files import given_files
 from trialbed.preparation._configuration import run_config
 from trialbed.preparation._options import (
@@ -35,7 +35,6 @@ from trialbed.preparation._options import (
     with_profiles,
 )
 from trialbed.preparation._trials import trial_seed
-from trialbed.preparation._variations import with_endpoints, with_factors
 from trialbed.prices import given_prices, model_prices, read_amount
 from trialbed.records import Prices, Query, Run, RunConfig, TrialKey
 from trialbed.scoring import RULE
@@ -55,8 +54,10 @@ def prepare(
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
-    options = with_factors(with_profiles(options, objects.agents), objects.model, objects.judge)
-    options = with_endpoints(with_endpoint(options, own_judge=objects.judge is not None, own_model=objects.model))
+    options = with_profiles(options, objects.agents)
+    options = with_endpoint(options, own_judge=objects.judge is not None, own_model=objects.model)
+    for judge in options.judge[1:]:
+        check_standing(options, judge)
     if options.budget is not None:
         read_amount(options.budget)
     check_prices(options, own_judge=objects.judge is not None)
@@ -78,9 +79,7 @@ def prepare(
     commands = agent_commands(options.commands, Path.cwd())
     options = with_commands(options, commands)
     queries = choose_queries(dataset, options.limit, options.query_ids, options.categories, options.shuffle)
-    model = model_info(options, objects.model)
-    others = {name: model_info(replace(options, model=name)) for name in options.models[1:]}
-    infos = {options.model: model, **others}
+    infos = {name: model_info(name, options, objects.model) for name in options.model}
     queries, note = recorded_queries(options, queries, infos, own=objects.dataset is not None)
     check_criteria(queries, options, objects.judge)
     config = run_config(
@@ -89,14 +88,13 @@ def prepare(
         queries,
         own_version(),
         commands,
+        infos,
         dataset_file=dataset_file,
         objects=objects,
         catalog=(catalog := _catalog(options, dataset, objects)),
-        model=model,
     )
     _check_executor(options, commands, objects, executor)
-    caches = {options.model: choose_cache(options, model)}
-    caches |= {name: choose_cache(replace(options, model=name), info) for name, info in others.items()}
+    caches = {name: choose_cache(name, options, info) for name, info in infos.items()}
     return Prepared(options, dataset, queries, config, commands, catalog, objects, caches, (note,) if note else ())
 
 
@@ -158,7 +156,7 @@ def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge |
     query = next((one for one in expecting_queries(queries) if one.expected and one.expected.all_criteria), None)
     if query is None:
         return
-    name, model = ("", None) if own is not None else judge_choice(settings)
+    name, model = ("", None) if own is not None else judge_choice(settings, settings.judge[0])
     judge = type(own) if own is not None else load_driver("judges", name)
     if judge.meets is Judge.meets or (name == RULE and model is None):
         raise UsageError(
@@ -218,11 +216,9 @@ def check_prices(options: RunOptions, *, own_judge: bool = False) -> None:
     Raises:
         UsageError: one is not, or is not of the form.
     """
-    known = dict.fromkeys([options.model, *options.models])
-    for judge in (options.judge, *options.judges):
-        own = helpers_of(replace(options, judge=judge))
-        known |= dict.fromkeys(helper.model for helper in own if not (own_judge and helper.role == "judge"))
-    for name in given_prices(options.price, options.model):
+    helpers = (one.model for one in helpers_of(options) if not (own_judge and one.role == "judge"))
+    known = dict.fromkeys([*options.model, *helpers])
+    for name in given_prices(options.price, options.model[0]):
         if name not in known:
             close = did_you_mean(closest(name, known))
             raise UsageError(
@@ -230,8 +226,8 @@ def check_prices(options: RunOptions, *, own_judge: bool = False) -> None:
             )
 
 
-def prices_of(options: RunOptions, config: RunConfig, found: Run | None) -> tuple[Prices | None, dict[str, Prices]]:
-    """Return the prices of a run's first model, and of its others as far as they are known.
+def prices_of(options: RunOptions, config: RunConfig, found: Run | None) -> dict[str, Prices]:
+    """Return the prices of a run's models, as far as they are known.
 
     Args:
         found: the run that is continued, whose prices stay as they are.
@@ -240,16 +236,15 @@ def prices_of(options: RunOptions, config: RunConfig, found: Run | None) -> tupl
         UsageError: it began with others than are given now.
     """
     known = model_prices(options, config.models)
-    first = known.pop(config.model, None)
     if found is None:
-        return first, known
+        return known
     had: dict[str, Prices | None] = dict.fromkeys(found.config.models)
-    had |= {use.model: use.prices for use in found.helpers} | found.model_prices | {found.config.model: found.prices}
-    given = given_prices(options.price, options.model)
+    had |= {use.model: use.prices for use in found.helpers} | found.prices
+    given = given_prices(options.price, options.model[0])
     changed = [model for model, prices in given.items() if model in had and had[model] != prices]
     if changed:
         raise UsageError(
             f"--price: run {found.run_id} began with other prices of {' and '.join(changed)}, and its costs stay as "
             "they are; --fresh starts again"
         )
-    return found.prices, known | found.model_prices
+    return {name: prices for name, prices in known.items() if name not in found.config.models} | found.prices

@@ -84,4 +84,5 @@ class TrialEnds:
         return due
 
     def _is_of_current_code(self, attempt: AttemptSummary) -> bool:
-        return attempt.adapter_digest == self._config.adapter_digests.get(attempt.key.framework, "")
+        framework = self._config.cell(attempt.key.framework).framework
+        return attempt.adapter_digest == self._config.adapter_digests.get(framework, "")

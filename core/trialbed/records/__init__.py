@@ -33,7 +33,7 @@ from trialbed.records._integrity import IntegrityFinding, IntegrityKind
 from trialbed.records._models import COMMON_NAME, Limits, ModelEndpoint, Usage
 from trialbed.records._prices import Prices, TokenRate
 from trialbed.records._queries import Expected, GoldCall, Query, ScriptedCall, TaskTest, ToolSpec
-from trialbed.records._runs import EndpointInfo, Run, RunConfig, RunKind, RunStatus, Variation
+from trialbed.records._runs import EndpointInfo, Run, RunCell, RunConfig, RunKind, RunStatus
 from trialbed.records._scores import (
     NOT_MEASURED,
     Failure,
@@ -130,6 +130,7 @@ __all__ = [
     "Rating",
     "Record",
     "Run",
+    "RunCell",
     "RunConfig",
     "RunKind",
     "RunStatus",
@@ -151,7 +152,6 @@ __all__ = [
     "TrialSpec",
     "TrialStatus",
     "Usage",
-    "Variation",
     "WireLog",
     "added_uses",
     "failure_words",

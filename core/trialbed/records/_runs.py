@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from operator import attrgetter
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -11,10 +12,10 @@ from trialbed.records._annotations import Annotation
 from trialbed.records._base import Json, Record
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._helpers import HelperUse
-from trialbed.records._models import COMMON_NAME, Limits
+from trialbed.records._models import Limits
 from trialbed.records._prices import Prices
 from trialbed.records._scores import ScoreDescription
-from trialbed.settings import MARGIN, IdentitySettings
+from trialbed.settings import MARGIN, IdentitySettings, declared_settings
 
 
 class EndpointInfo(Record):
@@ -55,31 +56,28 @@ class EndpointInfo(Record):
     success_rate: float | None = None
 
 
-class Variation(Record):
-    """A framework with settings of its own in a run: a column that differs in what a run usually has once.
+class RunCell(Record):
+    """A column of a run: an agent with a model, a temperature and a number of tools.
 
     Attributes:
-        framework: its label without them.
-        model, model_identity, told_as, temperature: in place of the run's.
-        max_tools: the same; None for the run's.
+        label: its name in the run: the framework's, and what it has otherwise than the run's first cell.
+        framework: with its profile and its release, or the name of a program, an object or an endpoint.
+        model_identity: changes whenever the model may answer otherwise; empty if its name says it all.
+        told_model: the name of the model that frameworks are given.
+        temperature: None leaves it to the framework.
+        max_tools: the most tools that a trial is offered.
     """
 
+    label: str
     framework: str
     model: str
     model_identity: str = ""
-    told_as: str | None = None
+    told_model: str = ""
     temperature: float | None = None
-    max_tools: int | None = None
+    max_tools: int = 120
 
 
-UNUSUAL: dict[str, Json] = {
-    "dataset_file": "",
-    "model_identity": "",
-    "told_as": None,
-    "on_miss": "stop",
-    "variations": {},
-    "plugin_files": {},
-}
+UNUSUAL: dict[str, Json] = {"dataset_file": "", "on_miss": "stop", "plugin_files": {}}
 """Fields of a configuration that are written only where they have another value than this."""
 
 
@@ -89,17 +87,15 @@ class RunConfig(Record, IdentitySettings):
     The settings of the run's identity, and what they led to when the run began.
 
     Attributes:
-        adapter_versions: ``framework -> adapter distribution and version``, or the lock of its environment.
-        adapter_digests: ``framework -> SHA-256`` over the files of its adapter and the versions of what that needs;
-            empty for a live object.
+        cells: its columns, in the order of all tables.
+        judge: grades each trial as it ends.
+        adapter_versions: ``framework of a cell -> adapter distribution and version``, or the lock of its environment.
+        adapter_digests: ``framework of a cell -> SHA-256`` over the files of its adapter and the versions of what that
+            needs; empty for a live object.
         dataset: as given on the command line, or a copy of its queries; ``dataset_digest`` is the SHA-256 of these.
         dataset_file: the file of tasks that was given, where ``dataset`` is a copy; empty otherwise.
         code_digest: the SHA-256 of the source of agents, tools, scorers and the like that are objects of the program
             that made the run; None without any.
-        model_identity: changes whenever the model may answer otherwise; empty where its name says it all.
-        told_as: the name that the model's driver has frameworks told; None for the usual one, which is the model's own
-            at an endpoint, and ``COMMON_NAME`` for a model without one.
-        variations: label -> the settings of frameworks that have some of their own.
         catalog_digest: the SHA-256 of the Apis that the selector chooses from, and ``catalog_apis`` how many they are;
             None for a selector that knows the query's own only.
         plugin_files: plugin that is a file, by its name in the run -> the first 16 characters of the file's SHA-256.
@@ -107,6 +103,8 @@ class RunConfig(Record, IdentitySettings):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
+    cells: tuple[RunCell, ...]
+    judge: str = "rule"
     adapter_versions: dict[str, str]
     adapter_digests: dict[str, str] = Field(default={})
     test_set: str
@@ -117,32 +115,31 @@ class RunConfig(Record, IdentitySettings):
     query_ids: tuple[int | str, ...]
     trialbed_version: str
     code_digest: str | None = None
-    model_identity: str = ""
-    told_as: str | None = None
-    variations: dict[str, Variation] = Field(default={})
     plugin_files: dict[str, str] = Field(default={})
 
-    def of(self, framework: str) -> RunConfig:
-        """The configuration of one framework's trials, with the settings that it has of its own."""
-        own = self.variations.get(framework)
-        if own is None:
-            return self
-        kept = {"framework"} if own.max_tools is not None else {"framework", "max_tools"}
-        return self.model_copy(update=own.model_dump(exclude=kept))
+    def cell(self, label: str) -> RunCell:
+        """The column of this label."""
+        return next(cell for cell in self.cells if cell.label == label)
 
-    def own_limit(self, framework: str) -> int | None:
-        """The most tools that the trials of a framework are offered, where that is not the run's ``max_tools``."""
-        own = self.variations.get(framework)
-        return None if own is None else own.max_tools
+    def settings(self, label: str) -> dict[str, Any]:
+        """The settings of the run's identity, by name, as a column has them."""
+        cell, names = self.cell(label), [item.name for item in declared_settings() if item.identity]
+        return {name: getattr(cell if hasattr(cell, name) else self, name) for name in names}
 
-    def plain_label(self, framework: str) -> str:
-        """The label of a framework without settings of its own."""
-        return self.variations[framework].framework if framework in self.variations else framework
+    @property
+    def frameworks(self) -> tuple[str, ...]:
+        """The labels of the cells."""
+        return tuple(map(attrgetter("label"), self.cells))
 
     @property
     def models(self) -> tuple[str, ...]:
-        """Every model of its trials, its own first."""
-        return tuple(dict.fromkeys([self.model, *(own.model for own in self.variations.values())]))
+        """Every model of its trials."""
+        return tuple(dict.fromkeys(cell.model for cell in self.cells))
+
+    @property
+    def is_varied(self) -> bool:
+        """Whether its cells differ in more than the framework."""
+        return len({(cell.model, cell.temperature, cell.max_tools) for cell in self.cells}) > 1
 
     @property
     def limits(self) -> Limits:
@@ -157,12 +154,7 @@ class RunConfig(Record, IdentitySettings):
     def command(self, framework: str) -> str | None:
         """The program that runs under this label, as it was given; None for an adapter."""
         declared = dict(text.split("=", 1) for text in self.commands)
-        return declared.get(self.plain_label(framework))
-
-    @property
-    def told_model(self) -> str:
-        """The name of the model that frameworks are given."""
-        return self.model_name or self.told_as or (COMMON_NAME if self.base_url is None else self.model)
+        return declared.get(self.cell(framework).framework)
 
     @model_serializer(mode="wrap")
     def _without_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Json]:
@@ -191,8 +183,7 @@ class Run(Record):
         tags, note: the user's names for the run.
         against: the framework that the others are compared with, if one was named.
         margin: the largest difference of a score that does not matter.
-        prices: of its model's tokens, as they were known when the run began; None where they are not known.
-        model_prices: the same of its other models, as far as they are known.
+        prices: model -> those of its tokens, as they were known when the run began; models without are left out.
         helpers: the use that its judge, its selector and its simulators make of their models, over all sessions.
         flights: the requests to its models that take long now, in words; empty for none.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
@@ -219,8 +210,7 @@ class Run(Record):
     note: str = ""
     against: str | None = None
     margin: float = MARGIN
-    prices: Prices | None = None
-    model_prices: dict[str, Prices] = Field(default={})
+    prices: dict[str, Prices] = Field(default={})
     helpers: tuple[HelperUse, ...] = ()
     flights: str = ""
     endpoints: tuple[EndpointInfo, ...] = ()
@@ -231,8 +221,7 @@ class Run(Record):
 
     def prices_of(self, framework: str) -> Prices | None:
         """The prices of the model of a framework's trials; None where they are not known."""
-        model = self.config.of(framework).model
-        return self.prices if model == self.config.model else self.model_prices.get(model)
+        return self.prices.get(self.config.cell(framework).model)
 
     @property
     def kind(self) -> RunKind:

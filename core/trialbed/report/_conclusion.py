@@ -321,10 +321,10 @@ def _as_half(unsure: int) -> str:
 
 def summary_finding(summary: Summary, score: str) -> ScoreFinding | None:
     """Return the finding of a setup on a score, against the baseline that has the same model."""
-    config = summary.run.config
+    models = {cell.label: cell.model for cell in summary.run.config.cells}
     found = (one.scores.get(score) for one in summary.comparisons if one.kind == "reference")
-    own = config.of(summary.framework).model
-    return next((one for one in found if one and config.of(one.baseline).model == own), None)
+    own = models[summary.framework]
+    return next((one for one in found if one and models.get(one.baseline, own) == own), None)
 
 
 def verdict(summaries: Sequence[Summary], summary: Summary, score: str) -> str:

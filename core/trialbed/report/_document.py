@@ -290,6 +290,6 @@ def document_schema() -> dict[str, Any]:
             metadata_schema["required"].append(setting.document)
             metadata_schema["properties"][setting.document] = {
                 "description": text[0].lower() + text[1:],
-                "type": [kind, "null"] if setting.optional else kind,
+                "type": [kind, "null"] if setting.optional or setting.usual is None else kind,
             }
     return schema

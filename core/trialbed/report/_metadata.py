@@ -16,7 +16,7 @@ from trialbed.records import (
     labels_in_words,
     read_fault_plan,
 )
-from trialbed.settings import document_settings
+from trialbed.settings import declared_settings
 from trialbed.texts import number_of, one_line, percent
 from trialbed.wire.redaction import shown_url
 
@@ -26,7 +26,8 @@ OPTIONAL = ("prices", "helpers", "lost_trials", "plugin_files")
 
 def metadata(run: Run, framework: str) -> dict[str, Any]:
     """Return the document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
-    config, prices, info = run.config.of(framework), run.prices_of(framework), framework_info(run, framework)
+    config, prices, info = run.config, run.prices_of(framework), framework_info(run, framework)
+    plain = config.cell(framework).framework
     found = {
         "agent_name": framework,
         "test_set": config.test_set,
@@ -39,7 +40,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "config_digest": run.config_digest,
         "trialbed_version": config.trialbed_version,
         "framework": framework,
-        "profile": framework_profile(framework) if framework in run.config.adapter_versions else None,
+        "profile": framework_profile(plain) if plain in config.adapter_versions else None,
         "command": run.config.command(framework),
         "framework_version": info.version if info else None,
         **{name: getattr(info, name, None) for name in ("adapter", "adapter_version", "python")},
@@ -47,7 +48,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "lock_digest": (info.lock_digest or None) if info else None,
         "sandbox_mechanisms": list(info.sandbox) if info else [],
         "deviations": [deviation.text for deviation in info.deviations] if info else [],
-        **shown_settings(config),
+        **shown_settings(config, framework),
         "judge": dict(run.judge) or None,
         "prices": None if prices is None else prices.model_dump(),
         "helpers": [
@@ -67,11 +68,12 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value or key not in OPTIONAL}
 
 
-def shown_settings(config: RunConfig) -> dict[str, Any]:
+def shown_settings(config: RunConfig, framework: str) -> dict[str, Any]:
     """Return the settings of a run's identity under their keys in documents, as they may be shown."""
+    own = config.settings(framework)
     return {
-        **document_settings(config),
-        "model_name": config.told_model,
+        **{item.document: own[item.name] for item in declared_settings() if item.document},
+        "model_name": config.cell(framework).told_model,
         "base_url": None if config.base_url is None else shown_url(config.base_url),
     }
 
@@ -128,7 +130,7 @@ def run_title(run: Run) -> str:
     faults = ", with injected faults" if fault_note(config.faults) else ""
     models = [FILE.sub(r"\1…/", model) for model in config.models]
     shown = _in_words(models if len({*models}) == len(models) else config.models)
-    tools = sorted({config.max_tools, *(own.max_tools for own in config.variations.values() if own.max_tools)})
+    tools = sorted({cell.max_tools for cell in config.cells})
     offered = f", with {_in_words(list(map(str, tools)))} tools" if len(tools) > 1 else ""
     title = f"{kind}{compared} with {shown} on {queries}{times} ({config.test_set}){offered}{faults}"
     return labels_in_words(title)

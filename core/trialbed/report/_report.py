@@ -122,7 +122,7 @@ class Report:
         if self.incomplete and not any(summary.comparisons for summary in self.frameworks):
             return None
         judges = any(name.startswith(f"{JUDGED}@") for summary in self.frameworks for name in summary.scores)
-        if not (self.run.config.variations or judges):
+        if not (self.run.config.is_varied or judges):
             return None
         from trialbed.report.comparison import ScoreFinding, factor_effects
 

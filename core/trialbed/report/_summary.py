@@ -274,7 +274,7 @@ class Summary:
     @property
     def model(self) -> str:
         """The model of its trials."""
-        return self.run.config.of(self.framework).model
+        return self.run.config.cell(self.framework).model
 
     @property
     def cost_per_solved(self) -> float | None:
@@ -285,7 +285,8 @@ class Summary:
     @property
     def profile(self) -> str | None:
         """``native`` or ``controlled``; None for anything but an adapter."""
-        return framework_profile(self.framework) if self.framework in self.run.config.adapter_versions else None
+        plain = self.run.config.cell(self.framework).framework
+        return framework_profile(plain) if plain in self.run.config.adapter_versions else None
 
 
 @dataclass(frozen=True)

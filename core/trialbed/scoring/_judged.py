@@ -11,7 +11,6 @@ from trialbed.integrity import unsourced
 from trialbed.records import Failure, Json, Score
 from trialbed.scoring._context import ScoreContext
 from trialbed.scoring._expected import Expectation, expectations, undecided_criteria
-from trialbed.settings import IdentitySettings
 from trialbed.tool_calls import relied_on
 
 JUDGED = "sopr_score"
@@ -21,10 +20,9 @@ RULE = "rule"
 """The judge that leaves tasks with expectations to these."""
 
 
-def judge_label(settings: IdentitySettings) -> str:
-    """The judge of these settings, with the model that it asks: ``rule``, ``gpt-4o``, ``stabletoolbench:gpt-4o``."""
-    model = settings.judge_model
-    return settings.judge if model in (None, settings.judge) else f"{settings.judge}:{model}"
+def judge_label(judge: str, model: str | None) -> str:
+    """A judge with the model that it asks: ``rule``, ``gpt-4o``, ``stabletoolbench:gpt-4o``."""
+    return judge if model in (None, judge) else f"{judge}:{model}"
 
 
 async def judged_score(context: ScoreContext) -> Score:

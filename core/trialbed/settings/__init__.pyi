@@ -4,7 +4,6 @@ from ._configured import ConfiguredValue as ConfiguredValue
 from ._configured import configured_settings as configured_settings
 from ._declared import Declared as Declared
 from ._declared import declared_settings as declared_settings
-from ._declared import document_settings as document_settings
 from ._files import SettingsFile as SettingsFile
 from ._files import read_env_file as read_env_file
 from ._files import read_settings_file as read_settings_file
@@ -18,6 +17,7 @@ from ._folders import response_cache as response_cache
 from ._folders import state_dir as state_dir
 from ._folders import store_file as store_file
 from ._folders import weights_dir as weights_dir
+from ._identity import FactorSettings as FactorSettings
 from ._identity import IdentitySettings as IdentitySettings
 from ._keys import CONTROL_TOKEN as CONTROL_TOKEN
 from ._keys import REAL_KEY as REAL_KEY

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Lt
 
-from trialbed.settings._identity import IdentitySettings, Setting
+from trialbed.settings._identity import FactorSettings, IdentitySettings, Setting
 from trialbed.settings._run import RunSettings
 
 
@@ -27,6 +26,7 @@ class Declared:
         above: the value that it must exceed; None for no bound.
         below: the value that it must fall short of; None for no bound.
         default: None also where it is only known when a run is asked for, such as a folder's.
+        usual: its value in a column of a run that says nothing of it: the first of several.
         identity: whether it is part of a run's identity.
     """
 
@@ -39,6 +39,7 @@ class Declared:
     above: float | None
     below: float | None
     default: Any
+    usual: Any
     identity: bool
 
     @property
@@ -63,20 +64,11 @@ class Declared:
 def declared_settings() -> tuple[Declared, ...]:
     """Every setting, in the order in which they are declared."""
     hints = get_type_hints(RunSettings, include_extras=True)
-    identity = {item.name for item in fields(IdentitySettings)}
+    identity = {item.name for part in (FactorSettings, IdentitySettings) for item in fields(part)}
     return tuple(
         _declared(item.name, hints[item.name], None if item.default is MISSING else item.default, item.name in identity)
         for item in fields(RunSettings)
     )
-
-
-def document_settings(values: object) -> Mapping[str, Any]:
-    """The settings that a result document has, under their keys there.
-
-    Args:
-        values: whose attributes the settings are.
-    """
-    return {item.document: getattr(values, item.name) for item in declared_settings() if item.document}
 
 
 def _declared(name: str, hint: Any, default: Any, identity: bool) -> Declared:
@@ -85,7 +77,12 @@ def _declared(name: str, hint: Any, default: Any, identity: bool) -> Declared:
     optional = get_origin(inner) is UnionType
     repeatable = get_origin(inner) is tuple
     kind = next(part for part in get_args(inner) if part is not NoneType) if optional or repeatable else inner
+    if get_origin(kind) is Annotated:  # each value of a tuple has bounds
+        kind, *bounds = get_args(kind)
+        marks += bounds
     minimum: Any = next((mark.ge for mark in marks if isinstance(mark, Ge)), None)
     above: Any = next((mark.gt for mark in marks if isinstance(mark, Gt)), None)
     below: Any = next((mark.lt for mark in marks if isinstance(mark, Lt)), None)
-    return Declared(name, setting, kind, optional, repeatable, minimum, above, below, default, identity)
+    several = name in FactorSettings.__dataclass_fields__
+    usual = next(iter(default), None) if several else default
+    return Declared(name, setting, kind, optional, repeatable, minimum, above, below, default, usual, identity)

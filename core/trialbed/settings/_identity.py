@@ -36,21 +36,13 @@ class Setting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IdentitySettings:
-    """The settings of a run's identity: two runs in which they are equal are the same run.
+class FactorSettings:
+    """The settings of a run's identity that it can have several of: each combination, judges apart, is a column.
 
     Attributes:
         frameworks: their names; ``NAME:PROFILE`` asks for a profile of a framework, ``NAME==VERSION`` for a release.
-        commands: programs that are agents; each is a framework of its own in the run, under its name.
-        dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
-        model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
-        allowed_models: a request for a model that is neither the run's nor one of these is refused, and the framework
-            answers for that.
-        base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
-        catalog: more Apis beside the dataset's, for selectors that choose from a catalog.
-        judge: ``rule``, another judge's name, or a model.
-        seed: every trial's own seed derives from it, the query and the repeat.
-        sandbox: whether adapters, which may not be trusted, are kept from the machine and from the run's data.
+        judge: ``rule``, other judges' names, or models: the first grades each trial as it ends, the others grade all
+            answers when all trials have ended.
     """
 
     frameworks: Annotated[
@@ -63,6 +55,57 @@ class IdentitySettings:
             document="",
         ),
     ] = ("reference",)
+    model: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("-m", "--model"),
+            "Model: one of `bench models`, such as scripted:gold, an object in a file, or a model of --base-url or of "
+            "the endpoint that it names; repeatable.",
+            metavar="NAME[@URL]|SCHEME:NAME|FILE.py:NAME",
+        ),
+    ] = ("scripted:gold",)
+    judge: Annotated[
+        tuple[str, ...],
+        Setting(
+            ("--judge",),
+            "Judge that grades the answers.",
+            metavar="NAME|MODEL|FILE.py:NAME",
+            document="evaluator_model",
+        ),
+    ] = ("rule",)
+    temperature: Annotated[
+        tuple[Annotated[float, Ge(0)], ...],
+        Setting(
+            ("--temperature",),
+            "Sampling temperature of the model. [default: a native framework's own; 0 for all others]",
+        ),
+    ] = ()
+    max_tools: Annotated[
+        tuple[Annotated[int, Ge(1)], ...],
+        Setting(
+            ("--max-tools",),
+            "Maximum number of tools offered per query; repeatable, or several with commas.",
+            metavar="INTEGER[,INTEGER...]",
+        ),
+    ] = (120,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentitySettings:
+    """The other settings of a run's identity: two runs in which all are equal are the same run.
+
+    Attributes:
+        commands: programs that are agents; each is a framework of its own in the run, under its name.
+        dataset: ``NAME``, ``NAME:TEST_SET`` or the path of a JSON file.
+        model_name: frameworks decide by a model's name what they send; the endpoint gets the model's own.
+        allowed_models: a request for a model that is neither the run's nor one of these is refused, and the framework
+            answers for that.
+        base_url: an OpenAI-compatible endpoint for models that are not scripted, ending in ``/v1``.
+        catalog: more Apis beside the dataset's, for selectors that choose from a catalog.
+        seed: every trial's own seed derives from it, the query and the repeat.
+        sandbox: whether adapters, which may not be trusted, are kept from the machine and from the run's data.
+    """
+
     commands: Annotated[
         tuple[str, ...],
         Setting(
@@ -75,15 +118,6 @@ class IdentitySettings:
     dataset: Annotated[
         str, Setting(("-d", "--dataset"), "Queries to run.", metavar="NAME[:TEST_SET]|FILE|FILE.py:NAME")
     ] = "mini"
-    model: Annotated[
-        str,
-        Setting(
-            ("-m", "--model"),
-            "Model: one of `bench models`, such as scripted:gold, an object in a file, or a model of --base-url or of "
-            "the endpoint that it names; repeatable.",
-            metavar="NAME[@URL]|SCHEME:NAME|FILE.py:NAME",
-        ),
-    ] = "scripted:gold"
     model_name: Annotated[
         str | None,
         Setting(
@@ -119,11 +153,6 @@ class IdentitySettings:
     selector: Annotated[
         str, Setting(("--selector",), "Selector that chooses the offered tools.", metavar="NAME|FILE.py:NAME")
     ] = "query"
-    max_tools: Annotated[
-        int,
-        Ge(1),
-        Setting(("--max-tools",), "Maximum number of tools offered per query; repeatable, or several with commas."),
-    ] = 120
     catalog: Annotated[
         tuple[str, ...],
         Setting(
@@ -134,15 +163,6 @@ class IdentitySettings:
             document="",
         ),
     ] = ()
-    judge: Annotated[
-        str,
-        Setting(
-            ("--judge",),
-            "Judge that grades the answers.",
-            metavar="NAME|MODEL|FILE.py:NAME",
-            document="evaluator_model",
-        ),
-    ] = "rule"
     judge_votes: Annotated[int, Ge(1), Setting(("--judge-votes",), "Verdicts per answer.")] = 1
     judge_model: Annotated[
         str | None,
@@ -194,14 +214,6 @@ class IdentitySettings:
         ),
     ] = None
     timeout: Annotated[float, Gt(0), Setting(("--timeout",), "Maximum number of seconds per trial.")] = 120.0
-    temperature: Annotated[
-        float | None,
-        Ge(0),
-        Setting(
-            ("--temperature",),
-            "Sampling temperature of the model. [default: a native framework's own; 0 for all others]",
-        ),
-    ] = None
     max_tokens: Annotated[
         int | None, Ge(1), Setting(("--max-tokens",), "Maximum number of tokens per completion. [default: the model's]")
     ] = None

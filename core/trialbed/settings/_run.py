@@ -16,7 +16,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Lt
 
 from trialbed.settings._folders import completion_cache, data_dir, response_cache, store_file
-from trialbed.settings._identity import IdentitySettings, Setting
+from trialbed.settings._identity import FactorSettings, IdentitySettings, Setting
 
 TOOL_ANSWERS = ("live", "recorded", "schema", "model")
 
@@ -25,7 +25,7 @@ MARGIN = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings(IdentitySettings):
+class RunSettings(IdentitySettings, FactorSettings):
     """The settings of a run: its identity, and how it is carried out.
 
     Attributes:

@@ -61,9 +61,8 @@ class RunChanges(TypedDict, total=False):
     note: str
     against: str | None
     margin: float
-    prices: Prices | None
+    prices: dict[str, Prices]
     flights: str
-    model_prices: dict[str, Prices]
     helpers: tuple[HelperUse, ...]
     endpoints: tuple[EndpointInfo, ...]
     lost: dict[str, int]
@@ -155,12 +154,12 @@ def insert_selections(
     run_id: str,
     selector: str,
     offers: Mapping[int | str, Sequence[ToolSpec]],
-    most: int | None = None,
+    most: int,
 ) -> None:
     """Keep the tools that queries were offered, except of those that the run has already.
 
     Args:
-        most: the number of tools of columns that have another than the run.
+        most: the number of tools of the columns that they are for.
     """
     bodies: Bodies = {}
     rows = [
@@ -179,9 +178,9 @@ def insert_selections(
 
 
 def read_selections(
-    connection: Connection, run_id: str, queries: Sequence[int | str], most: int | None = None
+    connection: Connection, run_id: str, queries: Sequence[int | str], most: int
 ) -> dict[int | str, tuple[ToolSpec, ...]]:
-    """The tools that were offered for queries, in columns with this number of tools or in those with the run's.
+    """The tools that were offered for queries, in columns with this number of tools.
 
     Queries that are not kept yet are left out.
     """

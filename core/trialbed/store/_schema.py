@@ -20,10 +20,10 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
-A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 9 were
+A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 10 were
 written before the first release, and are refused.
 """
 

@@ -233,12 +233,12 @@ class Store(AbstractContextManager["Store"]):
             yield from each_result(connection, run_id)
 
     def add_selections(
-        self, run_id: str, selector: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int | None = None
+        self, run_id: str, selector: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int
     ) -> None:
         """Keep the tools that queries of this run are offered, all or none; those that were kept first stay.
 
         Args:
-            most: the number of tools of columns that have another than the run.
+            most: the number of tools of the columns that they are for.
         """
         try:
             with self._database.write() as connection:
@@ -246,13 +246,11 @@ class Store(AbstractContextManager["Store"]):
         except IntegrityError as error:
             raise DataError(f"the store has no run {run_id!r}; create it before its selections") from error
 
-    def selections(
-        self, run_id: str, queries: Sequence[int | str], most: int | None = None
-    ) -> dict[int | str, tuple[ToolSpec, ...]]:
+    def selections(self, run_id: str, queries: Sequence[int | str], most: int) -> dict[int | str, tuple[ToolSpec, ...]]:
         """Return the tools offered for queries of this run, without those for which nothing is kept yet.
 
         Args:
-            most: the number of tools of columns that have another than the run.
+            most: the number of tools of the columns that they are for.
         """
         with self._database.read() as connection:
             return read_selections(connection, run_id, queries, most)

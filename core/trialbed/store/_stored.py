@@ -317,10 +317,11 @@ class StoredRun:
         """The tools that a query of this run was offered; empty where the run did not get to select them.
 
         Args:
-            framework: one with another number of tools than the run may be offered others.
+            framework: empty for the first; one with another number of tools may be offered others.
         """
+        most = self.config.cell(framework or self.config.frameworks[0]).max_tools
         with self._read() as connection:
-            found = read_selections(connection, self.run_id, [query_id], self.config.own_limit(framework))
+            found = read_selections(connection, self.run_id, [query_id], most)
         return found.get(query_id, ())
 
     def gold_answers(self) -> dict[int | str, GoldAnswer]:

@@ -415,7 +415,7 @@ def frame_columns(table: TrialTable, run: Run, zeros: Collection[str], untimed: 
     import numpy as np
 
     labels = np.array(table.labels, dtype=object)
-    models = np.array([run.config.of(label).model for label in table.labels], dtype=object)
+    models = np.array([run.config.cell(label).model for label in table.labels], dtype=object)
     found: dict[str, Any] = {
         "run_id": run.run_id,
         "model": models[table["framework"]],

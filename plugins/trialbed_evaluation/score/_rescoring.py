@@ -39,7 +39,7 @@ Queries = Mapping[int | str, Query]
 Give = Callable[[ScoreContext, TrialResult], Awaitable[Sequence[Score]]]
 """Gives the new scores of a trial."""
 
-JUDGE_FIELDS = ("judge", "judge_model", "judge_prompts", "judge_votes")
+JUDGE_FIELDS = ("judge_model", "judge_prompts", "judge_votes")
 
 
 def kept_checks(query: Query, verdict: Score | None) -> tuple[CheckResult, ...]:
@@ -89,7 +89,7 @@ class Rescored:
 
 
 async def rejudge(
-    store: Store, run: Run, queries: Queries, settings: RunSettings, *, is_part: bool = False
+    store: Store, run: Run, queries: Queries, settings: RunSettings, judged_by: str, *, is_part: bool = False
 ) -> Rescored:
     """Have a judge grade the answers of a run again; its verdicts are added to those that are there.
 
@@ -98,16 +98,17 @@ async def rejudge(
 
     Args:
         settings: of the judge.
+        judged_by: the judge, by its name in the settings.
         is_part: whether it is a judge of the run itself, with the run's endpoint and prices.
 
     Raises:
         UsageError: the judge does not exist, or its model cannot be asked.
     """
     async with (
-        standing_judge(settings, run if is_part else None) as (judge, completed),
+        standing_judge(settings, judged_by, run if is_part else None) as (judge, completed),
         ScoringProcesses() as processes,
     ):
-        label = judge_label(completed)
+        label = judge_label(judged_by, completed.judge_model)
         name = f"{JUDGED}@{label}"
 
         async def give(context: ScoreContext, _result: TrialResult) -> Sequence[Score]:
@@ -121,12 +122,12 @@ async def rejudge(
             use = None if model is None else HelperUse(role="judge", model=model.model, **dict(model.use))
             helpers = added_uses(run.helpers, [use] if use else [])
             await _to_its_end(asyncio.to_thread(partial(store.update_run, run.run_id, helpers=helpers)))
-        report = judge_report(judge, completed)
-    changed = {field: getattr(completed, field) for field in JUDGE_FIELDS}
+        report = judge_report(judge, completed, judged_by)
+    changed = {"judge": judged_by, **{field: getattr(completed, field) for field in JUDGE_FIELDS}}
     config = run.config.model_copy(update=changed)
     own = run.model_copy(update={"config": config, "config_digest": config_digest(config), "judge": dict(report)})
     own = own.model_copy(update={"helpers": helpers})
-    old = f"{JUDGED}@{judge_label(run.config)}"
+    old = f"{JUDGED}@{judge_label(run.config.judge, run.config.judge_model)}"
     renamed = {name: JUDGED} if old == name else {name: JUDGED, JUDGED: old}
     stored = store.with_trials(run)
     after, verdicts = await asyncio.to_thread(lambda: (stored.table(), stored.table(renamed)))
@@ -147,7 +148,7 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
             given = (_failed_score(stopped),)
         return [score for score in given if result.score(score.name) is None]
 
-    contexts = _Contexts(store, run, queries, None, judge_label(run.config))
+    contexts = _Contexts(store, run, queries, None, judge_label(run.config.judge, run.config.judge_model))
     async with ScoringProcesses() as listeners.elsewhere:
         before = await _score_again(contexts, give, concurrency)
     described = {**run.scores, **listeners.descriptions()}
@@ -204,10 +205,9 @@ class _Contexts:
         """The context of a trial that was answered."""
         assert result.outcome.answer is not None  # noqa: S101 - it was answered
         query, verdict = self.queries[result.key.query_id], result.score(JUDGED)
-        most = self.run.config.own_limit(result.key.framework)
-        query_id = result.key.query_id
-        tools = self.store.selections(self.run.run_id, [query_id], most).get(query_id, ())
-        live = result.key.framework not in self.run.config.adapter_versions
+        cell, query_id = self.run.config.cell(result.key.framework), result.key.query_id
+        tools = self.store.selections(self.run.run_id, [query_id], cell.max_tools).get(query_id, ())
+        live = cell.framework not in self.run.config.adapter_versions
         return ScoreContext(
             query=query,
             tools=tools,

@@ -76,7 +76,7 @@ async def _rescore(target: str, given: Mapping[str, Any]) -> tuple[Rescored, Map
     with cancel_on_terminate(), Store.open(place) as store:
         if given["judge"] is None:
             return await rescore(store, run, queries, concurrency=settings.concurrency), queries
-        return await rejudge(store, run, queries, settings), queries
+        return await rejudge(store, run, queries, settings, settings.judge[0]), queries
 
 
 def _place(given: Mapping[str, Any]) -> str:

@@ -124,7 +124,6 @@ def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None
         "run_id": run.run_id,
         "dataset": config.dataset,
         "test_set": config.test_set,
-        "model": config.model,
         "judge": config.judge,
     }
     annotations = run.annotations
@@ -133,7 +132,7 @@ def trial_lines(run: StoredRun, queries: Mapping[int | str, Query] | None = None
         annotation = annotations.get((result.key.framework, result.key.query_id, result.key.repeat))
         yield {
             **about,
-            "model": config.of(result.key.framework).model,
+            "model": config.cell(result.key.framework).model,
             **result.key.model_dump(),
             "status": result.status,
             "query_text": query.text if query else None,

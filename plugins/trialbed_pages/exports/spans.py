@@ -55,7 +55,7 @@ def _spans(run: StoredRun, result: TrialResult, annotation: Annotation | None) -
     log = int(result.wire.opened_at.timestamp() * SECOND)
     for place, call in enumerate(result.wire.model_calls):
         own = {"traceId": trace, "spanId": _digest(f"{trace} chat {place}", 8), "parentSpanId": root}
-        yield {**own, **_chat(run.config.of(result.key.framework).model, log, call)}
+        yield {**own, **_chat(run.config.cell(result.key.framework).model, log, call)}
     names = {tool.api: tool.name for tool in run.tools(result.key.query_id, result.key.framework)}
     for place, api_call in enumerate(result.wire.api_calls):
         own = {"traceId": trace, "spanId": _digest(f"{trace} tool {place}", 8), "parentSpanId": root}
@@ -67,7 +67,7 @@ def _of_trial(run: StoredRun, result: TrialResult) -> dict[str, Any]:
     return {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": key.framework,
-        "gen_ai.request.model": run.config.of(key.framework).model,
+        "gen_ai.request.model": run.config.cell(key.framework).model,
         "gen_ai.conversation.id": result.trial,
         "error.type": result.outcome.failure.kind if result.outcome.failure else None,
         "trialbed.run.id": run.run_id,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
@@ -12,7 +11,7 @@ from trialbed.records import Json, Query, Record
 from trialbed.report import Report, ScoreMean, Summary, conclusions
 from trialbed.report.comparison import ScoreFinding, difference_text, finding_cells
 from trialbed.scoring import JUDGED
-from trialbed.settings import IdentitySettings
+from trialbed.settings import declared_settings
 from trialbed.store import TrialRow
 from trialbed_pages.publishing._names import folder_mask, public_name
 from trialbed_pages.publishing._traces import TrialTraces
@@ -156,11 +155,11 @@ def numbers_of(
     """
     config, mask = report.run.config, folder_mask()
     said = {one.framework: str(one) for one in conclusions(report)}
-    usual = {item.name: item.default for item in fields(IdentitySettings)}
+    usual = {item.name: item.usual for item in declared_settings()}
     settings = {
-        key: _public(value)
-        for key, value in config.model_dump(mode="json").items()
-        if key in usual and key not in APART
+        key: _public(list(value) if isinstance(value, tuple) else value)
+        for key, value in config.settings(config.frameworks[0]).items()
+        if key not in APART
     }
     return RunNumbers(
         name=name,

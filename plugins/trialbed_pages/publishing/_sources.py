@@ -96,8 +96,8 @@ def source_of(run: Run, dataset: PublishedDataset, *, recording: str, answers: i
         name=run.run_id,
         began=f"{run.created_at:%Y-%m-%d %H:%M} UTC",
         trialbed=config.trialbed_version,
-        model=public_name(config.model),
-        identity=split_address(config.model_identity)[0],
+        model=public_name(config.cells[0].model),
+        identity=split_address(config.cells[0].model_identity)[0],
         dataset=dataset.name,
         recording=recording,
         answers=answers,
@@ -113,18 +113,18 @@ def public_config(config: RunConfig, dataset: str) -> RunConfig:
     Args:
         dataset: its name as it is published.
     """
-    named = ("model", "judge", "judge_prompts", *ASKING)
+    named = ("judge", "judge_prompts", *ASKING)
     names = {name: public_name(value) for name in named if (value := getattr(config, name))}
-    variations = {
-        label: own.model_copy(update={"model": public_name(own.model)}) for label, own in config.variations.items()
-    }
     parts = urlsplit(config.base_url or "")
     own = {
         "dataset": dataset,
         "dataset_file": "",
         "allowed_models": tuple(map(public_name, config.allowed_models)),
         "catalog": tuple(map(public_name, config.catalog)),
-        "variations": variations,
+        "cells": tuple(
+            cell.model_copy(update={"model": public_name(cell.model), "told_model": public_name(cell.told_model)})
+            for cell in config.cells
+        ),
         "commands": tuple(f"{command.partition('=')[0]}=…" for command in config.commands),
         # Without its user, password and parameters.
         "base_url": config.base_url and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}",
@@ -142,8 +142,9 @@ def _arguments(run: Run) -> Iterator[str]:
     for framework in config.frameworks:
         yield from (FRAMEWORK, framework)
     # Those at their defaults, too: another version may have other defaults.
+    settings = config.settings(config.frameworks[0])
     for name, option in replayed_settings().items():
-        value = getattr(config, name)
+        value = settings[name]
         for one in () if value is None else value if isinstance(value, tuple) else (value,):
             yield from (option, public_name(str(one)))
     # Numbers in a row are given as a range: a command has no room for many thousands.
@@ -159,7 +160,7 @@ def _arguments(run: Run) -> Iterator[str]:
 def _why_not(config: RunConfig) -> str:
     if config.plugin_files:
         return f"it used plugins in files: {', '.join(config.plugin_files)}"
-    if config.variations:
+    if config.is_varied:
         return "its frameworks differ in settings; publish a run for each"
     if asking := [name for name in ASKING if getattr(config, name)]:
         return f"helpers asked a model: {', '.join(name.replace('_', ' ') for name in asking)}"

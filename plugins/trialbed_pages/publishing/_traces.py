@@ -50,7 +50,7 @@ def traces_of(run: StoredRun) -> TrialTraces:
 def _digest(run: StoredRun, trial: TrialResult) -> str:
     """Return the digest of a trial's requests; empty where one is not known whole."""
     found = hashlib.sha256()
-    for _, request in requests_of(trial, run.config):
+    for _, request in requests_of(trial, run.config.cell(trial.key.framework)):
         if request is None:
             return ""
         found.update(canonical_text(request).encode("utf-8", "surrogatepass") + b"\n")

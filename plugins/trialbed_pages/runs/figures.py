@@ -202,7 +202,7 @@ class RunFigures:
     def factors(self) -> FactorEffects | None:
         """The effects of the run's factors; None if it has none."""
         several = any(name.startswith(f"{JUDGED}@") for name in self.trials.kinds)
-        return self.report.factors if several or self.run.config.variations else None
+        return self.report.factors if several or self.run.config.is_varied else None
 
     def text(self, query_id: QueryId) -> str:
         """Return the task of a query; empty if it is not known."""

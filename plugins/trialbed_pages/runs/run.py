@@ -204,7 +204,7 @@ class RunPage:
             "judge": config.judge,
             "selector": config.selector,
             "seed": str(config.seed),
-            "temperature": "" if config.temperature is None else f"{config.temperature:g}",
+            "temperature": "" if (temperature := config.cells[0].temperature) is None else f"{temperature:g}",
             "max steps": str(config.max_steps),
             "timeout": f"{config.timeout:g} s",
             "Trialbed": config.trialbed_version,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, RunConfig, TrialResult
+from trialbed.records import IN_PROCESS, Annotation, ModelCall, Query, TrialResult
 from trialbed.report import trial_name
 from trialbed.report.inspection import (
     BY_EXPECTATIONS,
@@ -170,24 +171,24 @@ class TrialPage:
         None for an agent that was an object of the program that made the run.
         """
         key = self.trial.key
-        config, framework = self.run.config.of(key.framework), self.run.config.plain_label(key.framework)
+        config, cell = self.run.config, self.run.config.cell(key.framework)
         if any(info.name == key.framework and info.adapter == IN_PROCESS for info in self.run.frameworks):
             return None
         program = config.command(key.framework)
-        agent = ["-f", framework] if program is None else ["--command", f"{framework}={program}"]
+        agent = ["-f", cell.framework] if program is None else ["--command", f"{cell.framework}={program}"]
         words = ["bench", "run", *agent, "-d", config.named_dataset, "--query-id", str(key.query_id)]
-        words += ["--model", config.model, "--seed", str(config.seed)]
+        words += ["--model", cell.model, "--seed", str(config.seed)]
         words += ["--base-url", shown_url(config.base_url)] if config.base_url else []
-        words += ["--temperature", f"{config.temperature:g}"] if config.temperature is not None else []
+        words += ["--temperature", f"{cell.temperature:g}"] if cell.temperature is not None else []
         words += ["--repeat", str(config.repeat)] if config.repeat > 1 else []
-        words += _unusual_bounds(config)
+        words += _unusual_bounds(config.settings(key.framework))
         words += ["--faults", config.faults] if config.faults is not None else []
         return as_command(words)
 
 
-def _unusual_bounds(config: RunConfig) -> Iterator[str]:
+def _unusual_bounds(settings: Mapping[str, Any]) -> Iterator[str]:
     for declared in declared_settings():
-        if declared.name in BOUNDS and (value := getattr(config, declared.name)) != declared.default:
+        if declared.name in BOUNDS and (value := settings[declared.name]) != declared.usual:
             yield from (declared.setting.option[-1], f"{value:g}" if isinstance(value, float) else str(value))
 
 

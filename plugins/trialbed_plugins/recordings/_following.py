@@ -49,7 +49,7 @@ def followings(
 
 def _following(trial: TrialResult, run: StoredRun, cassette: Cassette, cache: ModelCache | None) -> Following:
     key = trial.key
-    found = requests_of(trial, run.config.of(trial.key.framework), cassette.told, cassette.model, cache=cache)
+    found = requests_of(trial, run.config.cell(trial.key.framework), cassette.told, cassette.model, cache=cache)
     requests = [request for _, request in found]
     answered: Counter[str] = Counter()
     for number, request in enumerate(requests, 1):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.errors import UsageError
-from trialbed.records import ModelCall, RunConfig, TrialResult, read_fault_plan
+from trialbed.records import ModelCall, RunCell, RunConfig, TrialResult, read_fault_plan
 from trialbed.store import StoredRun
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire.addresses import split_address
@@ -48,24 +48,24 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
         DataError: a wire log cannot be read.
         UsageError: the run has several models, which answer the same request otherwise.
     """
-    config, left_out = run.config, Counter[str]()
+    config, cell, left_out = run.config, run.config.cells[0], Counter[str]()
     if len(config.models) > 1:
-        models = ", ".join(config.models)
         raise UsageError(
-            f"run {run.run_id} has the answers of {len(config.models)} models ({models}), and a recording is of one: "
-            "run each model alone, and record that run"
+            f"run {run.run_id} has the answers of {len(config.models)} models ({', '.join(config.models)}), and a "
+            "recording is of one: run each model alone, and record that run"
         )
-    identity = config.model_identity or split_address(config.model)[0]  # an address may have a password
+    name = split_address(cell.model)[0]  # an address may have a password
+    identity = cell.model_identity or name
     trials = run.results_at(sorted(run.table()["row"].tolist()))
     replies, conflicts = keyed(
         identity, (reply for trial in trials for reply in _replies(trial, config, left_out, cache))
     )
-    cassette = Cassette(split_address(config.model)[0], identity, config.told_model, replies)
+    cassette = Cassette(name, identity, cell.told_model, replies)
     return Recording(cassette, conflicts, cut=left_out["cut"], failed=left_out["failed"])
 
 
 def requests_of(
-    trial: TrialResult, config: RunConfig, *also: str, cache: ModelCache | None = None
+    trial: TrialResult, cell: RunCell, *also: str, cache: ModelCache | None = None
 ) -> Iterator[tuple[ModelCall, dict[str, Any] | None]]:
     """Yield the requests of a trial to the run's model as they came, each in canonical form where it is whole.
 
@@ -73,7 +73,7 @@ def requests_of(
         also: further names under which its model may be asked for.
         cache: has the bodies that are too long for the log.
     """
-    names = {config.told_model, config.model, *also}
+    names = {cell.told_model, cell.model, *also}
     conversations = KeptResponses()
     for call in sorted(trial.wire.model_calls, key=lambda call: call.started):
         if call.other_model or call.limit or call.fault not in ANSWERED_FAULTS:
@@ -101,7 +101,7 @@ def _replies(
 ) -> Iterator[RecordedReply]:
     asked: Counter[str] = Counter()
     slowed = 0.0 if config.faults is None else read_fault_plan(config.faults).slow_seconds
-    for call, request in requests_of(trial, config, cache=cache):
+    for call, request in requests_of(trial, config.cells[0], cache=cache):
         if call.status != 200 or call.cause is not None:
             left_out["failed"] += 1
         elif request is None or call.response.endswith(CUT):

@@ -75,7 +75,7 @@ def command(run_id: str, recording: str | None, store: str | None, cache: Path |
 
 def _recordings(run: StoredRun, asked: str | None) -> dict[str, str]:
     """The recording that each framework is compared with; those of another model have none of their own."""
-    own = {framework: run.config.of(framework).model for framework in run.config.frameworks}
+    own = {cell.label: cell.model for cell in run.config.cells}
     if asked is not None:
         return dict.fromkeys(own, asked)
     return {framework: model.removeprefix(SCHEME) for framework, model in own.items() if model.startswith(SCHEME)}

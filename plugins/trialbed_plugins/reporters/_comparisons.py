@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -157,12 +156,14 @@ def _offer_rows(summaries: Sequence[Summary]) -> Iterator[tuple[str, ...]]:
 
 
 def _name(summary: Summary) -> str:
-    """The column without the number of tools, which its label ends with where it is not the run's own."""
-    return re.sub(r"[@,]max_tools=[0-9]+$", "", summary.framework)
+    """The first column that differs from this one in the number of tools alone."""
+    alike, cells = {"max_tools": _tools(summary), "label": summary.framework}, summary.run.config.cells
+    own = summary.run.config.cell(summary.framework)
+    return next(cell.label for cell in cells if cell.model_copy(update=alike) == own)
 
 
 def _tools(summary: Summary) -> int:
-    return summary.run.config.of(summary.framework).max_tools
+    return summary.run.config.cell(summary.framework).max_tools
 
 
 def _missing_offers(summaries: Sequence[Summary]) -> Iterator[str]:

@@ -33,7 +33,7 @@ def _suite(summary: Summary, conclusion: str, queries: Mapping[int | str, Query]
         "run_id": run.run_id,
         "status": run.status,
         "test_set": config.test_set,
-        "model": config.of(summary.framework).model,
+        "model": config.cell(summary.framework).model,
         "evaluator_model": config.judge,
         "framework_version": summary.info.version if summary.info else None,
         "trialbed_version": config.trialbed_version,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trialbed.records import Run, RunConfig, TokenRate, shown_name
+from trialbed.records import Run, TokenRate, shown_name
 from trialbed.report import (
     Integrity,
     Report,
@@ -19,6 +19,7 @@ from trialbed.report import (
     reason_lines,
 )
 from trialbed.scoring import JUDGED, RULE, judge_note
+from trialbed.settings import declared_settings
 from trialbed.statistics import LEVEL
 from trialbed.texts import number_of, percent
 from trialbed.views import compact, counts, estimate, helper_line, lost_line
@@ -62,8 +63,7 @@ def run_notes(report: Report) -> Iterator[str]:
 
 def _prices(run: Run) -> Iterator[str]:
     """Yield the prices of each model of the run, as far as they are known."""
-    every = {**({run.config.model: run.prices} if run.prices else {}), **run.model_prices}
-    for model, prices in every.items():
+    for model, prices in run.prices.items():
         of = f" of {model}" if len(run.config.models) > 1 else ""
         rates = "; ".join(map(_rate_text, prices.rates))
         yield f"Prices{of}: {prices.source}, {rates} US dollars per million tokens."
@@ -102,9 +102,9 @@ def _on_tasks(summaries: Sequence[Summary]) -> Iterator[str]:
     check = shlex.join(["bench", "tasks", "check", config.dataset_file])
     for summary in summaries:
         wrong = summary.counts.unsolved - summary.counts.failed
-        is_plain, own = config.plain_label(summary.framework) == PLAIN_LOOP, config.of(summary.framework)
-        is_bounded = any(getattr(own, name) != RunConfig.model_fields[name].default for name in BOUNDS)
-        if wrong > 0 and is_plain and own.model == RIGHT_MODEL and not is_bounded:
+        cell, own = config.cell(summary.framework), config.settings(summary.framework)
+        is_bounded = any(own[item.name] != item.usual for item in declared_settings() if item.name in BOUNDS)
+        if wrong > 0 and cell.framework == PLAIN_LOOP and cell.model == RIGHT_MODEL and not is_bounded:
             yield (
                 f"{summary.framework} ends {number_of(wrong, 'trial')} unsolved, though {RIGHT_MODEL} makes the calls "
                 f"that are expected: the tasks may have a fault, which {check} finds."

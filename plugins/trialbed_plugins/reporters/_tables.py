@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from trialbed.records import SETTINGS, label_settings, shown_name
+from trialbed.records import SETTINGS, shown_name
 from trialbed.report import Report, ScoreSummary, Summary, verdict
 from trialbed.scoring import JUDGED
 from trialbed.texts import number_of, percent
@@ -102,9 +102,9 @@ def _as_rows(title: str, summaries: Sequence[Summary], columns: Iterable[tuple[s
 
 
 def _label_without_model(summary: Summary) -> str:
-    plain, own = summary.run.config.plain_label(summary.framework), label_settings(summary.framework)
-    rest = own.removeprefix(summary.model).strip(",")
-    return f"{plain}{SETTINGS}{rest}" if rest else plain
+    cell = summary.run.config.cell(summary.framework)
+    rest = cell.label.removeprefix(cell.framework).removeprefix(SETTINGS).removeprefix(cell.model).strip(",")
+    return f"{cell.framework}{SETTINGS}{rest}" if rest else cell.framework
 
 
 def _share(summary: Summary, name: str) -> str:

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from trialbed.errors import UsageError
-from trialbed.records import EndpointInfo, Run, RunConfig, RunStatus
+from trialbed.records import EndpointInfo, Run, RunCell, RunConfig, RunStatus
 from trialbed.store import RunChanges, Store, hold_run, record_run
 from trialbed_verify.verification._queue import Key
 from trialbed_verify.verification.cases import TestSet
@@ -121,9 +121,8 @@ def _merge(endpoint: EndpointInfo, known: EndpointInfo | None) -> EndpointInfo:
 
 def _config(cases: TestSet, endpoints: Sequence[EndpointInfo]) -> RunConfig:
     settings = {
-        "frameworks": tuple(endpoint.label for endpoint in endpoints),
+        "cells": tuple(RunCell(label=one.label, framework=one.label, model=one.model) for one in endpoints),
         "dataset": str(cases.path),
-        "model": ", ".join(dict.fromkeys(endpoint.model for endpoint in endpoints)),
         "repeat": max(endpoint.trials for endpoint in endpoints),
         "judge": "",
         "selector": "",

@@ -38,8 +38,8 @@ def parrot(request: ModelRequest) -> str | Call:
 
 def test_a_function_of_the_program_is_the_model() -> None:
     report = evaluate("reference", model=parrot, limit=2)
-    assert report.run.config.model == "parrot"
-    assert report.run.config.model_identity
+    assert report.run.config.cells[0].model == "parrot"
+    assert report.run.config.cells[0].model_identity
     for result in report.trials():
         first, second = result.wire.model_calls
         assert (len(first.tool_calls), second.finish_reason) == (1, "stop")

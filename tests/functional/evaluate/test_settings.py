@@ -25,7 +25,7 @@ def test_settings_come_from_keywords_variables_and_the_file_in_this_order(monkey
     monkeypatch.setenv("TRIALBED_TAG", "one two")
     report = evaluate(counting, [about("Paris")], repeat=1)
     config = report.run.config
-    assert (config.repeat, config.seed, config.model, report.run.tags) == (1, 6, "scripted:none", ("one", "two"))
+    assert (config.repeat, config.seed, config.models, report.run.tags) == (1, 6, ("scripted:none",), ("one", "two"))
     monkeypatch.setenv("TRIALBED_SEED", "six")
     with pytest.raises(SettingsError, match="TRIALBED_SEED: Input should be a valid integer"):
         evaluate(counting, [about("Paris")])
@@ -62,7 +62,7 @@ def test_a_dataset_by_its_name_and_a_sweep() -> None:
     for model in ("scripted:gold", "scripted:none"):
         evaluate(["reference"], "mini", model=model, query_ids=[1])
     with open_store() as store:
-        models = [run.config.model for run in store.runs()]
+        models = [run.config.models[0] for run in store.runs()]
     assert models == ["scripted:none", "scripted:gold"]
 
 
@@ -84,7 +84,7 @@ def test_changed_code_is_a_new_run_and_the_same_code_goes_on() -> None:
     ("given", "says"),
     [
         ({"repat": 2}, r"evaluate: unknown setting 'repat'; did you mean 'repeat'\?"),
-        ({"model": ["scripted:gold"]}, r"model: it is one; give several as models=\[…\]"),
+        ({"model": ["scripted:gold", counting]}, "model: give several by name; an object is the only model of a run"),
         ({"judge": "rul"}, "did you mean 'rule'"),
         ({"judge": Query}, "judge: .* is not a judge"),
         ({"scorers": [3]}, r"scorers: 3 is neither a function nor an object with score_trial"),

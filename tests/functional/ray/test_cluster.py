@@ -168,7 +168,7 @@ def options_on(cluster: RayCluster, folder: Path, *, repeat: int) -> RunOptions:
     """A run of six queries on the cluster; it waits long for nodes, as one takes minutes to start on a busy machine."""
     return RunOptions(
         frameworks=("reference",),
-        model="scripted:gold",
+        model=("scripted:gold",),
         limit=6,
         repeat=repeat,
         concurrency=2,

@@ -66,7 +66,7 @@ def test_an_object_of_a_program_has_columns_too(tmp_path: Path, monkeypatch: pyt
         asked.append(query)
         return "I give up."
 
-    report = evaluate(agent, "mini", limit=2, models=("scripted:gold", "scripted:partial"))
+    report = evaluate(agent, "mini", limit=2, model=("scripted:gold", "scripted:partial"))
     assert [summary.framework for summary in report.frameworks] == ["agent", "agent@scripted:partial"]
     assert len(asked) == 4
     assert report.factors is not None

@@ -44,7 +44,7 @@ def quick_start() -> Iterator[None]:
 def run(folder: Path, executor: Executor, store: str = "", repeat: int = 3) -> tuple[Report, list[str]]:
     options = RunOptions(
         frameworks=("reference",),
-        model="scripted:gold",
+        model=("scripted:gold",),
         limit=4,
         repeat=repeat,
         concurrency=4,

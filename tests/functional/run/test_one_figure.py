@@ -298,7 +298,7 @@ def effects_agree(walk: Walk) -> None:
     """The table, the page and the documents have the same effects, and they do not contradict the comparisons."""
     effects = walk.report.factors
     told = [document["summary"].get("effects") for document in walk.documents]
-    assert (effects is not None) == bool(walk.run.config.variations)
+    assert (effects is not None) == walk.run.config.is_varied
     if effects is None:
         assert not any(told)
         return
@@ -332,7 +332,7 @@ def same_as_compared(walk: Walk, effects: FactorEffects) -> None:
     """An effect of two columns alone is the comparison of these columns, with its p-value and its verdict."""
     if [factor.name for factor in effects.factors] != ["model"]:
         return
-    columns = {walk.run.config.of(name).model: name for name in walk.run.config.frameworks}
+    columns = {walk.run.config.cell(name).model: name for name in walk.run.config.frameworks}
     known = findings(walk)
     for finding in effects.findings:
         other = known[columns[finding.baseline], columns[finding.candidate], effects.score]

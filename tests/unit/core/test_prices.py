@@ -27,7 +27,7 @@ def test_what_is_no_price_is_refused(text: str) -> None:
 def test_a_price_is_of_the_model_that_it_names_or_of_the_first() -> None:
     found = given_prices(("1,2", "large=3,4,0.5", "a=b:7=5,6"), "small")
     assert found == {"small": read_prices("1,2"), "large": read_prices("3,4,0.5"), "a=b:7": read_prices("5,6")}
-    settings = RunSettings(model="small", price=("1,2", "large=3,4"), base_url="http://127.0.0.1:1/v1")
+    settings = RunSettings(model=("small",), price=("1,2", "large=3,4"), base_url="http://127.0.0.1:1/v1")
     assert model_prices(settings, ("small", "large", "other")) == {
         "small": read_prices("1,2"),
         "large": read_prices("3,4"),

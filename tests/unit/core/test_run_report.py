@@ -48,8 +48,7 @@ def ended(tmp_path: Path) -> Run:
 
 def prepared(model: JudgeEndpoint, folder: Path, *judges: str, budget: str | None = None) -> Any:
     options = RunOptions(
-        judges=("first", *judges),
-        judge="first",
+        judge=("first", *judges),
         base_url=model.url,
         store=str(folder / "trials.db"),
         completions=folder / "completions.db",
@@ -63,10 +62,12 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The judges that grade the answers."""
     found: list[str] = []
 
-    async def rejudge(_store: Store, _run: Run, _queries: Any, settings: RunOptions, *, is_part: bool) -> None:
+    async def rejudge(
+        _store: Store, _run: Run, _queries: Any, _settings: RunOptions, judge: str, *, is_part: bool
+    ) -> None:
         assert is_part
-        found.append(settings.judge)
-        if settings.judge == "absent":
+        found.append(judge)
+        if judge == "absent":
             raise DriverError("it cannot be asked")
 
     monkeypatch.setattr(run_report, "load_driver", lambda *_: SimpleNamespace(rejudge=rejudge))
@@ -80,7 +81,7 @@ async def test_a_budget_that_is_used_up_leaves_the_judges_that_ask_no_model(
     ended: Run, model: JudgeEndpoint, tmp_path: Path, asked: list[str], budget: str, said: str
 ) -> None:
     with Store.open(str(tmp_path / "trials.db")) as store:
-        store.update_run(NEW, prices=read_prices("0,0"))
+        store.update_run(NEW, prices={"scripted:gold": read_prices("0,0")})
     notes = Notes()
     await _judge_again(prepared(model, tmp_path, "second", "rule", budget=budget), ended, notes)
     assert asked == ["rule"]

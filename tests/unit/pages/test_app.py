@@ -242,7 +242,7 @@ async def test_a_run_with_prices_shows_its_costs(stored: Path, get: Any) -> None
         "scores": (Score(name="sopr_score", value=1.0, label="Solved"), Score(name="cost", value=0.25, bounded=False)),
     }
     with Store.open(str(stored)) as store:
-        store.update_run(BEGUN, prices=read_prices("1000,0"), status="finished")
+        store.update_run(BEGUN, prices={"scripted:gold": read_prices("1000,0")}, status="finished")
         for query_id in (1, "a/b"):
             store.add_trial(BEGUN, trial("reference", query_id, wrong=False).model_copy(update=priced))
     page = (await get(f"/runs/{BEGUN}")).text

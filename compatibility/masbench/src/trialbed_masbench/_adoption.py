@@ -68,7 +68,7 @@ def adoption_table(checkout: Checkout, report: Report, not_run: Sequence[str], *
     config = report.run.config
     notes += [
         f"published calls are those that agents named; seen are those that reached the server, with model "
-        f"{config.model} and judge {config.judge}",
+        f"{config.models[0]} and judge {config.judge}",
     ]
     return Table(f"MASBench's agents on {len(report.queries)} queries of {test_set}", COLUMNS, rows, notes)
 

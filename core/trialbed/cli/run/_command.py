@@ -21,7 +21,7 @@ from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.plugin_files import plugin_option
 from trialbed.cli.run._regressions import check_baseline, regressed
 from trialbed.cli.sections import SectionedCommand
-from trialbed.cli.setting_options import FACTORS, setting_options
+from trialbed.cli.setting_options import setting_options
 from trialbed.cli.stored import legend_option, next_commands, run_reporter
 
 if TYPE_CHECKING:
@@ -179,9 +179,6 @@ def _options(given: dict[str, Any]) -> RunOptions:
     from trialbed.preparation import RunOptions
 
     chosen = {name: value for name, value in given.items() if value is not None}
-    for name, several in FACTORS.items():
-        if isinstance(chosen.get(name), tuple):
-            chosen[several] = chosen.pop(name)
     return RunOptions(**chosen | {"frameworks": _frameworks(given)})
 
 

@@ -130,24 +130,20 @@ def _digest(run: StoredRun) -> str:
 
 def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
     """Yield the other settings of the run's identity; those that are not set are left out."""
-    from dataclasses import fields
-
-    from trialbed.settings import IdentitySettings
     from trialbed.wire.addresses import short_address
     from trialbed.wire.redaction import shown_url
 
-    for item in fields(IdentitySettings):
-        value = getattr(run.config, item.name)
-        if item.name == "base_url" and value is not None:
+    for name, value in run.config.settings(run.config.frameworks[0]).items():
+        if name == "base_url" and value is not None:
             value = shown_url(value)
-        elif item.name == "model":
+        elif name == "model":
             value = ", ".join(map(short_address, run.config.models))
         elif isinstance(value, str):
             value = short_address(value)
         elif isinstance(value, bool):
             value = "yes" if value else None
-        if item.name not in (*TOLD_BY_NAME, "repeat") and value not in (None, (), ""):
-            yield item.name.replace("_", " "), str(value)
+        if name not in (*TOLD_BY_NAME, "repeat") and value not in (None, (), ""):
+            yield name.replace("_", " "), str(value)
 
 
 def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:

@@ -131,7 +131,7 @@ def _head(run: StoredRun | Run, result: TrialResult) -> Iterator[Line]:
     yield Line(f"{key.framework} on query {key.query_id}{repeat}{attempt}: {end_text(result)}{failure}")
     parts = {"model": timing.model, "tools": timing.tool, "framework": timing.framework, "waiting": timing.waiting}
     times = ", ".join(f"{name} {time:.3f}" for name, time in parts.items() if time or name != "waiting")
-    model = run.config.of(result.key.framework).model
+    model = run.config.cell(result.key.framework).model
     yield Line(f"run {run.run_id}, model {model}, seed {result.seed}; {timing.wall:.3f} s: {times}")
     yield from _filled_up(result)
 
@@ -175,7 +175,7 @@ def _document(
     said = _annotation(run, result)
     return {
         "run_id": run.run_id,
-        "model": run.config.of(result.key.framework).model,
+        "model": run.config.cell(result.key.framework).model,
         "query": query.model_dump(mode="json", exclude={"apis"}) if query else None,
         "status": result.status,
         "problems": [problem.as_json() for problem in found],

@@ -101,12 +101,12 @@ def factor_effects(
     prefix = f"{JUDGED}@"
     names = {name for side in sides.values() for name in side.scores} if score == JUDGED else ()
     judges = sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
-    if not (config.variations or judges):
+    if not (config.is_varied or judges):
         return None
     most = 1 + max((int(side.trials["repeat"].max()) for side in sides.values() if len(side.trials)), default=0)
     merge = partial(_merge, score=score, most=most)
     columns = [(_values(config, label), side) for label, side in sides.items()]
-    levels = {name: list(dict.fromkeys(own[name] for own, _ in columns)) for name in _values(config, "")}
+    levels = {name: list(dict.fromkeys(own[name] for own, _ in columns)) for name in columns[0][0]}
     levels = {name: own for name, own in levels.items() if len(own) > 1}
     pairs: list[tuple[str, Side, Side]] = []
     alone: dict[int, tuple[str, ...]] = {}  # pairs of a single column each
@@ -123,11 +123,12 @@ def factor_effects(
             if alike:
                 one, two = zip(*alike, strict=True)
                 pairs.append((name, merge(first, one), merge(level, two)))
+    own_judge = judge_label(config.judge, config.judge_model)
     for judge in judges:
         both = [_graded(side, f"{prefix}{judge}") for side in sides.values()]
         one, two = zip(*both, strict=True)
-        pairs.append((JUDGE, merge(judge_label(config), one), merge(judge, two)))
-        levels.setdefault(JUDGE, [judge_label(config)]).append(judge)
+        pairs.append((JUDGE, merge(own_judge, one), merge(judge, two)))
+        levels.setdefault(JUDGE, [own_judge]).append(judge)
     judged = []
     for place, own in enumerate(paired_findings([pair[1:] for pair in pairs], margin, [score])):
         if score in own:
@@ -158,10 +159,10 @@ def _graded(side: Side, by: str) -> tuple[Side, Side]:
 
 def _values(config: RunConfig, label: str) -> dict[str, str]:
     """Return the level of each factor in a column."""
-    own = config.of(label)
+    own = config.cell(label)
     temperature = "default" if own.temperature is None else decimal_text(own.temperature)
     return {
-        "framework": config.plain_label(label),
+        "framework": own.framework,
         "model": own.model,
         "temperature": temperature,
         "number of tools": str(own.max_tools),

@@ -63,7 +63,7 @@ def compared_settings() -> Mapping[str, Any]:
     These are the settings of a run's identity; two sides may differ in them, as a comparison may be about that.
     The test set stands for the dataset, whose name may be a path.
     """
-    declared = {key: item.default for item in declared_settings() if (key := item.document) and key != "dataset"}
+    declared = {key: item.usual for item in declared_settings() if (key := item.document) and key != "dataset"}
     return {"test_set": None, **declared, **dict.fromkeys(BESIDE_SETTINGS)}
 
 

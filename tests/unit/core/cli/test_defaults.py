@@ -43,8 +43,8 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_default_holds_without_anything(asked: Any) -> None:
     options = asked()
-    assert (options.frameworks, options.dataset, options.model) == (("reference",), "mini", "scripted:gold")
-    assert (options.judge, options.seed, options.limit) == ("rule", 0, None)
+    assert (options.frameworks, options.dataset, options.model) == (("reference",), "mini", ("scripted:gold",))
+    assert (options.judge, options.seed, options.limit) == (("rule",), 0, None)
 
 
 def test_file_before_default_environment_before_file_option_before_environment(
@@ -83,7 +83,7 @@ def test_every_setting_of_a_run_has_its_key(asked: Any, setting: Declared) -> No
 
 
 def test_dashes_and_underscores_are_one(asked: Any) -> None:
-    assert asked(toml="[run]\nmax-tools = 5\n").max_tools == 5
+    assert asked(toml="[run]\nmax-tools = 5\n").max_tools == (5,)
     assert asked(toml="[run]\nmax_tools = 6\nfresh = true\n").fresh is True
 
 

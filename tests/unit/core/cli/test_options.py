@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from support.cases import for_each
 
 from trialbed.cli import cli
-from trialbed.cli.options import NumberOrNumbers, SingleOption, escape_controls, json_text, option
+from trialbed.cli.options import Numbers, SingleOption, escape_controls, json_text, option
 
 
 def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
@@ -96,12 +96,12 @@ def test_a_number_of_an_option_is_finite(option: str, number: str) -> None:
     assert f"'{option}': {number} is not a finite number" in result.stderr
 
 
-@for_each(("text", "value"), [("8", 8), ("16, 8,8", (8, 16)), (5, 5)])
+@for_each(("text", "value"), [("8", (8,)), ("16, 8,8", (8, 16)), (5, (5,))])
 def test_an_option_takes_a_number_or_several(text: Any, value: Any) -> None:
-    assert NumberOrNumbers().convert(text, None, None) == value
+    assert Numbers().convert(text, None, None) == value
 
 
 @for_each("text", ["", "0", "8,", "x", "8;16", "-1"])
 def test_an_option_rejects_other_texts_than_numbers(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a number from 1 on, or several"):
-        NumberOrNumbers().convert(text, None, None)
+        Numbers().convert(text, None, None)

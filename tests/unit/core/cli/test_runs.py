@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import click
 import pytest
 from click.testing import Result
+from support.trials import changed_config
 
 from trialbed.cli.stored import Since, seconds, show_command
 from trialbed.errors import DataError
@@ -207,7 +208,7 @@ def test_a_comparison_is_a_list_however_many_there_are(bench: Any) -> None:
 def test_a_run_is_shown_though_its_dataset_and_frameworks_are_gone(bench: Any, stored: Path) -> None:
     with Store.open(str(stored)) as store:
         config = store.run(NEW).config
-        gone = config.model_copy(update={"dataset": "gone.json", "frameworks": ("left", "langgraph:native")})
+        gone = changed_config(config, dataset="gone.json", frameworks=("left", "langgraph:native"))
         store.update_run(NEW, config=gone)
     for options in ((), ("--format", "csv"), ("langgraph:native/1",)):
         done = bench("show", NEW, *options)

@@ -41,10 +41,10 @@ def test_the_first_section_of_a_run_is_what_a_newcomer_needs() -> None:
     assert title == FIRST
     assert [option.opts[-1] for option in first] == [
         "--framework",
-        "--dataset",
         "--model",
-        "--base-url",
         "--judge",
+        "--dataset",
+        "--base-url",
         "--limit",
         "--concurrency",
         "--format",

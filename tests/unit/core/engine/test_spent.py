@@ -10,10 +10,9 @@ from trialbed.engine._spent import Admission
 from trialbed.records import HelperUse, TrialKey, Usage
 
 RUN: Any = SimpleNamespace(
-    prices=None,
-    model_prices={},
+    prices={},
     config=SimpleNamespace(
-        model="dear", models=("dear", "cheap"), of=lambda framework: SimpleNamespace(model=framework.split("@")[1])
+        models=("dear", "cheap"), cell=lambda framework: SimpleNamespace(model=framework.split("@")[1])
     ),
 )
 EMPTY: Any = SimpleNamespace(each_attempt=lambda _: ())

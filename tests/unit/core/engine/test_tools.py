@@ -73,7 +73,7 @@ async def test_choices_that_were_made_before_one_fails_are_kept(tmp_path: Path) 
         store.create_run(run)
         with pytest.raises(RuntimeError, match="gone"):
             await select_tools(run, lambda: [API], by_id, store, lambda _: Failing(), 1)
-        assert sorted(store.selections("r", [1, 2, 3])) == [1, 2]
+        assert sorted(store.selections("r", [1, 2, 3], 120)) == [1, 2]
 
 
 async def test_a_run_that_goes_on_has_its_next_queries_chosen_first(tmp_path: Path) -> None:
@@ -82,4 +82,4 @@ async def test_a_run_that_goes_on_has_its_next_queries_chosen_first(tmp_path: Pa
     with Store.open(str(tmp_path / "store.db")) as store:
         store.create_run(run)
         await select_tools(run, lambda: [API], by_id, store, lambda _: Failing(), AT_ONCE + 1)
-        assert sorted(store.selections("r", list(by_id))) == [AT_ONCE, AT_ONCE + 1]
+        assert sorted(store.selections("r", list(by_id), 120)) == [AT_ONCE, AT_ONCE + 1]

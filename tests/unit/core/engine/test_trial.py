@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
-from support.trials import run_config
+from support.trials import cells_of, run_config
 
 from trialbed.contracts import Executor, Judge, LostTrial, OpenedModel, Verdict
 from trialbed.engine._slots import Slots
@@ -31,7 +31,6 @@ from trialbed.records import (
     TrialRegistration,
     TrialSpec,
     Usage,
-    Variation,
     WireLog,
 )
 from trialbed.scoring import CheckResult, ScoringStopped
@@ -134,10 +133,10 @@ def runner_of(executor, control, scored=None, processes=None):
     async def score(context):
         return scored(context) if scored else ()
 
-    own = Variation(framework="f", model="scripted:partial", temperature=0.7, told_as="partial")
-    few = Variation(framework="f", model="scripted:gold", temperature=0.0, max_tools=5)
-    variations = {"f@partial": own, "f@max_tools=5": few}
-    config = run_config(frameworks=("f", *variations), temperature=0.0, adapter_versions={}, variations=variations)
+    (first,) = cells_of("f", temperature=0.0)
+    own = {"label": "f@partial", "model": "scripted:partial", "temperature": 0.7, "told_model": "partial"}
+    few = {"label": "f@max_tools=5", "max_tools": 5}
+    config = run_config(first, *(first.model_copy(update=update) for update in (own, few)), adapter_versions={})
     return TrialRunner(
         run=new_run(config, "d"),
         queries={1: Query(query_id=1, text="?", apis=())},
@@ -340,7 +339,7 @@ async def test_a_trial_ends_with_the_facts_that_reports_need():
     asked = ASKED.model_copy(update={"usage": usage})
     runner = runner_of(Answering("42"), Control(asked, asked.model_copy(update={"other_model": "strong"})))
     runner.queries[1] = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
-    runner = replace(runner, run=runner.run.model_copy(update={"prices": read_prices("1,2")}))
+    runner = replace(runner, run=runner.run.model_copy(update={"prices": {"scripted:gold": read_prices("1,2")}}))
     result = await runner(TrialKey(framework="f", query_id=1))
     assert [(call.gold, call.lost) for call in result.gold_calls] == [(GOLD, "not offered")]
     assert result.absent == ("argument_accuracy", "tool_call_f1", "tool_call_accuracy", "final_state")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from types import SimpleNamespace
-from typing import cast
 
 from support.cases import for_each
+from support.trials import run_config
 
 from trialbed.integrity import Integrity, framework_integrity
-from trialbed.records import IntegrityFinding, RunConfig
+from trialbed.records import IntegrityFinding
 
 STRONG = (IntegrityFinding(kind="other_model_answered", count=2, examples=("strong",)),)
 FORCED = (
@@ -22,8 +21,8 @@ def sum_up(
     trials: Sequence[Sequence[IntegrityFinding] | None], allowed: Collection[str], *, in_process: bool
 ) -> Integrity:
     adapters = {} if in_process else {"mine": "1"}
-    config = SimpleNamespace(allowed_models=allowed, adapter_versions=adapters)
-    return framework_integrity(cast("RunConfig", config), "mine", trials)
+    config = run_config(frameworks=("mine",), allowed_models=tuple(allowed), adapter_versions=adapters)
+    return framework_integrity(config, "mine", trials)
 
 
 def test_findings_are_summed_by_kind_over_the_trials_that_were_looked_at() -> None:

@@ -23,7 +23,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def chosen(model: ModelInfo, **settings: Any) -> tuple[str, str] | None:
-    found = choose_cache(RunSettings(model="small", **settings), model)
+    found = choose_cache("small", RunSettings(**settings), model)
     return None if found is None else (str(found.file.relative_to(Path.cwd())), found.identity)
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 from support.cases import for_each
-from support.trials import ended, run_config, run_of
+from support.trials import changed_config, ended, run_config, run_of
 
 from trialbed.errors import DataError, UsageError
 from trialbed.preparation._configuration import config_digest
@@ -32,7 +32,7 @@ AddRun = Callable[..., Run]
 
 
 def changed(**changes: object) -> RunConfig:
-    return CONFIG.model_copy(update=changes)
+    return changed_config(CONFIG, **changes)
 
 
 def prepared(config: RunConfig = CONFIG, **options: Any) -> Prepared:
@@ -217,6 +217,9 @@ SETTINGS = {
 }
 
 
+CELL = ("model", "model_identity", "temperature", "max_tools")
+
+
 @pytest.mark.usefixtures("first_run")
 @for_each("name", SETTINGS)
 def test_a_run_with_another_setting_is_not_extended(store: Store, name: str) -> None:
@@ -238,18 +241,16 @@ def test_a_run_is_not_extended_by_tasks_that_were_added_to_its_file(store: Store
 
 def test_every_setting_that_may_not_change_is_tested() -> None:
     grow = {
-        "frameworks",
+        "cells",
         "commands",
         "query_ids",
         "repeat",
         "adapter_versions",
         "adapter_digests",
-        "told_as",
         "dataset_file",
-        "variations",
         "plugin_files",  # named in words, and tested apart
     }
-    assert set(SETTINGS) == set(RunConfig.model_fields) - grow
+    assert set(SETTINGS) == {*RunConfig.model_fields, *CELL} - grow
 
 
 def test_a_run_does_not_shrink_or_change_its_adapters() -> None:

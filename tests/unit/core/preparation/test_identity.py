@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.trials import run_config
+from support.trials import changed_config, run_config
 
 from trialbed.engine import new_trial_token
 from trialbed.preparation import RunObjects, config_digest, trial_seed
@@ -35,7 +35,7 @@ def test_seeds_fit_what_vendors_accept(run_seed: int, framework: str, query_id: 
 
 def test_the_digest_changes_with_what_is_measured() -> None:
     changes = {"model": "scripted:none", "seed": 1, "query_ids": (1,), "repeat": 2, "judge": "m"}
-    digests = {config_digest(CONFIG.model_copy(update={name: value})) for name, value in changes.items()}
+    digests = {config_digest(changed_config(CONFIG, **{name: value})) for name, value in changes.items()}
     assert len(digests | {config_digest(CONFIG)}) == 6
     assert config_digest(CONFIG) == config_digest(RunConfig.model_validate_json(CONFIG.model_dump_json()))
 

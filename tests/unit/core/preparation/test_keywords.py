@@ -23,7 +23,7 @@ def read(**given: Any) -> dict[str, Any]:
 
 
 def test_values_are_as_the_options_have_them() -> None:
-    assert read(repeat=2, temperature=0, base_url=None) == {"repeat": 2, "temperature": 0.0, "base_url": None}
+    assert read(repeat=2, temperature=0, base_url=None) == {"repeat": 2, "temperature": (0.0,), "base_url": None}
     assert read(output="results", store="x.db") == {"output": Path("results"), "store": "x.db"}
     assert read(query_ids=[1, "b"], tags="one") == {"query_ids": ("1", "b"), "tags": ("one",)}
     assert read(fresh=True, gold_answers=False) == {"fresh": True, "gold_answers": False}

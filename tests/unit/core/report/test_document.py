@@ -173,7 +173,7 @@ def test_the_summary_has_the_figures_of_the_report(document: dict[str, Any]) -> 
 
 def test_costs_and_recorded_answers_are_told_if_there_are_any(document: dict[str, Any]) -> None:
     assert not {"cost", "recorded_requests"} & set(document["summary"]["totals"])
-    priced = RUN.model_copy(update={"prices": read_prices("1,2,0.5")})
+    priced = RUN.model_copy(update={"prices": {"scripted:gold": read_prices("1,2,0.5")}})
     calls = [model_call(Usage(prompt_tokens=5, completion_tokens=6), recorded=1.5)]
     found = result_document(priced, "reference", QUERIES, [trial(1, 0, None, [verdict("Solved")], model_calls=calls)])
     check(found)

@@ -246,7 +246,7 @@ def test_tokens_and_cost_are_those_of_all_attempts() -> None:
     assert (tokens.prompt, tokens.completion, tokens.total, tokens.requests) == (25, 30, 55, 7)
     assert (tokens.unreported, tokens.recorded_requests, tokens.recorded, tokens.cost) == (1, 1, 11, None)
     assert (found.counts.failed, found.repeated) == (0, {"trials": 1, "replaced": 1})
-    priced = own(*trials, prices=read_prices("1,2"))
+    priced = own(*trials, prices={"scripted:gold": read_prices("1,2")})
     assert priced.tokens.cost == pytest.approx((25 + 2 * 30) / 1_000_000)
     assert priced.cost_per_solved == priced.tokens.cost
     again = own(trial_of(1), trial_of(1, attempt=1))
@@ -405,7 +405,7 @@ def test_queries_on_which_most_went_wrong_come_first() -> None:
 def test_a_report_is_the_same_from_postgresql(postgres_url: str) -> None:
     trials = [*basic(), *(trial_of(query, framework="b", model_calls=[model_call(USAGE)]) for query in QUERIES)]
     trials += [trial_of("a/b", 0, "timeout"), trial_of("a/b", 0, "crash", attempt=1)]
-    run = run_with(trials, prices=read_prices("1,2"))
+    run = run_with(trials, prices={"scripted:gold": read_prices("1,2")})
     read = []
     for location in (None, postgres_url):
         with stored_run(run, trials, location=location) as stored:

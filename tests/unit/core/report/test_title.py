@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from support.cases import for_each
 from support.stored_runs import NEW, run
+from support.trials import cells_of, changed_config
 
-from trialbed.records import EndpointInfo, Variation, labels_in_words
+from trialbed.records import EndpointInfo, labels_in_words
 from trialbed.report import fault_note, run_title
 
 TITLES = {
@@ -31,7 +32,7 @@ ENDPOINTS = {
 def test_a_title_says_what_was_compared(frameworks: tuple[str, ...]) -> None:
     made = run(NEW, datetime(2026, 1, 1, tzinfo=UTC), frameworks)
     config = made.config.model_copy(update={"query_ids": (1, 2, 3), "repeat": 1, "test_set": "mini"})
-    config = config.model_copy(update={"model": "scripted:wrong-args"})
+    config = changed_config(config, model="scripted:wrong-args")
     assert run_title(made.model_copy(update={"config": config})) == TITLES[frameworks]
 
 
@@ -47,7 +48,7 @@ def test_a_title_says_what_was_compared(frameworks: tuple[str, ...]) -> None:
 )
 def test_a_model_that_is_a_file_is_named_without_its_folders(model: str, said: str) -> None:
     made = run(NEW, datetime(2026, 1, 1, tzinfo=UTC), ("reference",))
-    config = made.config.model_copy(update={"model": model})
+    config = changed_config(made.config, model=model)
     assert f" with {said} on " in run_title(made.model_copy(update={"config": config}))
 
 
@@ -76,15 +77,16 @@ def test_the_note_on_faults_says_how_often_there_were_which() -> None:
 def test_the_title_of_a_verification_says_that_it_is_one(pairs: tuple[tuple[str, str], ...]) -> None:
     endpoints = tuple(EndpointInfo(label=name, model=model, vendor=name, configuration="c") for model, name in pairs)
     made = run(NEW, datetime(2026, 1, 1, tzinfo=UTC), tuple(one.label for one in endpoints))
-    config = made.config.model_copy(update={"query_ids": (1,), "repeat": 1, "test_set": "set", "model": "k2"})
+    config = changed_config(made.config, query_ids=(1,), repeat=1, test_set="set", model="k2")
     assert run_title(made.model_copy(update={"config": config, "endpoints": endpoints})) == ENDPOINTS[pairs]
 
 
 def test_a_title_names_the_numbers_of_tools_and_labels_in_words() -> None:
     names = ("reference", "reference@max_tools=20", "reference@temperature=0.5,max_tools=1")
     made = run(NEW, datetime(2026, 1, 1, tzinfo=UTC), names)
-    own = {name: Variation(framework="reference", model="m", max_tools=20) for name in names[1:2]}
-    config = made.config.model_copy(update={"variations": own, "max_tools": 5, "model": "m", "query_ids": (1,)})
+    first, second, third = cells_of(*names, model="m", max_tools=5)
+    cells = first, second.model_copy(update={"max_tools": 20}), third
+    config = made.config.model_copy(update={"cells": cells, "query_ids": (1,)})
     title = run_title(made.model_copy(update={"config": config}))
     said = "reference, reference with 20 tools and reference at temperature 0.5 with 1 tool with m on 1 query"
     assert title.startswith(said)

@@ -10,23 +10,16 @@ import click
 import pytest
 from support.cases import for_each
 from support.memory_runs import result_document
-from support.trials import run_of
+from support.trials import changed_config, run_config, run_of
 
 from trialbed.cli import cli
 from trialbed.preparation import RunOptions, config_digest
 from trialbed.records import RunConfig
 from trialbed.report import document_schema
-from trialbed.settings import Declared, IdentitySettings, RunSettings, declared_settings
+from trialbed.settings import Declared, FactorSettings, IdentitySettings, RunSettings, declared_settings
 
 SETTINGS = declared_settings()
-CONFIG = RunConfig(
-    adapter_versions={"reference": "trialbed 0.1.0"},
-    test_set="mini",
-    dataset_digest="d",
-    query_ids=(1, 2),
-    trialbed_version="0.1.0",
-    temperature=0.0,
-)
+CONFIG = run_config()
 each_setting = for_each("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
 
 
@@ -38,6 +31,13 @@ def other_value(setting: Declared) -> Any:
         return setting.below / 2
     value: Any = {str: "other", int: 7, float: 7.5, Path: Path("other"), bool: True}[setting.kind]
     return (value,) if setting.repeatable else value
+
+
+def changed(setting: Declared) -> RunConfig:
+    """The configuration with another value of a setting."""
+    value = other_value(setting)
+    is_one = setting.name in FactorSettings.__dataclass_fields__ and setting.name != "frameworks"
+    return changed_config(CONFIG, **{setting.name: value[0] if is_one else value})
 
 
 def option(setting: Declared) -> click.Option:
@@ -76,9 +76,11 @@ def test_a_setting_has_its_option_and_variable(setting: Declared, monkeypatch: p
 
 @each_setting
 def test_a_setting_is_part_of_the_identity_as_declared(setting: Declared) -> None:
-    assert setting.identity == (setting.name in IdentitySettings.__dataclass_fields__)
+    assert setting.identity == any(
+        setting.name in part.__dataclass_fields__ for part in (FactorSettings, IdentitySettings)
+    )
     if setting.identity:
-        assert config_digest(CONFIG.model_copy(update={setting.name: other_value(setting)})) != config_digest(CONFIG)
+        assert config_digest(changed(setting)) != config_digest(CONFIG)
     elif setting.name != "query_ids":  # whose field in the configuration are the ids of the queries that are chosen
         assert setting.name not in RunConfig.model_fields
 
@@ -90,7 +92,8 @@ def test_a_setting_stands_in_the_document_as_declared(setting: Declared) -> None
         assert setting.setting.document in ("", None)
         return
     value = other_value(setting)
-    assert about(CONFIG.model_copy(update={setting.name: value}))[setting.document] == value
+    shown = value[0] if setting.name in FactorSettings.__dataclass_fields__ else value
+    assert about(changed(setting))[setting.document] == shown
     assert setting.document in schema["required"]
     assert schema["properties"][setting.document]["description"]
 

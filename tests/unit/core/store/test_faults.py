@@ -137,7 +137,7 @@ def test_changes_through_several_connections_wait_for_each_other(path: Path, mak
         with Store.open(str(path)) as store:
             for step in range(40):
                 store.update_run("r1", overall_time=float(step))
-                store.add_selections("r1", "query", {f"{number} {step}": ()})
+                store.add_selections("r1", "query", {f"{number} {step}": ()}, 120)
 
     with Store.open(str(path)) as store:
         store.create_run(make_run())
@@ -145,7 +145,7 @@ def test_changes_through_several_connections_wait_for_each_other(path: Path, mak
             list(pool.map(change, range(4)))
         assert store.run("r1").overall_time == 39
         offers = {f"{number} {step}": () for number in range(4) for step in range(40)}
-        assert store.selections("r1", [*offers]) == offers
+        assert store.selections("r1", [*offers], 120) == offers
 
 
 def test_processes_may_create_the_store_at_once(path: Path) -> None:

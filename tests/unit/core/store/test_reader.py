@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.trials import changed_config
 
 from trialbed import StoredRun, StoreReader, open_store
 from trialbed.errors import DataError, UsageError
@@ -28,14 +29,13 @@ def failed(trial: TrialResult) -> TrialResult:
 @pytest.fixture
 def reader(store: Store, location: str, make_run: MakeRun, make_trial: MakeTrial) -> Iterator[StoreReader]:
     first, second = make_run("r1", tags=("night",)), make_run("r2", status="finished")
-    config = second.config.model_copy(
-        update={
-            "frameworks": ("langgraph==1.1.0",),
-            "model": "m",
-            "dataset": "copy.json",
-            "dataset_file": "a.py",
-            "test_set": "b",
-        }
+    config = changed_config(
+        second.config,
+        frameworks=("langgraph==1.1.0",),
+        model="m",
+        dataset="copy.json",
+        dataset_file="a.py",
+        test_set="b",
     )
     second = second.model_copy(update={"config": config, "created_at": first.created_at + timedelta(hours=1)})
     for run in (first, second):
@@ -75,7 +75,7 @@ def test_a_run_is_running_as_long_as_a_process_holds_its_lock(reader: StoreReade
 def test_a_run_shows_what_was_measured(reader: StoreReader, make_run: MakeRun) -> None:
     run = reader.run("r1")
     assert run.record == make_run("r1", status="interrupted", tags=("night",))
-    assert (run.config.model, run.status, run.overall_time) == ("scripted:gold", "interrupted", 0)
+    assert (run.config.models, run.status, run.overall_time) == (("scripted:gold",), "interrupted", 0)
     with pytest.raises(DataError, match=r"no run 'nope'; its latest runs are r2, r1"):
         reader.run("nope")
 

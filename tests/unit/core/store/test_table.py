@@ -35,7 +35,7 @@ def attempts() -> list[TrialResult]:
         trial_of(1, 0, None, [verdict("Unsure", "lacks 21"), odd], **calls),
         trial_of("1", 0, None, [verdict("Solved", "all there"), late], first=True, selected_tools=("y", "x")),
         trial_of("1", 1, "endpoint", message="busy"),
-        ended_with(failed, RUN.model_copy(update={"prices": read_prices("1,2")}), BARE),
+        ended_with(failed, RUN.model_copy(update={"prices": {"scripted:gold": read_prices("1,2")}}), BARE),
         trial_of("1", 1, None, [verdict(None, "too long"), Score(name="odd", value=math.inf)], attempt=1),
         trial_of("1", 1, None, [verdict("Solved")], attempt=2),
         trial_of("1", 0, "crash", framework="b"),

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
+from support.trials import run_config
 
 from trialbed.catalogs import open_dataset
 from trialbed.errors import UsageError
 from trialbed.preparation import NO_OBJECTS
-from trialbed.records import Run, RunConfig, Variation
+from trialbed.records import Run, RunConfig
 from trialbed.store import StoredRun
 from trialbed_pages.publishing import _publish
 from trialbed_pages.publishing._numbers import numbers_of
@@ -28,16 +29,7 @@ WITH_KEY = f"gpt@https://user:{KEY}@host/v1?api-key={KEY}"
 
 
 def config(**settings: Any) -> RunConfig:
-    return RunConfig(
-        **{
-            "adapter_versions": {},
-            "test_set": "mini",
-            "dataset_digest": "d",
-            "query_ids": (1, 2),
-            "trialbed_version": "0.1.0",
-            **settings,
-        }
-    )
+    return run_config(adapter_versions={}, **settings)
 
 
 def run(**settings: Any) -> Run:
@@ -78,7 +70,7 @@ def test_files_are_published_without_the_folders_that_they_lie_in(name: str, fil
 
 @pytest.mark.parametrize("model", ["acme/kimi-k2", "local:qwen2.5-coder-1.5b", "scripted:gold", "replay:kept/it.x"])
 def test_names_that_are_no_files_elsewhere_are_published_as_they_are(model: str) -> None:
-    assert public_config(config(model=model), "mini").model == model
+    assert public_config(config(model=model), "mini").models == (model,)
 
 
 def test_a_catalog_in_a_file_elsewhere_cannot_be_made_again_though_its_folder_is_not_told() -> None:
@@ -93,8 +85,7 @@ def test_endpoints_and_programs_are_not_published() -> None:
 
 
 def test_the_models_of_set_ups_are_shown_without_their_addresses() -> None:
-    own = Variation(framework="reference", model=WITH_KEY)
-    shown = public_config(config(variations={"reference@gpt": own}, base_url=WITH_KEY.partition("@")[2]), "mini")
+    shown = public_config(config(model=WITH_KEY, base_url=WITH_KEY.partition("@")[2]), "mini")
     assert KEY not in shown.model_dump_json()
     assert shown.base_url == "https://host/v1"
 

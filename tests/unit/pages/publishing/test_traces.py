@@ -6,6 +6,8 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+from support.trials import run_config
+
 from trialbed.records import Answer, ModelCall, TrialKey
 from trialbed_pages.publishing._traces import TrialTraces, traces_of
 
@@ -29,9 +31,8 @@ def trial(framework: str, query: int, *texts: str, finish: Any = "give_answer", 
 
 
 def traces(*trials: Any) -> TrialTraces:
-    run: Any = SimpleNamespace(
-        config=SimpleNamespace(told_model="small", model="local:small"), each_counted=lambda: trials
-    )
+    config = run_config(frameworks=("a", "b", "c"), model="local:small")
+    run: Any = SimpleNamespace(config=config, each_counted=lambda: trials)
     return traces_of(run)
 
 

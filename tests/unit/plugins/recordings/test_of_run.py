@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 from support.cases import for_each
+from support.trials import cells_of, run_config
 
 from trialbed.contracts import ServedAnswer
-from trialbed.records import ModelCall
+from trialbed.records import ModelCall, RunCell
 from trialbed_plugins.recordings._cache import KeptAnswer, ModelCache
 from trialbed_plugins.recordings._of_run import recording_of, requests_of
 
@@ -36,8 +37,8 @@ def test_a_body_from_the_cache_is_a_stream_where_it_was_kept_as_one(tmp_path: Pa
             recorded=1,
         )
         trial: Any = SimpleNamespace(wire=SimpleNamespace(model_calls=[call]))
-        config: Any = SimpleNamespace(told_model="m", model="m")
-        ((found, request),) = requests_of(trial, config, cache=cache)
+        (cell,) = cells_of("reference", model="m")
+        ((found, request),) = requests_of(trial, cell, cache=cache)
         assert (found.response, found.stream, request) == ("data: {}", stream, REQUEST)
 
 
@@ -61,12 +62,14 @@ def test_the_seconds_of_a_slow_fault_are_not_the_models() -> None:
     trial: Any = SimpleNamespace(wire=SimpleNamespace(model_calls=calls), seed=1)
     faults = json.dumps({"model": {"rate": 1, "faults": ["slow"]}, "slow_seconds": 5.0})
     models = ("m@http://h/v1",)
-    config: Any = SimpleNamespace(model=models[0], told_model="m", models=models, model_identity="m", faults=faults)
+    cells = (RunCell(label=one, framework=one, model=one, told_model="m", model_identity="m") for one in models)
+    config = run_config(*cells, faults=faults)
     run: Any = SimpleNamespace(run_id="r", config=config, table=lambda: {"row": np.array([7])})
     run.results_at = lambda rows: iter({(7,): [trial]}[tuple(rows)])
     cassette = recording_of(run).cassette
     assert cassette.model == "m", "it is asked by its name at whatever endpoint"
-    config.model_identity = ""
+    config = run_config(cells_of("r", model=models[0])[0].model_copy(update={"told_model": "m"}), faults=faults)
+    run.config = config
     assert recording_of(run).cassette.identity == "m", "an address may have a password"
     durations = [reply.duration for reply in cassette.replies.values()]
     assert sorted(durations) == [2.0, 2.0, 3.0]
@@ -89,8 +92,8 @@ def test_conversations_of_two_trials_with_the_same_request_stay_apart() -> None:
 
     def requests(*calls: ModelCall) -> list[Any]:
         trial: Any = SimpleNamespace(wire=SimpleNamespace(model_calls=calls))
-        config: Any = SimpleNamespace(told_model="m", model="m")
-        return [json.dumps(request) for _, request in requests_of(trial, config, cache=None)]
+        (cell,) = cells_of("reference", model="m")
+        return [json.dumps(request) for _, request in requests_of(trial, cell, cache=None)]
 
     second = call({"model": "m", "previous_response_id": "r1", "input": "And then?"}, "r2")
     assert "one trial alone" in requests(call({"model": "m", "input": "Of one trial alone."}, "r1"), second)[1].lower()

@@ -10,7 +10,7 @@ from support.memory_runs import report_of
 from support.run_reports import document, reported
 from support.trials import run_config, run_of
 
-from trialbed.records import Variation
+from trialbed.records import RunCell
 from trialbed_plugins.reporters import JunitReporter
 
 
@@ -34,8 +34,8 @@ def cases(**more: Any) -> list[Xml.Element]:
 
 def test_each_suite_has_the_model_of_its_setup() -> None:
     models = {"reference@m": "m", "reference@n": "n"}
-    variations = {label: Variation(framework="reference", model=model) for label, model in models.items()}
-    report = report_of(run_of(run_config(frameworks=tuple(models), variations=variations)), {}, ())
+    cells = (RunCell(label=label, framework="reference", model=model) for label, model in models.items())
+    report = report_of(run_of(run_config(*cells)), {}, ())
     stream = StringIO()
     JunitReporter().report(report, stream)
     suites = Xml.fromstring(stream.getvalue()).findall("testsuite")

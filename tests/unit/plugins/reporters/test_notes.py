@@ -11,6 +11,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 from support.cases import for_each
 from support.run_reports import document, reason, reported
+from support.trials import changed_config
 
 from trialbed.report import Integrity, IntegrityTally, ScoreMean, check_thresholds
 from trialbed.scoring import judge_note
@@ -49,7 +50,7 @@ def test_the_reasons_of_failures_stand_below(show: Show) -> None:
 def test_tasks_of_the_user_that_the_plain_loop_does_not_solve_may_have_a_fault(show: Show, brief: bool) -> None:
     def shown(**settings: str | int) -> str:
         report = reported(document())
-        config = report.run.config.model_copy(update={"dataset_file": "desk.py", "judge": "rule", **settings})
+        config = changed_config(report.run.config, **{"dataset_file": "desk.py", "judge": "rule", **settings})
         run = report.run.model_copy(update={"config": config})
         summaries = tuple(replace(one, run=run) for one in report.frameworks)
         return " ".join(show(replace(report, run=run, frameworks=summaries), brief=brief).split())

@@ -9,7 +9,7 @@ from typing import Any
 from support.run_reports import document, reason, reported
 
 from trialbed.attribution import USED
-from trialbed.records import STAGES, Variation
+from trialbed.records import STAGES, RunCell
 from trialbed.report import Integrity, Report
 
 Show = Callable[..., str]
@@ -50,10 +50,8 @@ def crossed() -> Report:
         {"kind": "reference", "against": "reference@scripted:gold", "scores": {"sopr_score": WORSE}}
     ]
     report = reported(*documents)
-    variations = {label: Variation(framework=name, model=model) for label, (name, model) in labels.items()}
-    run = report.run.model_copy(
-        update={"config": report.run.config.model_copy(update={"variations": variations, "frameworks": tuple(labels)})}
-    )
+    cells = tuple(RunCell(label=label, framework=name, model=model) for label, (name, model) in labels.items())
+    run = report.run.model_copy(update={"config": report.run.config.model_copy(update={"cells": cells})})
     return replace(report, run=run, frameworks=tuple(replace(summary, run=run) for summary in report.frameworks))
 
 

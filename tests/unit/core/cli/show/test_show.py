@@ -11,6 +11,7 @@ from typing import Any
 import click
 import pytest
 from support.stored_runs import BEGUN, add_begun_run, trial
+from support.trials import cells_of, run_config
 
 from trialbed.errors import DataError, TrialbedError, UsageError
 from trialbed.records import Failure, Score, TrialKey
@@ -34,11 +35,11 @@ def test_a_run_is_shown_on_a_screen(bench: Any, monkeypatch: pytest.MonkeyPatch)
 
 def test_addresses_of_models_are_shown_without_passwords() -> None:
     from trialbed.cli.show._run import _other_settings
-    from trialbed.settings import RunSettings
 
     judge = "https://user:pw@host/v1?api-key=canary"
-    settings = RunSettings(judge_model=f"gpt@{judge}", base_url="https://user:pw@host/v1", simulator_model="small")
-    config = SimpleNamespace(**vars(settings), models=(f"m@{judge}", "other"))
+    cells = *cells_of("reference", model=f"m@{judge}"), *cells_of("reference@other", model="other")
+    named = {"judge_model": f"gpt@{judge}", "simulator_model": "small"}
+    config = run_config(*cells, base_url="https://user:pw@host/v1", **named)
     run: Any = SimpleNamespace(config=config)
     shown = dict(_other_settings(run))
     assert (shown["judge model"], shown["simulator model"]) == ("gpt@host", "small")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from support.cases import for_each
 from support.sides import side as side_of
-from support.trials import run_config
+from support.trials import cells_of, run_config
 
-from trialbed.records import RunConfig, Variation
+from trialbed.records import RunCell, RunConfig
 from trialbed.report.comparison import FactorEffects, Side, factor_effects
 
 QUERIES = range(40)
@@ -19,8 +19,8 @@ COLUMNS = {"a": ("a", "small"), "b": ("b", "small"), "a@large": ("a", "large"), 
 
 
 def config(columns: Mapping[str, tuple[str, str]] = COLUMNS) -> RunConfig:
-    own = {label: Variation(framework=name, model=model) for label, (name, model) in columns.items() if "@" in label}
-    return run_config(frameworks=tuple(columns), model="small", variations=own, adapter_versions={})
+    cells = (RunCell(label=label, framework=name, model=model) for label, (name, model) in columns.items())
+    return run_config(*cells, adapter_versions={})
 
 
 def side(name: str, value: Callable[[int], float], *, repeats: int = 1, **more: Any) -> Side:
@@ -106,11 +106,11 @@ def test_repeats_of_columns_stay_apart() -> None:
 
 
 def test_several_factors_are_compared_with_the_largest() -> None:
-    own = {
-        f"a@{model},temperature={heat}": Variation(framework="a", model=model, temperature=heat)
-        for model, heat in (("small", 1.0), ("large", 0.0), ("large", 1.0))
-    }
-    about = run_config(frameworks=("a", *own), model="small", temperature=0.0, variations=own, adapter_versions={})
+    cells = (
+        RunCell(label=f"a@{model},temperature={heat}", framework="a", model=model, temperature=heat)
+        for model, heat in (("small", 0.0), ("small", 1.0), ("large", 0.0), ("large", 1.0))
+    )
+    about = run_config(*cells, adapter_versions={})
     sides = {label: side(label, solves(0.9 if "large" in label else 0.3)) for label in about.frameworks}
     found = effects(sides, about)
     assert [factor.name for factor in found.factors] == ["model", "temperature"]
@@ -118,16 +118,15 @@ def test_several_factors_are_compared_with_the_largest() -> None:
 
 
 def test_the_number_of_tools_is_a_factor() -> None:
-    own = {"a@max_tools=5": Variation(framework="a", model="small", max_tools=5)}
-    about = run_config(frameworks=("a", *own), model="small", max_tools=20, variations=own, adapter_versions={})
+    (many,) = cells_of("a", max_tools=20)
+    about = run_config(many, many.model_copy(update={"label": "a@max_tools=5", "max_tools": 5}), adapter_versions={})
     found = effects({"a": side("a", solves(0.9)), "a@max_tools=5": side("a@max_tools=5", solves(0.3))}, about)
     assert [(factor.name, factor.levels) for factor in found.factors] == [("number of tools", ("20", "5"))]
     assert found.factors[0].findings[0].difference == pytest.approx(-0.6)
 
 
 def test_an_effect_of_two_columns_alone_has_the_p_value_of_their_comparison() -> None:
-    own = {"a@large": Variation(framework="a", model="large")}
-    about = run_config(frameworks=("a", *own), model="small", variations=own, adapter_versions={})
+    about = config({"a": ("a", "small"), "a@large": ("a", "large")})
     sides = {name: side(name, solves(share)) for name, share in (("a", 0.8), ("a@large", 0.5))}
     (alone,) = factor_effects(about, sides, "sopr_score", 0.05).findings  # type: ignore[union-attr]
     for pair in (("a", "a@large"), ("a@large", "a")):
