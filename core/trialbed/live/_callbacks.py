@@ -12,7 +12,7 @@ import math
 import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from trialbed.tasks import ApiBody
-    from trialbed.wire.json_schemas import JsonSchema
 
 LOG = logging.getLogger("trialbed.engine")
 
@@ -65,7 +64,6 @@ class CallbackServer:
         self._bodies = bodies
         self._simulator = simulator if isinstance(simulator, Simulator) else None
         self._trials: dict[str, _CalledTrial] = {}
-        self._not_ended: dict[str, _CalledTrial] = {}
         self._to_end: dict[Any, ApiBody] = {}
         self._code = ForeignCode()
         self._stack = AsyncExitStack()
@@ -84,7 +82,7 @@ class CallbackServer:
         await self._stack.aclose()
 
     async def _end_tools(self) -> None:
-        await asyncio.gather(*(trial.let_go() for trial in self._not_ended.values()))
+        await asyncio.gather(*(trial.let_go() for trial in self._trials.values()))
         for body in self._to_end.values():
             await _end(self._code, body.end_run)
 
@@ -92,7 +90,7 @@ class CallbackServer:
         """Return one for the trials of other objects that answers at the same address, as long as this one is open."""
         other = CallbackServer(bodies, simulator, seconds=seconds)
         other._trials, other._code, other.url = self._trials, self._code, self.url
-        other._not_ended, other._to_end = self._not_ended, self._to_end
+        other._to_end = self._to_end
         return other
 
     def apis(self, query: Query) -> tuple[ApiRef, ...]:
@@ -103,17 +101,17 @@ class CallbackServer:
         """Make the objects that the calls of a trial act on."""
         if self.url is not None:
             self._to_end |= {body.owner: body for body in self._bodies.values() if body.has_to_end}
-            opened = _CalledTrial(query, self._bodies, self._simulator, self._code, self._seconds)
-            self._trials[trial] = self._not_ended[trial] = opened
+            self._trials[trial] = _CalledTrial(query, self._bodies, self._simulator, self._code, self._seconds)
 
     async def close(self, trial: str) -> tuple[Json, Failure | None]:
         """Return the state in which a trial ended, and the failure of a tool, which is not the agent's fault."""
-        ended = self._trials.pop(trial, None)
+        ended = self._trials.get(trial)
         if ended is None:
             return None, None
+        ended.is_open = False
         state = await ended.end()
         # Where this is cancelled, it ends with the run.
-        self._not_ended.pop(trial, None)
+        self._trials.pop(trial, None)
         return state, ended.failure
 
     async def _serve(self, request: web.Request) -> web.Response:
@@ -121,7 +119,7 @@ class CallbackServer:
 
         asked = json.loads(await request.read())
         trial = self._trials.get(asked["trial"])
-        if trial is None:
+        if trial is None or not trial.is_open:
             return web.json_response({"error": "this trial is closed", "response": ""})
         body = await trial.answer(ApiRef(**asked["api"]), asked["arguments"])
         return web.Response(text=body, content_type="application/json")
@@ -131,6 +129,7 @@ class _CalledTrial:
     """The calls of one trial, and the objects that they act on.
 
     Attributes:
+        is_open: whether calls are answered.
         failure: the first exception that a function or the simulator raised.
     """
 
@@ -154,6 +153,7 @@ class _CalledTrial:
         self._state = query.initial_state
         self._making = asyncio.Lock()
         self._is_made = False
+        self.is_open = True
         self.failure: Failure | None = None
 
     async def _make(self) -> None:
@@ -269,18 +269,8 @@ def _answer(error: str, response: Json = "", provenance: str = "") -> str:
 
 def _problem(api: Api, arguments: Json) -> str:
     """Return in words why arguments do not fit an Api's schema; empty if they do."""
-    from trialbed.wire.json_schemas import Undecided  # most runs do not need it
+    from trialbed.wire.json_schemas import schema_problems  # most runs do not need it
 
-    try:
-        problems = _schema(json.dumps(api.parameters_schema())).problems(arguments)
-    except Undecided as error:
-        return f"Invalid arguments for {api.ref.title}: {error}"
+    problems = schema_problems(api.parameters_schema(), arguments)
     found = (f"{'.'.join(map(str, problem.path))}: {problem.message}".removeprefix(": ") for problem in problems)
     return f"Invalid arguments for {api.ref.title}: {'; '.join(found)}" if problems else ""
-
-
-@lru_cache(maxsize=1024)
-def _schema(text: str) -> JsonSchema:
-    from trialbed.wire.json_schemas import JsonSchema
-
-    return JsonSchema(json.loads(text))
