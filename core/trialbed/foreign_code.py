@@ -171,11 +171,9 @@ class _Lane:
     async def result(self, future: Future[Any], seconds: float, code: object) -> Any:
         self._asked.add(future)
         try:
-            async with asyncio.timeout(seconds) as deadline:
-                return await asyncio.wrap_future(future)
+            async with asyncio.timeout(seconds):
+                found, error = await asyncio.wrap_future(future)
         except TimeoutError:
-            if not deadline.expired():
-                raise
             raise await self.stop(seconds, code) or LateCode(seconds, "") from None
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -184,6 +182,9 @@ class _Lane:
             raise self.stuck or RuntimeError("it was cancelled") from None
         finally:
             self._asked.discard(future)
+        if error is not None:
+            raise error
+        return found
 
     async def stop(self, seconds: float, code: object, ended: Future[None] | None = None) -> StuckCode | None:
         """Give the thread up, and return where it was; None if its event loop goes on to other work."""
@@ -228,16 +229,19 @@ def _settle(function: Callable[[], Any], future: Future[Any]) -> None:
         except _Interruption:
             raise
         except BaseException as error:  # noqa: BLE001 - it is the asker's
-            future.set_exception(RuntimeError(repr(error)) if isinstance(error, ENDING) else error)
+            # As a result: futures replace a ``TimeoutError`` by another one, which knows no line.
+            future.set_result((None, RuntimeError(repr(error)) if isinstance(error, ENDING) else error))
         else:
-            future.set_result(result)
+            future.set_result((result, None))
 
 
 async def _call(begin: Callable[[], Awaitable[Any]], ended: Future[None]) -> Any:
     try:
-        return await begin()
+        return await begin(), None
+    except Exception as error:  # noqa: BLE001 - it is the asker's
+        return None, error
     except (SystemExit, KeyboardInterrupt) as error:  # they would end the loop, and with it all others
-        raise RuntimeError(repr(error)) from error
+        return None, RuntimeError(repr(error))
     finally:
         ended.set_result(None)
 

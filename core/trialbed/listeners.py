@@ -18,6 +18,7 @@ from trialbed.errors import DataError
 from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, offers
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
 from trialbed.scoring import SILENT_SECONDS, RelayedJudge, ScoreContext, ScoringStopped
+from trialbed.tracebacks import exception_text
 
 if TYPE_CHECKING:
     from trialbed.foreign_code import ForeignCode
@@ -117,7 +118,7 @@ class Listeners:
             if self.elsewhere is None or not self.elsewhere.takes(context, foreign=foreign):
                 return await _given_scores(caller, context)
         except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
-            return [_no_score(plugin, f"{type(error).__name__}: {error}")]
+            return [_no_score(plugin, exception_text(error, self._manager.get_plugin(plugin)))]
         try:
             return await self.elsewhere.score(plugin, context)
         except ScoringStopped as stopped:

@@ -26,6 +26,16 @@ def own_line(package: str, error: BaseException) -> str:
     return f' (File "{own[-1][0].f_code.co_filename}", line {own[-1][1]})' if own else ""
 
 
+def exception_text(error: BaseException, code: object) -> str:
+    """Return an exception in words, with the line of some code's package that raised it.
+
+    Args:
+        code: the function, class or object.
+    """
+    module = getattr(code, "__module__", "") or ""
+    return f"{type(error).__name__}: {str(error)[:MAX_TEXT]}{own_line(module, error)}"
+
+
 def tool_failure(name: str, error: BaseException, code: object) -> Failure:
     """Return the failure of a trial in which a tool raised an exception or did not return: not the agent's fault.
 
@@ -38,6 +48,8 @@ def tool_failure(name: str, error: BaseException, code: object) -> Failure:
 
     if isinstance(error, StuckCode):
         return Failure(kind="tool", message=f"{name} {error}")
-    module = getattr(code, "__module__", "") or ""
-    message = f"{name} raised {type(error).__name__}: {str(error)[:MAX_TEXT]}{own_line(module, error)}"
-    return Failure(kind="tool", message=message, detail="".join(traceback.format_exception(error)))
+    return Failure(
+        kind="tool",
+        message=f"{name} raised {exception_text(error, code)}",
+        detail="".join(traceback.format_exception(error)),
+    )

@@ -21,6 +21,7 @@ from trialbed.errors import AnswerError, NothingMeasured, UsageError
 from trialbed.foreign_code import ForeignCode, LateCode, StuckCode
 from trialbed.installed import own_version
 from trialbed.records import IN_PROCESS, Answer, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
+from trialbed.tracebacks import exception_text
 from trialbed.wire.addresses import mcp_url
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class LiveAgent:
         try:
             await code.call(closing, CLOSING_SECONDS)
         except Exception as error:  # noqa: BLE001 - the user's code: its trial is over
-            problem = f"{error}" if isinstance(error, StuckCode) else f"raised {type(error).__name__}: {error}"
+            problem = f"{error}" if isinstance(error, StuckCode) else f"raised {exception_text(error, self.agent)}"
             LOG.warning("an agent of %s: close() %s; its trial stays as it is", self.version, problem)
 
     def _tools_of(self, spec: TrialSpec) -> Tools:
@@ -198,11 +199,11 @@ class LiveExecutor(Executor):
             except LateCode:
                 is_late = True
             except AnswerError as error:
-                failure = _failure("answer", error)
+                failure = _failure("answer", error, agent.agent)
             except StuckCode as error:
                 failure = Failure(kind="agent", message=f"another trial of this agent, in its event loop, {error}")
             except Exception as error:  # noqa: BLE001 - foreign code: its fault is its trial's failure
-                failure = _failure("agent", error)
+                failure = _failure("agent", error, agent.agent)
             except asyncio.CancelledError:
                 await code.stop(0.0)
                 raise
@@ -280,6 +281,5 @@ def _with_arguments(function: Any, asked: Sequence[str], spec: TrialSpec, tools:
     return partial(function, *([spec.query] if "" in asked else []), **values)
 
 
-def _failure(kind: FailureKind, error: BaseException) -> Failure:
-    text = f"{type(error).__name__}: {error}"
-    return Failure(kind=kind, message=text, detail="".join(traceback.format_exception(error)))
+def _failure(kind: FailureKind, error: BaseException, code: object) -> Failure:
+    return Failure(kind=kind, message=exception_text(error, code), detail="".join(traceback.format_exception(error)))

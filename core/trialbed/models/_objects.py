@@ -25,6 +25,7 @@ from trialbed.records import COMMON_NAME
 from trialbed.settings import RunSettings
 from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
+from trialbed.tracebacks import exception_text, own_line
 from trialbed.wire import Call, ModelAnswer, ModelRequest, parse_object
 from trialbed.wire.dialects import Dialect, dialect_at
 
@@ -116,7 +117,7 @@ class _Host:
         try:
             answer = as_answer(await self._code.call(partial(self._answer, request), self._seconds))
         except Exception as error:  # noqa: BLE001 - the user's code
-            return _error(spoken, f"the model failed: {type(error).__name__}: {error}", 500)
+            return _error(spoken, f"the model failed: {exception_text(error, self._answer)}", 500)
         parts = spoken.write_answer(replace(answer, model=answer.model or request.model), request)
         kind = "text/event-stream" if request.stream else "application/json"
         return web.Response(body=b"".join(parts), headers={"content-type": kind})
@@ -182,7 +183,7 @@ def _module(path: Path) -> Any:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[label]
-        raise UsageError(f"{path} cannot be run: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{path} cannot be run: {type(error).__name__}: {error}{own_line(label, error)}") from error
     return module
 
 

@@ -15,7 +15,7 @@ from trialbed.evidence import carries_fact
 from trialbed.records import Expected, GoldCall, Query, TaskTest
 from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.tool_calls import align_gold_calls
-from trialbed.tracebacks import own_line
+from trialbed.tracebacks import exception_text, own_line
 from trialbed.wire_log import observed_usage
 
 SHOWN = 5
@@ -228,8 +228,7 @@ async def _run(name: str, check: Check, context: ScoreContext) -> CheckResult:
     except AssertionError as error:
         return CheckResult(name, False, str(error)[:1000] or "an assertion failed" + own_line(check.__module__, error))
     except Exception as error:  # noqa: BLE001 - the user's code
-        line = own_line(getattr(check, "__module__", "") or "", error)
-        return CheckResult(name, None, f"the check raised {type(error).__name__}: {str(error)[:1000]}{line}")
+        return CheckResult(name, None, f"the check raised {exception_text(error, check)}")
     if isinstance(found, str):
         return CheckResult(name, not found, found[:1000])
     if found is None or isinstance(found, bool):

@@ -14,6 +14,7 @@ from trialbed.drivers import load_driver
 from trialbed.errors import JudgeError, UsageError
 from trialbed.records import Answer, Json, Query, WireLog
 from trialbed.scoring._bounds import SILENT_SECONDS
+from trialbed.tracebacks import exception_text
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
@@ -84,8 +85,13 @@ async def judge_apart(judge: Judge) -> AsyncIterator[Judge]:
 
     code = ForeignCode(judge)
 
-    def ask(method: str, *arguments: Any) -> Awaitable[Any]:
-        return code.call(partial(getattr(judge, method), *arguments), SILENT_SECONDS)
+    async def ask(method: str, *arguments: Any) -> Any:
+        try:
+            return await code.call(partial(getattr(judge, method), *arguments), SILENT_SECONDS)
+        except JudgeError:
+            raise
+        except Exception as error:
+            raise JudgeError(exception_text(error, getattr(judge, "code", judge))) from error
 
     try:
         yield RelayedJudge(ask, judge)

@@ -93,6 +93,7 @@ async def test_what_the_agent_raises_is_its_trials_failure(error: BaseException,
     failure = await failure_of(Raising())
     assert failure.kind == kind
     assert type(error).__name__ in failure.message
+    assert isinstance(error, SystemExit) or f'(File "{__file__}", line ' in failure.message
 
 
 async def test_a_malformed_answer_is_named() -> None:
@@ -223,7 +224,7 @@ async def test_an_answer_stays_however_its_agent_closes(
             super().close()
 
     for agent, seconds, problem in (
-        (Raising, 60, "close() raised ValueError: closed already;"),
+        (Raising, 60, f'close() raised ValueError: closed already (File "{__file__}", line '),
         (Waiting, 0.1, "close() did not return within 0.1 s;"),
         (Endless, 0.2, f'close() did not return within 0.2 s (File "{__file__}", line '),
         (Holding, 0.2, f'close() did not return within 0.2 s (File "{__file__}", line '),
