@@ -11,7 +11,7 @@ from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
-SIZES = (1_000, 4_000, 16_000)
+SIZES = (500, 2_000, 8_000)
 """Characters of the texts: each is four times as long as the one before."""
 
 GROWTH = 9.0
@@ -20,10 +20,10 @@ GROWTH = 9.0
 LINEAR = 6.0
 """Times as long that four times the text may take, beyond doubt."""
 
-NOTICEABLE = 0.0004
+NOTICEABLE = 0.0002
 """Seconds below which a text of the middle size is read in linear time: 100 ns for each character."""
 
-HOPELESS = 0.16
+HOPELESS = 0.08
 """Seconds above which no text of the middle size is read in linear time: 40 us for each character."""
 
 LONGEST = 60.0

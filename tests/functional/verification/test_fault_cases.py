@@ -11,7 +11,7 @@ from support.verification import outcomes, rows, stored, target, verify, written
 
 from trialbed_scripted import FaultScript, serve
 
-CASES = 6
+CASES = 4
 GOOD = {("tool_calls", None), ("stop", None)}
 
 STREAMED = [
