@@ -43,11 +43,14 @@ def tool_failure(name: str, error: BaseException, code: object) -> Failure:
         name: of the tool, for people.
         code: the function, class or object whose code the tool is; the message names its line.
     """
+    from trialbed.errors import TrialbedError
     from trialbed.foreign_code import StuckCode  # drivers are listed without both
     from trialbed.records import Failure
 
     if isinstance(error, StuckCode):
         return Failure(kind="tool", message=f"{name} {error}")
+    if isinstance(error, TrialbedError):  # its line would be one of Trialbed's own
+        return Failure(kind="tool", message=f"{name}: {error}")
     return Failure(
         kind="tool",
         message=f"{name} raised {exception_text(error, code)}",

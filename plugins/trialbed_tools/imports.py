@@ -186,9 +186,10 @@ def server_fields(address: str, environment: Iterable[str] = (), *, has_state: b
     Raises:
         DataError: a key stands in the command.
     """
-    if not is_url(address):
+    kind = "url" if is_url(address) or "://" in address.partition(" ")[0] else "command"
+    if kind == "command":
         check_command(address, "mcp.command")
-    made: dict[str, Any] = {"url" if is_url(address) else "command": address}
+    made: dict[str, Any] = {kind: address}
     parts = [text.partition("=") for text in environment]
     if parts:
         made["environment"] = {name: text if equals else f"${{{name}}}" for name, equals, text in parts}

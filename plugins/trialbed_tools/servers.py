@@ -190,7 +190,8 @@ class McpConnection:
                 if isinstance(cause, TrialbedError):
                     return cause
                 if not isinstance(cause, MCPError):
-                    return ToolsUnreachable(f"{type(cause).__name__}: {cause}; is the server running at this address?")
+                    text = f"{type(cause).__name__}: {cause}".rstrip(". ")
+                    return ToolsUnreachable(f"{text}; is the server running at this address?")
                 if cause.code != CONNECTION_CLOSED:
                     return ToolsUnreachable(f"the server refuses to begin: {cause.message[:300]}")
         finally:

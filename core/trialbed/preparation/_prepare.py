@@ -34,13 +34,16 @@ from trialbed.preparation._options import (
     with_commands,
     with_profiles,
 )
-from trialbed.preparation._trials import trial_seed
+from trialbed.preparation._trials import count_trials, trial_seed
 from trialbed.prices import given_prices, model_prices, read_amount
 from trialbed.records import Prices, Query, Run, RunConfig, TrialKey
 from trialbed.scoring import RULE
 from trialbed.settings import RunSettings
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.texts import number_of
+
+MOST_TRIALS = 1_000_000
+"""Trials of one run: each takes half a kilobyte of memory from the beginning."""
 
 
 def prepare(
@@ -93,6 +96,11 @@ def prepare(
         objects=objects,
         catalog=(catalog := _catalog(options, dataset, objects)),
     )
+    if (trials := count_trials(config)) > MOST_TRIALS:
+        raise UsageError(
+            f"this would be a run of {trials:,} trials, and one has at most {MOST_TRIALS:,}: choose fewer setups, "
+            "queries (--limit) or repeats (--repeat)"
+        )
     _check_executor(options, commands, objects, executor)
     caches = {name: choose_cache(name, options, info) for name, info in infos.items()}
     return Prepared(options, dataset, queries, config, commands, catalog, objects, caches, (note,) if note else ())

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from support.trials import cells_of, run_config
 
+from trialbed.errors import UsageError
 from trialbed.preparation import RunOptions, prepare
 from trialbed.preparation._continuation import why_not_extended
 from trialbed.records import Prices, Run, RunCell, RunConfig, TokenRate, meant_labels
@@ -103,3 +104,8 @@ def test_a_run_gets_more_models_but_not_others() -> None:
     other = LARGE.model_copy(update={"model_identity": "other weights"})
     changed = two.model_copy(update={"cells": (*cells_of("reference"), other)})
     assert why_not_extended(two, changed) == "the model of reference@x changed since it began"
+
+
+def test_a_run_of_more_trials_than_fit_into_memory_is_refused() -> None:
+    with pytest.raises(UsageError, match="a run of 100,000,000 trials, and one has at most 1,000,000: choose fewer"):
+        prepare(RunOptions(limit=1, repeat=10**8))
