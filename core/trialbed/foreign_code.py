@@ -199,7 +199,11 @@ class _Lane:
                 future.cancel()
             if held:
                 _interrupt(self.thread)
-            await asyncio.to_thread(self.thread.join, GRACE)
+            with suppress(TimeoutError):
+                # Not by joining it in a thread: many of these would leave no thread for others.
+                async with asyncio.timeout(GRACE):
+                    while self.thread.is_alive():  # noqa: ASYNC110 - a thread has no event that its end sets
+                        await asyncio.sleep(0.01)
             self.stuck.goes_on = self.thread.is_alive()
         return self.stuck
 
