@@ -85,7 +85,7 @@ def test_finish_tools_and_structured_answers_have_the_right_values_of_every_poli
     """One run of all models: each would take longer to begin than to be asked."""
     agents = [finishing, structured, "reference"]
     models = tuple(f"scripted:{policy}" for policy in POLICIES)
-    evaluate(agents, "mini", models=models, query_ids=("2", "7"), max_steps=7)
+    evaluate(agents, "mini", model=models, query_ids=("2", "7"), max_steps=7)
     found: dict[str, dict[str, Any]] = {model: {} for model in models}
     for trial in trials():
         framework, _, model = trial.key.framework.partition("@")
