@@ -6,10 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from trialbed.records import WireLog
 from trialbed.wire import ModelAnswer, ModelRequest
 from trialbed.wire.dialects import Dialect
+
+if TYPE_CHECKING:
+    from trialbed.records import WireLog
 
 
 @dataclass(frozen=True)
