@@ -115,8 +115,7 @@ def documents(
         return RunOptions(
             frameworks=chosen,
             environments={label: environments[label] for label in chosen if label in environments},
-            model=(models[0],),
-            models=models,
+            model=models,
             query_ids=tuple(map(str, asked_under(policies[0], asked))),
             max_steps=MAX_STEPS,
             concurrency=len(chosen) if SLOW in policies else AT_A_TIME,
