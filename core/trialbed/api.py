@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import EllipsisType
 from typing import Any
@@ -81,21 +82,9 @@ def evaluate(
     Raises:
         TrialbedError: nothing could be measured, or something that was asked for is not there; says why.
     """
+    given = {**locals()}
     refuse_running_loop("evaluate", "aevaluate")
-    work = aevaluate(
-        agents,
-        tasks,
-        model=model,
-        scorers=scorers,
-        judge=judge,
-        selector=selector,
-        simulator=simulator,
-        name=name,
-        progress=progress,
-        build=build,
-        **settings,
-    )
-    return asyncio.run(work)
+    return asyncio.run(aevaluate(**given.pop("settings"), **given))
 
 
 async def aevaluate(
@@ -138,15 +127,10 @@ async def run_agents(
     *,
     settings: Mapping[str, Any],
     progress: RunProgress,
-    model: object = None,
-    scorers: Sequence[ScoreFunction | Scorer | object] = (),
-    judge: str | Sequence[str] | Judge | JudgeFunction | None = None,
-    selector: str | ToolSelector | None = None,
-    simulator: str | Simulator | None = None,
-    name: str = TASKS,
     build: bool | None = None,
     ambient: bool = False,
     documents: bool = False,
+    **given: Any,
 ) -> Report:
     """Run agents on tasks as ``evaluate`` does.
 
@@ -154,45 +138,69 @@ async def run_agents(
         settings: those that the caller chose.
         ambient: whether requests without a token belong to the open trial.
         documents: whether result documents are written where no setting names their folder.
+        **given: as ``run_parts`` takes it.
     """
     read_env_file(Path.cwd())
     configured = read_configured(configured_settings(Path.cwd()))
     may_build, env_folder = configured.pop("yes", False), configured.pop("env_dir", None)
     chosen = {name: value for name, value in configured.items() if name not in ("frameworks", "commands")}
     chosen |= settings
+    options, objects = run_parts(agents, tasks, chosen, **given)
+    asked = [label for label in options.frameworks if label not in objects.agents]
+    store = EnvironmentStore(env_folder or env_dir())
+    found = await needed_environments(asked, store, build=may_build if build is None else build)
+    return await run_and_report(
+        replace(options, environments=found),
+        objects=objects,
+        ambient=ambient,
+        progress=progress,
+        documents=documents or "output" in chosen,
+    )
+
+
+def run_parts(
+    agents: Agents | None,
+    tasks: Tasks | None,
+    settings: Mapping[str, Any],
+    *,
+    model: Any = None,
+    scorers: Sequence[Any] = (),
+    judge: Any = None,
+    selector: Any = None,
+    simulator: Any = None,
+    name: str = TASKS,
+) -> tuple[RunOptions, RunObjects]:
+    """Return the options of a run, and the objects that take the places of drivers in it, as ``evaluate`` takes them.
+
+    Args:
+        agents: None for those of the settings.
+        settings: as the options have them.
+
+    Raises:
+        UsageError: an object does not fit its place, or two have the same name.
+    """
     _check_objects(judge, selector, simulator, tasks)
-    frameworks, live = _agents(agents)
+    frameworks, live = ((), {}) if agents is None else _agents(agents)
     own_dataset = _dataset(tasks, name)
-    if isinstance(tasks, str):
-        chosen["dataset"] = tasks
     models, own_model = _names_and_object("model", model)
     judges, own_judge = _names_and_object("judge", judge)
-    if own_model is not None:
-        own_model = ObjectModel(own_model, title="model")
-    if selector is not None:
-        chosen["selector"] = selector if isinstance(selector, str) else _name_of(selector)
-    chosen |= {name: value for name, value in (("model", models), ("judge", judges)) if value}
+    named = {
+        "frameworks": frameworks,
+        "dataset": tasks if isinstance(tasks, str) else None,
+        "model": models,
+        "judge": judges,
+        "selector": selector if selector is None or isinstance(selector, str) else _name_of(selector),
+    }
+    chosen = {**settings, **{key: value for key, value in named.items() if value}}
     _check_model(chosen)
-    store = EnvironmentStore(env_folder or env_dir())
-    asked = [label for label in frameworks if label not in live]
-    options = RunOptions(
-        **{
-            **chosen,
-            "frameworks": frameworks,
-            "environments": await needed_environments(asked, store, build=may_build if build is None else build),
-        }
-    )
-    objects = RunObjects(
+    return RunOptions(**chosen), RunObjects(
         agents=live,
         dataset=own_dataset,
         judge=None if own_judge is None else as_judge(own_judge),
         selector=None if isinstance(selector, str) else selector,
         simulator=simulator,
         plugins=_plugins(scorers),
-        model=own_model,
-    )
-    return await run_and_report(
-        options, objects=objects, ambient=ambient, progress=progress, documents=documents or "output" in chosen
+        model=None if own_model is None else ObjectModel(own_model, title="model"),
     )
 
 

@@ -83,24 +83,9 @@ def run_benchmark(
     Raises:
         TrialbedError: nothing could be measured; says why.
     """
+    given = {**locals()}
     refuse_running_loop("run_benchmark", "arun_benchmark")
-    return asyncio.run(
-        arun_benchmark(
-            agent,
-            test_set,
-            max_queries,
-            server_url,
-            evaluator_model,
-            agent_name,
-            output_dir,
-            verbose,
-            use_tool_selector=use_tool_selector,
-            tool_selector_model=tool_selector_model,
-            max_tools=max_tools,
-            use_colors=use_colors,
-            **settings,
-        )
-    )
+    return asyncio.run(arun_benchmark(**given.pop("settings"), **given))
 
 
 async def arun_benchmark(

@@ -11,19 +11,18 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from trialbed.api import run_parts
 from trialbed.errors import DataError, NothingMeasured, UsageError
 from trialbed.files import temporary_folder
-from trialbed.models import ObjectModel, is_at_endpoint, judge_drivers
+from trialbed.models import is_at_endpoint, judge_drivers
 from trialbed.preparation import RunObjects, RunOptions, read_keywords
 from trialbed.records import NOT_MEASURED, ApiCall, WireLog
-from trialbed.scoring import as_judge, scorer
 from trialbed.store import open_run
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.wire import ModelAnswer
 from trialbed_scripted import Script, Turn
 from trialbed_testing._single import SingleTrial, SingleTrials
 from trialbed_testing._snapshots import Snapshot
-from trialbed_testing._subjects import as_subject, name_of
 from trialbed_testing._trial import ObservedTrial
 
 OWN = (
@@ -37,6 +36,17 @@ HELPERS = ("judge_model", "selector_model", "simulator_model", "embedding_model"
 """Settings that name models beside the agent's."""
 
 DEFAULT = "scripted:gold"
+
+
+@dataclass(frozen=True)
+class AgentProgram:
+    """A program that answers a query, in any language, as ``bench run --command`` starts it.
+
+    Attributes:
+        command: the program and its arguments; files are looked for in the current folder.
+    """
+
+    command: str
 
 
 def record(single: SingleTrial, file: Path) -> None:
@@ -202,24 +212,22 @@ class AgentTrials:
             raise UsageError(f"run: {misplaced[0]}: is part of a task; give a Task(…, {misplaced[0]}=…)")
         settings = {"faults": self._test.faults} | settings if self._test.faults is not None else settings
         self._check_helpers(judge, settings)
-        subject = as_subject(agent)
+        if isinstance(agent, str) and not agent.strip():
+            raise UsageError("run: the agent is an empty text; give a framework's name, such as 'langgraph'")
+        program = agent.command if isinstance(agent, AgentProgram) else None
         chosen, recording = self._model(model if model is not None else self._test.model)
-        options = RunOptions(
-            **{
+        options, objects = run_parts(
+            agent if program is None else None,
+            TaskDataset([task], "test"),
+            {
                 "probe": 0,  # a request that no agent made would be in the way of what a test scripts
-                **read_keywords(settings, self.run, OWN),
-                **subject.settings,
-                "model": (chosen if isinstance(chosen, str) else name_of(chosen),),
                 "response_cache": self._test.folder / "responses.db",
-                **({"judge": (judge,)} if isinstance(judge, str) else {}),
-            }
-        )
-        objects = RunObjects(
-            agents=subject.objects,
-            dataset=TaskDataset([task], "test"),
-            judge=None if judge is None or isinstance(judge, str) else as_judge(judge),
-            plugins=_plugins(scorers),
-            model=None if isinstance(chosen, str) else ObjectModel(_as_answerer(chosen), title="model"),
+                **read_keywords(settings, self.run, OWN),
+                **({} if program is None else {"frameworks": (), "commands": (program,)}),
+            },
+            model=_as_answerer(chosen),
+            judge=judge,
+            scorers=scorers,
         )
         trial = ObservedTrial(self._run(options, objects))
         self.trials.append(trial)
@@ -285,9 +293,5 @@ def _as_answerer(model: Any) -> Any:
             raise UsageError("run: a script that fails a request needs a server of its own: trialbed_scripted.serve")
         return ModelAnswer(content=said.text, calls=said.calls, finish_reason="tool_calls" if said.calls else "stop")
 
+    answer.__name__ = "Script"
     return answer
-
-
-def _plugins(scorers: Sequence[Any]) -> Mapping[str, object]:
-    made = [given if hasattr(given, "score_trial") else scorer(given) for given in scorers]
-    return {getattr(plugin, "name", None) or type(plugin).__name__: plugin for plugin in made}
