@@ -39,28 +39,42 @@ def failed(call: ModelCall) -> bool:
 
 
 def observed_usage(wire: WireLog) -> Usage | None:
-    """Tokens over all model calls, as the model reported them.
+    """Tokens over all model calls and requests for vectors, as reported; estimated for those that the agent broke off.
 
     None where no call came through the gateway, or where the model answered one without reporting its tokens. A
     refused call (status 400 and up) consumed none.
     """
     if not wire.model_calls:
         return None
-    total = Usage()
+    total = Usage(prompt_tokens=embedded_tokens(wire))
     for call in wire.model_calls:
-        if call.usage is not None:
-            total = total + call.usage
-        elif call.status < 400:
+        usage = estimated_usage(call) if call.cause == "gone" else call.usage
+        if usage is not None:
+            total = total + usage
+        elif call.status < 400 and (call.status or call.cause is None):
             return None
     return total
+
+
+def embedded_tokens(wire: WireLog) -> int:
+    """Return the tokens of all requests for vectors."""
+    return sum(call.tokens or 0 for call in wire.embedding_calls)
+
+
+def estimated_requests(wire: WireLog) -> int:
+    """Count the requests in ``observed_usage`` whose tokens are an estimate."""
+    broken = sum(call.status == 0 and call.usage is None and call.cause == "gone" for call in wire.model_calls)
+    return broken + sum(call.estimated for call in wire.embedding_calls)
 
 
 def estimated_usage(call: ModelCall) -> Usage | None:
     """Return the tokens of a request, estimated where the model did not report them; None where it did not answer.
 
+    A request that the agent broke off counts like its answer so far.
+
     A stream has an event for each token; other texts have a token for about four bytes.
     """
-    if call.usage is not None or call.cause is not None:
+    if call.usage is not None or call.cause not in (None, "gone"):
         return call.usage
     written = call.response.count("data:") if call.stream else call.response_bytes // BYTES_PER_TOKEN
     return Usage(prompt_tokens=call.request_bytes // BYTES_PER_TOKEN, completion_tokens=written)

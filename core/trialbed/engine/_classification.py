@@ -68,7 +68,7 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
         return own
     last = _last(calls)
     cause = cause_of(last) if last is not None else None
-    if last is not None and cause in ("endpoint", "gateway"):
+    if last is not None and cause in ("endpoint", "gateway") and not _broke_off(last, calls, own):
         return _instead(own, "server" if cause == "gateway" else cause, _reason(last))
     if own is None:
         return None if in_process else _failure_without_model(wire, calls) or _failure_without_end(outcome, last)
@@ -78,6 +78,15 @@ def _failure(outcome: Outcome, wire: WireLog, *, in_process: bool) -> Failure | 
         # It never asked, so it was not the model's answer that failed it.
         return own.model_copy(update={"kind": "agent"})
     return own
+
+
+def _broke_off(last: ModelCall, calls: Sequence[ModelCall], own: Failure | None) -> bool:
+    """Return whether the agent itself closed its last request, which the endpoint had not answered yet.
+
+    Once the model has answered it, that is its own doing: otherwise an agent with a poor answer could provoke it.
+    """
+    had_answer = any(cause_of(call) is None and call.status for call in calls)
+    return last.status == 0 and had_answer and (own is None or own.kind != "timeout")
 
 
 def _failure_without_model(wire: WireLog, calls: Sequence[ModelCall]) -> Failure | None:

@@ -11,10 +11,10 @@ from trialbed.installed import extra_command
 from trialbed.models import HelperModels, helpers_of, is_at_endpoint, judge_choice
 from trialbed.preparation import RunOptions
 from trialbed.prices import read_budget
-from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, TrialKey, TrialResult
+from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, TrialKey, TrialResult, Usage
 from trialbed.settings import RunSettings
 from trialbed.store import Store
-from trialbed.wire_log import estimated_usage
+from trialbed.wire_log import embedded_tokens, estimated_usage
 
 FREE = Prices(rates=(TokenRate(input=0, output=0),), source="scripted models ask nobody")
 
@@ -142,7 +142,8 @@ def _used_by_models(budget: Budget, store: Store, run: Run) -> tuple[dict[str, f
 
 def _used_by_trial(budget: Budget, model: str, result: TrialResult) -> float:
     counted = [call for call in result.wire.model_calls if not call.other_model and call.recorded is None]
-    return sum(budget.amount(usage, model) for call in counted if (usage := estimated_usage(call)) is not None)
+    used = [usage for call in counted if (usage := estimated_usage(call)) is not None]
+    return sum(budget.amount(usage, model) for usage in (*used, Usage(prompt_tokens=embedded_tokens(result.wire))))
 
 
 def judge_refusal(text: str | None, settings: RunSettings, judge: str, store: Store, run: Run) -> str | None:

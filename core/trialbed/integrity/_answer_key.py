@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice, zip_longest
@@ -15,7 +16,7 @@ from trialbed.evidence import Passages, carries_fact, evidence_values
 from trialbed.identity import once_for
 from trialbed.records import ApiCall, Json, ModelCall, Query, ToolSpec, WireLog
 from trialbed.texts import json_leaves
-from trialbed.tool_calls import MAX_VALUES, last_turn, replaced, said
+from trialbed.tool_calls import MAX_VALUES, canonical, last_turn, replaced, said
 from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire_log import failed
 
@@ -182,7 +183,7 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
     if any(CUT in turn.response for turn in wire.model_calls):
         return ""
     is_program = last is not None and (bool(last.text_calls) or any(mark in last.response for mark in PROGRAM))
-    own = replaced(answer, wire) and not is_program
+    own = (replaced(answer, wire) or _calls_on(wire)) and not is_program
     words = [text for turn in wire.model_calls for text in model_words(turn)]
     results = [] if own else [_values(call) for call in wire.api_calls if not call.error]
     sources = Passages([query.text, *words, *results])
@@ -191,8 +192,17 @@ def unsourced(query: Query, answer: str, wire: WireLog) -> str:
             no_api = "" if own else " and no Api returned it"
             return f"the answer says {fact!r}, but no answer of the model says so{no_api}"
     if own and not query.reference_facts and _only_results(query, answer, wire, words):
-        return "the answer has the Apis' results, but the model ended with other words, which have none of them"
+        return "the answer has the Apis' results, but the model ended without any of them in its words"
     return ""
+
+
+def _calls_on(wire: WireLog) -> bool:
+    """Return whether the model ended with calls that it had made before, and that an Api had answered: without end."""
+    last = last_turn(wire)
+    if last is None or not last.tool_calls:
+        return False
+    made = Counter(canonical(call.arguments) for call in wire.api_calls if not call.error and call.status == 200)
+    return all(made[canonical(call.arguments)] > 1 for call in last.tool_calls)
 
 
 def _only_results(query: Query, answer: str, wire: WireLog, words: Iterable[str]) -> bool:

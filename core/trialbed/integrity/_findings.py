@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 
 from trialbed.integrity._answer_key import answer_key, end_of, unsourced
 from trialbed.records import ApiCall, IntegrityFinding, IntegrityKind, ModelCall, Outcome, Query, ToolSpec, WireLog
@@ -17,6 +18,9 @@ EXAMPLES = 5
 
 LONGEST = 100
 """Characters of one of them."""
+
+OLD_FIELDS = frozenset({"functions", "function_call"})
+"""Fields of a chat completion in which tools stood before there were ``tools``."""
 
 CALLS: dict[str, IntegrityKind] = {
     "forced": "forced_call",
@@ -48,6 +52,8 @@ def integrity_findings(
     for kind, refused in refusals.items():
         names = [call.other_model for call in wire.model_calls if call.other_model and failed(call) == refused]
         found += [_finding(kind, len(names), names)] if names else []
+    if added := [call.added for call in wire.model_calls if call.added]:
+        found.append(_finding("added_header", len(added), chain.from_iterable(added)))
     found += _requests(wire, tools)
     origins = () if in_process else call_origins(wire, tools)
     if not in_process:
@@ -79,13 +85,14 @@ def integrity_findings(
 
 def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
     """Yield the choices that requests leave the model, and the tools that they add."""
-    forced, required, added, offered = [], 0, dict[str, None](), None
+    forced, required, old, added, offered = [], 0, 0, dict[str, None](), None
     seen: dict[frozenset[str], list[str]] = {}
     names = {tool.name for tool in tools}
     for turn in wire.model_calls:
         request = recorded_request(turn)
         if request is None or failed(turn):
             continue
+        old += not OLD_FIELDS.isdisjoint(request.document)
         if is_forced(request, len(tools)):
             forced.append(request.tool_choice.name or next(iter(request.names), ""))
         elif request.tool_choice.mode in ("required", "any"):
@@ -98,6 +105,8 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFin
             offers, others = Offers(tools, request.tools), [function.name for function in request.tools]
             seen[request.names] = [name for name in others if name not in names and offers.tool(name) is None]
         added.update(dict.fromkeys(seen[request.names]))
+    if old:
+        yield _finding("old_functions", old)
     if required:
         yield _finding("required_choice", required)
     if forced:

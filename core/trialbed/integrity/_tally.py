@@ -24,6 +24,14 @@ WORDS: Mapping[IntegrityKind, tuple[str, str]] = MappingProxyType(
     {
         "other_model": ("request for another model refused", "requests for other models refused"),
         "other_model_answered": ("request answered by another model", "requests answered by other models"),
+        "added_header": (
+            "request with a header or a query that reaches no endpoint",
+            "requests with headers or a query that reach no endpoint",
+        ),
+        "old_functions": (
+            "request with the old fields functions or function_call, whose calls score nothing",
+            "requests with the old fields functions or function_call, whose calls score nothing",
+        ),
         "required_choice": ("request demands a call", "requests demand a call"),
         "forced_choice": ("request forces a call by name", "requests force a call by name"),
         "added_tool": ("tool on offer that is not the trial's", "tools on offer that are not the trial's"),

@@ -9,6 +9,8 @@ from trialbed.records._base import Record
 IntegrityKind = Literal[
     "other_model",  # requests for another model than the run's, which were refused
     "other_model_answered",  # requests that another model answered
+    "added_header",  # requests with headers or a query that no usual client sends
+    "old_functions",  # requests with tools in the old field, of which no call counts
     "required_choice",  # requests that demand some call
     "forced_choice",  # requests that force a call of one tool
     "added_tool",  # tools on offer that are not the trial's

@@ -140,6 +140,8 @@ class ModelCall(Record):
         recorded: seconds that the model took when this answer was recorded; None for an answer of now.
         translated: the dialect in which the endpoint was asked, as it does not speak that of the request. The answer
             was translated back. Empty where nothing was translated.
+        added: the names of its headers, and after ``?`` those in its query, that no usual client sends. They reach no
+            endpoint.
         cache_key: of the answer in the model cache, where the log has the request or the answer in part only.
     """
 
@@ -168,6 +170,7 @@ class ModelCall(Record):
     recorded: float | None = None
     cache_key: str = ""
     translated: str = ""
+    added: tuple[str, ...] = ()
 
 
 class ApiCall(Record):
@@ -200,13 +203,14 @@ class ApiCall(Record):
 
 
 class EmbeddingCall(Record):
-    """One request for vectors of texts (``/v1/embeddings``), which is no step of the trial.
+    """One request for vectors of texts (``/v1/embeddings``).
 
     Attributes:
         status: HTTP status given to the framework; 0 if it disconnected first.
         model: that it asked for.
         texts: how many it sent.
-        tokens: of the texts, as reported; None where they are not.
+        tokens: of the texts, as reported; None if it was refused.
+        estimated: whether the tokens are an estimate, as nobody reported them.
     """
 
     started: float
@@ -215,6 +219,7 @@ class EmbeddingCall(Record):
     model: str = ""
     texts: int = 0
     tokens: int | None = None
+    estimated: bool = False
 
 
 class WireLog(Record):

@@ -235,7 +235,12 @@ def _numbers(result: TrialResult) -> dict[str, float | None]:
     claims = result.score(CLAIMS)
     detail = claims.detail if claims is not None else {}
     observed, claimed = observed_usage(wire), answer.usage if answer is not None else None
-    tokens = None if claimed is None or observed is None else (claimed.total_tokens, observed.total_tokens)
+    # Frameworks count the tokens of answers, and not those of vectors.
+    tokens = (
+        None
+        if claimed is None or observed is None or wire.embedding_calls
+        else (claimed.total_tokens, observed.total_tokens)
+    )
     told = answer.model_turns if answer is not None and turns else None
     found: dict[str, float | None] = {
         "requests": len(turns),

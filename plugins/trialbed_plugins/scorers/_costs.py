@@ -8,7 +8,7 @@ from functools import partial
 
 from trialbed.records import Failure, Score, ScoreDescription, Usage, WireLog
 from trialbed.scoring import ScoreContext, scorer
-from trialbed.wire_log import failed, observed_cost, observed_usage, repeated_requests
+from trialbed.wire_log import estimated_requests, failed, observed_cost, observed_usage, repeated_requests
 
 ASKS_FOR_USAGE = re.compile(r'"include_usage"\s*:\s*true')
 """In the body of a request."""
@@ -20,7 +20,10 @@ _tokens = partial(
 _seconds = partial(_amount, unit="s")
 
 TOKENS = (
-    _tokens("prompt_tokens", meaning="tokens of all requests to the model"),
+    _tokens(
+        "prompt_tokens",
+        meaning="tokens of all requests to the model, and for vectors; estimated where the agent broke one off",
+    ),
     _tokens("completion_tokens", meaning="tokens of all answers of the model"),
     _tokens("total_tokens", meaning="prompt_tokens and completion_tokens"),
 )
@@ -30,11 +33,14 @@ TOKENS = (
 def token_scores(context: ScoreContext) -> Iterable[Score]:
     """Count the tokens of all model calls, as the model reported them.
 
-    The detail has the framework's own count. Without the usage that the model reports they have no value.
+    The detail has the framework's own count, and the number of requests whose tokens are estimated. Without the usage
+    that the model reports they have no value.
     """
     observed, claimed = observed_usage(context.wire), context.answer.usage
     for score in TOKENS:
         detail = {"claimed": getattr(claimed, score.name) if claimed else None}
+        if estimated := estimated_requests(context.wire):
+            detail["estimated"] = estimated
         yield _token_score(score.name, observed, detail, context.wire)
 
 

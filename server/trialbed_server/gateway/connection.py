@@ -9,9 +9,12 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
+from urllib.parse import parse_qsl
 
 from multidict import CIMultiDict
+from starlette.types import Scope
 
+from trialbed.texts import whole_text
 from trialbed.wire import ModelRequest
 from trialbed.wire.addresses import key_headers
 from trialbed.wire.answer_limits import answer_limits
@@ -19,7 +22,7 @@ from trialbed.wire.dialects import PATHS, Dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.redaction import Field, Redaction, event_texts, event_value, redaction_of, stars, without_pieces
 from trialbed_server._aiohttp import aiohttp
-from trialbed_server.gateway.exchange import Header
+from trialbed_server.gateway.exchange import LONGEST_NAME, Header
 
 NOTICED = 4
 """The fewest characters of the key for which events of a stream wait for the next; fewer are not a secret."""
@@ -134,6 +137,9 @@ LONGEST_REFUSAL = 8 * 2**20
 AT_ONCE = 2**20
 """Bytes of a request that are sent at once."""
 
+MOST_ADDED = 10
+"""Names of unusual headers that are kept of a request."""
+
 HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
     b"upgrade".split()
@@ -152,6 +158,26 @@ _OURS = frozenset({b"host", b"content-length", b"authorization", b"x-api-key", b
 def headers_of_agent(headers: Iterable[Header]) -> list[Header]:
     """Return the headers of an agent's request that an endpoint gets, and those that are replaced on the way."""
     return [(name, value) for name, value in headers if name in OF_AGENTS | _OURS or name.startswith(b"x-stainless-")]
+
+
+LIBRARIES = frozenset(
+    b"accept-charset accept-language baggage cache-control content-encoding date idempotency-key origin pragma "
+    b"priority sec-fetch-dest sec-fetch-mode sec-fetch-site traceparent tracestate x-request-id".split()
+)
+USUAL = OF_AGENTS | LIBRARIES | HOP_BY_HOP | _OURS
+"""Headers that clients send, or the libraries beneath them."""
+
+USUAL_QUERY = frozenset({"api-version", "beta"})
+"""Names in the queries of the SDKs of OpenAI and Anthropic."""
+
+
+def added_parts(scope: Scope) -> tuple[str, ...]:
+    """Return the names of a request's headers, and after ``?`` those in its query, that no usual client sends."""
+    headers = (name for name, _ in scope["headers"] if name not in USUAL and not name.startswith(b"x-stainless-"))
+    query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    names = [name.decode("latin-1") for name in headers]
+    names += [f"?{whole_text(name)}" for name, _ in query if name not in USUAL_QUERY]
+    return tuple(name[:LONGEST_NAME] for name in dict.fromkeys(names))[:MOST_ADDED]
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ import json
 import math
 import re
 import struct
-from collections.abc import Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
 from trialbed.records import EmbeddingCall
 from trialbed.wire import parse_object
 from trialbed.wire.estimates import BYTES_PER_TOKEN
-from trialbed_server.gateway.exchange import LONGEST_NAME
+from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
 
 PATH = "embeddings"
 
@@ -86,15 +85,28 @@ def embed(body: bytes) -> MadeVectors:
 
 
 def record_embedding(
-    request: Mapping[str, Any], tokens: int | None, *, status: int, started: float, duration: float
+    exchange: RecordedExchange, *, started: float, duration: float, made: MadeVectors | None
 ) -> EmbeddingCall:
-    """Return the record of a request; ``status`` is 0 if it was not answered."""
+    """Return the record of a request; its tokens are estimated if nobody reports them, and none if it was refused."""
+    request, status = exchange.request.document, exchange.status
     try:
         texts = len(_inputs(request.get("input")))
     except BadRequest:
         request, texts = {}, 0
     model = str(request.get("model") or "")[:LONGEST_NAME]
-    return EmbeddingCall(started=started, duration=duration, status=status, model=model, texts=texts, tokens=tokens)
+    tokens = reported_tokens(exchange.answer) if made is None else made.tokens
+    estimated = tokens is None and status < 400
+    if estimated:
+        tokens = len(exchange.body) // BYTES_PER_TOKEN
+    return EmbeddingCall(
+        started=started,
+        duration=duration,
+        status=status,
+        model=model,
+        texts=texts,
+        tokens=tokens,
+        estimated=estimated,
+    )
 
 
 def reported_tokens(answer: bytes) -> int | None:

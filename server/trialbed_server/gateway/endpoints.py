@@ -29,7 +29,7 @@ from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.gateway import embeddings
-from trialbed_server.gateway.connection import ProxiedRequest, Redactor, headers_of_agent
+from trialbed_server.gateway.connection import ProxiedRequest, Redactor, added_parts, headers_of_agent
 from trialbed_server.gateway.exchange import EVENTS, LONGEST_NAME, RecordedExchange, ResponseWriter, while_connected
 from trialbed_server.gateway.translating import count_tokens, forward
 from trialbed_server.gateway.upstream import Upstream, Upstreams
@@ -261,6 +261,7 @@ class Gateway:
         beside = _is_beside(scope)
         exchange = self._exchange(trial, body, dialect_at(scope["path_params"]["path"]))
         exchange.beside = beside
+        exchange.added = () if trial is None else added_parts(scope)
         work = self._answer(trial, body, scope, ResponseWriter(send, exchange))
         if trial is None:
             await while_connected(receive, exchange, work)
@@ -270,16 +271,15 @@ class Gateway:
                 trial.model_calls.append(exchange)
             with trial.in_use():
                 await while_connected(receive, exchange, work)
-            if not beside:
-                self._count(trial, exchange)
+            self._count(trial, exchange)
         self.metrics.model_request(exchange.status)
 
     def _count(self, trial: OpenTrial, exchange: RecordedExchange) -> None:
         """Count an ended request against the trial's limits."""
-        usage = estimated_usage(exchange.record())
-        if usage is not None:
-            trial.tokens += usage.total_tokens
-        trial.answered += exchange.cause is None and exchange.status == 200
+        if not exchange.beside:
+            usage = estimated_usage(exchange.record())
+            trial.tokens += 0 if usage is None else usage.total_tokens
+            trial.answered += exchange.cause is None and exchange.status == 200
         if exchange.step and exchange.cause in UNANSWERED:
             trial.give_back_step()
 
@@ -300,15 +300,16 @@ class Gateway:
     async def _answer(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         path, method = scope["path_params"]["path"], scope["method"]
         asks = path in DIALECTS
-        if not (is_kept(method, path) or (method == "GET" and path == MODELS)) and not (
-            method == "POST" and (asks or path in COUNTS or path == embeddings.PATH)
-        ):
+        counted = asks or path in COUNTS or path == embeddings.PATH
+        if not (is_kept(method, path) or (method == "GET" and path == MODELS)) and not (method == "POST" and counted):
             served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS, embeddings.PATH))
             message = f"{method} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
             await writer.error(message, 404, "invalid_request_error", "path")
-        elif asks and trial is not None and not self._takes_step(trial, writer.exchange):
+        elif counted and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
-        elif asks and trial is not None and (refusal := _not_admitted(trial, body, writer.exchange)):
+        elif (
+            (asks or path in COUNTS) and trial is not None and (refusal := _not_admitted(trial, body, writer.exchange))
+        ):
             message, status, code = refusal
             await writer.error(message, status, "invalid_request_error", "request", code=code)
         elif asks and await self._puts_in(trial, writer):
@@ -348,11 +349,9 @@ class Gateway:
         finally:
             if trial is not None:
                 duration = exchange.clock() - started
-                tokens = embeddings.reported_tokens(exchange.answer) if made is None else made.tokens
-                record = embeddings.record_embedding(
-                    exchange.request.document, tokens, status=exchange.status, started=started, duration=duration
-                )
+                record = embeddings.record_embedding(exchange, started=started, duration=duration, made=made)
                 trial.embedding_calls.append(record)
+                trial.tokens += record.tokens or 0
 
     def _keeps(self, trial: OpenTrial, path: str) -> bool:
         """Return whether the gateway keeps the responses of a trial, or at least this one."""

@@ -149,6 +149,7 @@ class RecordedExchange:
         slowed: seconds for which a fault put it off.
         other_model: the model that it names, where that is not the trial's; empty where it is.
         provoked: whether the endpoint, which refused it, answers plain requests.
+        added: the names of its headers, and of those in its query, that no usual client sends.
         translated: the dialect in which the endpoint was asked, where it is another one; empty where it is not.
         recorded: seconds that the model took when its answer was recorded; None for an answer of now.
         document: the response in its answer, between the end of the answer and that of the connection.
@@ -169,6 +170,7 @@ class RecordedExchange:
     slowed: float = 0.0
     other_model: str = ""
     provoked: bool = False
+    added: tuple[str, ...] = ()
     translated: str = ""
     recorded: float | None = None
     document: Mapping[str, Any] | None = None
@@ -302,6 +304,7 @@ class RecordedExchange:
             provoked=self.provoked,
             recorded=self.recorded,
             translated=self.translated,
+            added=self.added,
             dialect="" if self.dialect.NAME == CHAT else self.dialect.NAME,
             attempts=tuple(self._attempts),
             waited=self._waited_until(now, cause),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.hostile.cheats import CHEATS, ENDPOINT, EVERY_TOOL, REPEAT
+from support.hostile.cheats import CHEATS, ENDPOINT, EVERY_TOOL, REPEAT, TOO_MUCH
 from support.hostile_agents import hostile_run
 from support.warm import warm_programs
 
@@ -55,6 +55,8 @@ def _obey(request: ReceivedRequest) -> Turn | Response:
     if not isinstance(request.document.get("messages"), list):
         return fail(400, "messages must be a list", "invalid_request_error")
     told = str(request.document["messages"][-1].get("content"))
+    if told == TOO_MUCH:
+        return fail(429, "that is more than the limit of tokens per minute", "rate_limit_error")
     if told == EVERY_TOOL:
         names = [tool["function"]["name"] for tool in request.document.get("tools") or ()]
         return ask(*(call(name) for name in names))

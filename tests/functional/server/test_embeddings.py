@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from openai import AsyncOpenAI, BadRequestError
+from openai import AsyncOpenAI, BadRequestError, PermissionDeniedError
 from support.servers import TRIAL, Serve, closed, registration
 
 from trialbed.records import WireLog
@@ -19,7 +19,7 @@ def likeness(one: list[float], other: list[float]) -> float:
 
 async def test_texts_that_share_words_are_near_each_other_and_requests_are_recorded(serve: Serve) -> None:
     client = await serve()
-    await client.post("/control/trials", json=registration(allowed_models=[], limits={"max_steps": 1, "timeout": 60}))
+    await client.post("/control/trials", json=registration(allowed_models=[], limits={"max_steps": 3, "timeout": 60}))
     async with AsyncOpenAI(base_url=f"{client.base_url}/t/{TRIAL}/v1", api_key="x", max_retries=0) as openai:
         first = await openai.embeddings.create(model="text-embedding-3-small", input=TEXTS)
         again = await openai.embeddings.create(
@@ -27,6 +27,8 @@ async def test_texts_that_share_words_are_near_each_other_and_requests_are_recor
         )
         with pytest.raises(BadRequestError, match="'input' must be a text"):
             await openai.embeddings.create(model="text-embedding-3-small", input=[])
+        with pytest.raises(PermissionDeniedError, match="max_steps"):
+            await openai.embeddings.create(model="text-embedding-3-small", input="one more")
     vectors = [found.embedding for found in first.data]
     assert [len(vector) for vector in vectors] == [1536] * 3
     assert len(again.data[0].embedding) == 64

@@ -326,6 +326,8 @@ async def test_no_header_and_no_query_of_an_agent_chooses_another_model(serve: S
     assert query == ""
     assert not {name.lower() for name in choosing} & got.keys()
     assert got["x-stainless-lang"] == "python"
+    (call,) = (await closed(client))["model_calls"]
+    assert {*call["added"]} == {*(name.lower() for name in choosing), "?route"}
 
 
 async def test_requests_without_a_trial_are_forwarded_and_models_are_listed(serve: Serve, upstream: Any) -> None:

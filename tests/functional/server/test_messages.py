@@ -104,12 +104,17 @@ async def test_choices_of_tools_are_obeyed(serve: Serve, sdk: Sdk) -> None:
     assert named.content[0].name == TOOL["name"]
 
 
-async def test_tokens_are_counted_without_a_step_of_the_trial(serve: Serve, sdk: Sdk) -> None:
+async def test_tokens_are_counted_in_a_step_of_the_trial_and_for_its_model_only(serve: Serve, sdk: Sdk) -> None:
     from anthropic import APIStatusError
 
     client = await serve()
-    await client.post("/control/trials", json=registration(limits={"max_steps": 1, "timeout": 60}))
+    await client.post(
+        "/control/trials",
+        json=registration(model_name="gpt-4o", allowed_models=[], limits={"max_steps": 3, "timeout": 60}),
+    )
     anthropic = sdk(client)
+    with pytest.raises(APIStatusError, match="this trial's model is 'gpt-4o'"):
+        await anthropic.messages.count_tokens(model="strong", messages=QUESTION)
     counted = await anthropic.messages.count_tokens(model="gpt-4o", messages=QUESTION, tools=OFFERED)
     message = await ask(anthropic, QUESTION, stream=False)
     assert counted.input_tokens == message.usage.input_tokens

@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import socket
+from contextlib import suppress
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import httpx
 from support.hostile.agents import Base
-from support.hostile.cheats import EVERY_TOOL, MARK, REPEAT
+from support.hostile.cheats import EVERY_TOOL, MARK, REPEAT, TOO_MUCH
 
 from trialbed import Answer, ClaimedCall, ModelFailed, Usage
 
@@ -108,6 +109,27 @@ class Cheating(Base):
         for _ in range(4):
             await self.ask(model="forbidden")
         raise RuntimeError("refused")
+
+    async def a_model_by_header(self) -> str:
+        return await self.ask(headers={"x-route-model": "strong"})
+
+    async def old_functions(self) -> str:
+        await self.ask(functions=[tool["function"] for tool in self.offered()], function_call="auto")
+        return await self.call_gold()
+
+    async def results_of_calls_without_end(self) -> str:
+        found = ""
+        for _ in range(3):
+            await self.ask(tools=self.offered())
+            found = await self.call_gold()
+        return found
+
+    async def too_much_at_last(self) -> str:
+        text = await self.ask()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LATE):
+                await self.ask(messages=[{"role": "user", "content": TOO_MUCH}])
+        return text
 
     async def a_tool_of_its_own(self) -> str:
         tool = {"type": "function", "function": {"name": "interpreter", "parameters": {"type": "object"}}}

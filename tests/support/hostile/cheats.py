@@ -7,6 +7,7 @@ MARK = " Cheat: "
 
 EVERY_TOOL = "Call every tool without arguments."
 REPEAT = "Repeat: "
+TOO_MUCH = "This is too much."
 """Requests that the model at an endpoint obeys."""
 
 NONE = "scripted:none"
@@ -23,6 +24,8 @@ CHEATS: tuple[tuple[str, str, set[str]], ...] = (
     ("a fallback model", NONE, {"other_model"}),
     ("a zipped model", NONE, {"other_model"}),
     ("refused last", NONE, {"other_model"}),
+    ("a model by header", NONE, {"added_header"}),
+    ("old functions", NONE, {"old_functions", "unasked_call", "unsourced_answer"}),
     ("a tool of its own", NONE, {"forced_choice", "added_tool", "unasked_call", "unsourced_answer"}),
     ("forced by name", NONE, FORCED),
     ("forced by the offer", NONE, FORCED),
@@ -42,6 +45,7 @@ CHEATS: tuple[tuple[str, str, set[str]], ...] = (
     ("results in place of words", NONE, {"unasked_call", "unsourced_answer"}),
     ("results in place of words", "scripted:giveup", {"unsourced_answer"}),
     ("results in place of words", "scripted:loop", {"unsourced_answer"}),
+    ("results of calls without end", "scripted:loop", {"unsourced_answer"}),
     ("facts from the dataset", "scripted:giveup", {"unsourced_answer"}),
     ("words for the judge", NONE, set()),
     ("work when closed", NONE, {"outside_clock"}),
@@ -55,5 +59,6 @@ CHEATS: tuple[tuple[str, str, set[str]], ...] = (
     ("filled arguments", ENDPOINT, {"changed_call", "unsourced_answer"}),
     ("a key of its own", ENDPOINT, set()),
     ("malformed requests", ENDPOINT, set()),
+    ("too much at last", ENDPOINT, set()),
 )
 """The name that stands in the task, the model, and the findings of the trial: none if the cheat leaves no trace."""

@@ -66,6 +66,11 @@ def kind_of(found: Outcome) -> FailureKind | None:
         (None, (None, "endpoint"), "endpoint"),
         ("agent", (None, "gateway"), "server"),
         (None, ("gateway",), "server"),
+        # … unless the agent, which had an answer, closed it itself; its executor closes it at the timeout.
+        ("agent", (None, call("endpoint", status=0, started=1)), "agent"),
+        (None, (None, call("endpoint", status=0, started=1)), None),
+        ("timeout", (None, call("endpoint", status=0, started=1)), "endpoint"),
+        ("agent", (call("endpoint", status=0),), "endpoint"),
         # … but something good came after it.
         ("agent", ("endpoint", None), "agent"),
         (None, ("endpoint", None), None),

@@ -25,7 +25,7 @@ def key(model: str, query: int) -> TrialKey:
 
 def used(tokens: int) -> Any:
     call = SimpleNamespace(other_model="", recorded=None, usage=Usage(prompt_tokens=tokens), cause=None)
-    return SimpleNamespace(wire=SimpleNamespace(model_calls=[call]))
+    return SimpleNamespace(wire=SimpleNamespace(model_calls=[call], embedding_calls=()))
 
 
 async def test_one_trial_begins_alone_and_after_a_refusal_none() -> None:

@@ -61,9 +61,18 @@ def test_a_fact_has_a_source_in_the_trial(answer: str, wire: WireLog, reason: st
 
 def test_a_framework_cannot_answer_for_a_model_that_ended_with_other_words() -> None:
     gave_up = log(turn("GIVE_UP These tools do not solve it."))
-    assert "the model ended with other words" in unsourced(NO_FACTS, "Aurora costs 49.90.", gave_up)
+    assert "the model ended without any of them" in unsourced(NO_FACTS, "Aurora costs 49.90.", gave_up)
     assert unsourced(NO_FACTS, "Aurora costs 49.90.", log(turn("Aurora it is."))) == ""
     assert unsourced(NO_FACTS, "I am sorry.", gave_up) == ""
+
+
+def test_a_framework_cannot_answer_for_a_model_that_calls_without_end() -> None:
+    again = log(*(turn("", "Shop_Price", at=time) for time in (0.0, 2.0, 4.0)), calls=(CALL, CALL))
+    assert "the model ended without any of them" in unsourced(NO_FACTS, "Aurora costs 49.90.", again)
+    assert "no answer of the model says so" in unsourced(FACTS, "It costs 49.90.", again)
+    refused = CALL.model_copy(update={"error": "try again"})
+    once = log(*(turn("", "Shop_Price", at=time) for time in (0.0, 2.0)), calls=(refused, CALL))
+    assert unsourced(NO_FACTS, "Aurora costs 49.90.", once) == ""
 
 
 def test_a_claim_is_looked_up_by_the_name_of_its_tool() -> None:

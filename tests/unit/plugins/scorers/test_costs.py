@@ -22,6 +22,14 @@ async def test_tokens_that_were_not_reported_are_not_guessed(asked: list[ModelCa
     assert found["total_tokens"].failure is not None
 
 
+async def test_tokens_of_a_request_that_the_agent_broke_off_are_estimated() -> None:
+    whole, broken = model_call(Usage(prompt_tokens=10, completion_tokens=1)), model_call(status=0, cause="gone")
+    broken = broken.model_copy(update={"request_bytes": 400, "response_bytes": 40})
+    found = await scores(asked=[whole, broken, model_call(status=0, cause="endpoint")])
+    assert [found[f"{part}_tokens"].value for part in ("prompt", "completion", "total")] == [110, 11, 121]
+    assert found["total_tokens"].detail == {"claimed": None, "estimated": 1}
+
+
 async def test_an_agent_that_asks_no_model_is_said_to_ask_none() -> None:
     found = await scores(asked=[], prices=read_prices("1,1"))
     failures = [found[name].failure for name in ("prompt_tokens", "completion_tokens", "total_tokens", "cost")]
