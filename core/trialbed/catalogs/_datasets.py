@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +21,12 @@ from trialbed.settings import index_dir
 TASK_SUFFIXES = (".py", ".yaml", ".yml", ".jsonl")
 """The endings of files of tasks; other files are queries in JSON."""
 
+HEAD = 2**20
+"""Bytes of a file in which its kind shows."""
+
+QUERIES = re.compile(rb"^(?:queries|[- ] (?:query_id|api_list|apis)) *:", re.MULTILINE)
+"""The beginning of queries in YAML."""
+
 
 def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: str | None = None) -> Dataset:
     """Open the dataset that ``NAME``, ``NAME:TEST_SET``, ``FILE.json`` or a file of tasks names.
@@ -31,7 +39,7 @@ def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: st
         UsageError, DataError, DriverError: as ``DatasetDriver.open`` and ``load_driver`` say.
     """
     if is_file(spec):
-        kind = "tasks" if Path(spec).suffix in TASK_SUFFIXES else "file"
+        kind = "tasks" if Path(spec).suffix in TASK_SUFFIXES and not _holds_queries(Path(spec)) else "file"
         return _driver(kind, mcp, answers).open(spec, data_dir)
     name, _, test_set = spec.partition(":")
     if Path(spec).is_dir() and name not in _names():
@@ -47,6 +55,16 @@ def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: st
         info = driver_info("datasets", name)
         raise DriverBroken(broken_message(info, error, "cannot give its queries from")) from error
     return dataset
+
+
+def _holds_queries(path: Path) -> bool:
+    """Return whether a file in JSON Lines or YAML has queries, as published datasets have them, and not tasks."""
+    with suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
+        if path.suffix == ".jsonl":
+            first = json.loads(file.readline(HEAD))
+            return isinstance(first, dict) and "query_id" in first
+        return path.suffix != ".py" and QUERIES.search(file.read(HEAD)) is not None
+    return False
 
 
 def _driver(name: str, mcp: Sequence[str], answers: str | None) -> DatasetDriver:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
 
@@ -40,7 +41,9 @@ class ListedDataset(Dataset):
 
 
 class QueryFile:
-    """The queries of a JSON file, read one at a time: ``{"name": …, "queries": [Query…]}``, or StableToolBench's list.
+    """The queries of a file, read one at a time: ``{"name": …, "queries": [Query…]}``, or a list or lines of them.
+
+    Those of a list or of lines may also be in StableToolBench's form.
 
     An identity that occurs twice in a query's ``api_list`` is one Api, as described first. An expected pair that
     occurs twice is two expected calls; one whose Apis are in several categories means the first of them.
@@ -64,7 +67,7 @@ class QueryFile:
         for item in each_item(self.path):
             if item.key == ("name",):
                 self.name = validate(self.path, _NAME, item)
-            elif item.key[:-1] == (QUERIES,):
+            elif item.key[:-1] == (QUERIES,) or (len(item.key) == 1 and _is_own(item.value)):
                 yield self._check(validate(self.path, _QUERY, item), ids)
             elif item.key and isinstance(item.key[0], int):
                 yield self._check(_from_source(self.path, validate(self.path, _SOURCE, item)), ids)
@@ -106,6 +109,10 @@ def unique_apis(apis: Iterable[Api]) -> tuple[Api, ...]:
     for api in apis:
         found.setdefault((api.category, api.tool_name, api.api_name), api)
     return tuple(found.values())
+
+
+def _is_own(value: Any) -> bool:
+    return isinstance(value, dict) and "apis" in value and "api_list" not in value
 
 
 class _Source(BaseModel):

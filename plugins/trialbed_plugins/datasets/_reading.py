@@ -1,4 +1,4 @@
-"""Reads JSON files, as a whole or one query at a time, and names their errors by line or key."""
+"""Reads JSON, JSON Lines and YAML, as a whole or one query at a time, and names their errors by line or key."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
@@ -15,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from trialbed.errors import DataError
 from trialbed.texts import whole_texts
 from trialbed.wire import finite_float, json_decoder
+from trialbed_tools.located import read_yaml
 
 T = TypeVar("T")
 
@@ -43,19 +45,36 @@ class JsonItem(NamedTuple):
 def each_item(path: Path) -> Iterator[JsonItem]:
     """Yield the items of the list in a file, or the values of the object in it, with the items of ``queries``.
 
-    One of them is in memory at a time.
+    Of JSON and JSON Lines, one of them is in memory at a time; YAML is parsed as a whole.
 
     Raises:
-        DataError: the file cannot be read, or is not JSON; names line and column.
+        DataError: the file cannot be read, or is not JSON or YAML; names the line.
     """
+    if path.suffix in (".yaml", ".yml"):
+        yield from _yaml_items(read_yaml(path).value, ())
+        return
     with _open(path) as text:
-        if text.next() == "[":
+        if path.suffix == ".jsonl":
+            for place in takewhile(lambda _: text.next(), count()):
+                yield JsonItem((place,), *text.value())
+        elif text.next() == "[":
             yield from _items(text, ())
         elif text.next() == "{":
             yield from _members(text)
         else:
             yield JsonItem((), *text.value())
         text.end()
+
+
+def _yaml_items(value: Any, key: Key) -> Iterator[JsonItem]:
+    if isinstance(value, list) and key in ((), (QUERIES,)):
+        for place, item in enumerate(value):
+            yield JsonItem((*key, place), json.dumps(item), item)
+    elif isinstance(value, dict) and not key:
+        for name, member in value.items():
+            yield from _yaml_items(member, (name,))
+    else:
+        yield JsonItem(key, json.dumps(value), value)
 
 
 def read_json(path: Path, adapter: TypeAdapter[T]) -> T:
@@ -124,7 +143,7 @@ def _items(text: _JsonText, key: Key) -> Iterator[JsonItem]:
     if text.next() == "]":
         text.take("]")
         return
-    for place in range(2**63):
+    for place in count():
         yield JsonItem((*key, place), *text.value())
         if text.take(",]") == "]":
             return

@@ -1,4 +1,4 @@
-"""Datasets that are single files: ``--dataset FILE.json``."""
+"""Datasets that are single files of queries: ``--dataset FILE.json``."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ class StoredDataset(Dataset):
 
 
 def open_file(path: Path | str) -> Dataset:
-    """The dataset in a file: a list of queries as StableToolBench writes them, or Trialbed's own form.
+    """The dataset in a file of JSON, JSON Lines or YAML: queries in Trialbed's form or in StableToolBench's.
 
-    The own form is ``{"name": …, "queries": [Query…]}``. A list is named for its file. The queries of a large file are
-    read into a database once, for each content, and each is read from there when it is looked at.
+    The own form is ``{"name": …, "queries": [Query…]}``. A list, or lines, are named for their file. The queries of a
+    large file are read into a database once, for each content, and each is read from there when it is looked at.
 
     Raises:
         UsageError: there is no such file.
@@ -176,7 +176,9 @@ def _fill(path: Path, database: sqlite3.Connection) -> None:
 class FileDriver(DatasetDriver):
     """Any file of queries; the test set is its path."""
 
-    description: ClassVar[str] = "a JSON file of queries, in StableToolBench's form or Trialbed's own"
+    description: ClassVar[str] = (
+        "queries in a JSON, JSON Lines or YAML file, in StableToolBench's form or Trialbed's own"
+    )
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:  # noqa: ARG002 - files may be anywhere
         """Empty, since files cannot be listed."""

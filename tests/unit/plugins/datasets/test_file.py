@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
 
+from trialbed.catalogs import open_dataset
 from trialbed.errors import DataError, UsageError
 from trialbed_plugins.datasets.file import FileDriver, open_file
 from trialbed_plugins.datasets.mini import MiniDriver
@@ -78,6 +80,39 @@ def test_a_list_is_read_as_stabletoolbench_writes_it_and_named_for_its_file(tmp_
 def test_a_fault_is_named_by_file_line_or_key(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         open_file(write(tmp_path, content))
+
+
+@pytest.mark.parametrize("source", [False, True])
+def test_lists_lines_and_yaml_of_either_form_are_the_same_dataset(tmp_path: Path, source: bool) -> None:
+    queries = own()["queries"] + own(query_id=2, text="Größe?\u2028")["queries"]
+    if source:
+        api = {"category_name": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
+        queries = [
+            {"query_id": one["query_id"], "query": one["text"], "api_list": [api], "relevant APIs": [["Kiln", "fire"]]}
+            for one in queries
+        ]
+    lines = "".join(f"{json.dumps(one, ensure_ascii=False)}\r\n\n" for one in queries)
+    files = [
+        write(tmp_path, queries, "pots.json"),
+        write(tmp_path, lines, "pots.jsonl"),
+        write(tmp_path, yaml.safe_dump(queries, sort_keys=True), "pots.yml"),
+    ]
+    if not source:
+        files.append(write(tmp_path, yaml.safe_dump({"name": "pots", "queries": queries}), "other.yaml"))
+    found = [open_dataset(str(file), tmp_path) for file in files]
+    assert {(one.name, one.digest(), len(one.queries())) for one in found} == {("pots", found[0].digest(), 2)}
+
+
+def test_a_fault_of_lines_and_yaml_is_named_by_line_or_key(tmp_path: Path) -> None:
+    query = json.dumps(own()["queries"][0])
+    for name, text, message in (
+        ("a.jsonl", f"{query}\n{{", r"a.jsonl: is not valid JSON: Expecting property .*: line 2 column 2"),
+        ("a.jsonl", f"{query}\n{query}", r"a.jsonl: query 'a', number 2: query_id occurs twice"),
+        ("a.yaml", "queries:\n- x: [", r"a.yaml:2: is not valid YAML"),
+        ("a.yaml", "queries:\n- query_id: 1", r"a.yaml: query 1, queries\[0\]\.text: the key is missing"),
+    ):
+        with pytest.raises(DataError, match=message):
+            open_dataset(str(write(tmp_path, text, name)), tmp_path)
 
 
 def test_halves_of_surrogate_pairs_are_replaced(tmp_path: Path) -> None:
