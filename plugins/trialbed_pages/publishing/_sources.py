@@ -113,8 +113,7 @@ def public_config(config: RunConfig, dataset: str) -> RunConfig:
     Args:
         dataset: its name as it is published.
     """
-    named = ("judge", "judge_prompts", *ASKING)
-    names = {name: public_name(value) for name in named if (value := getattr(config, name))}
+    values = {name: getattr(config, name) for name in ("judge", "judge_prompts", *ASKING)}
     parts = urlsplit(config.base_url or "")
     own = {
         "dataset": dataset,
@@ -129,7 +128,7 @@ def public_config(config: RunConfig, dataset: str) -> RunConfig:
         # Without its user, password and parameters.
         "base_url": config.base_url and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}",
     }
-    return config.model_copy(update={**names, **own})
+    return config.model_copy(update={name: public_name(value) for name, value in values.items() if value} | own)
 
 
 def environment_file(info: FrameworkInfo) -> str:
@@ -142,9 +141,8 @@ def _arguments(run: Run) -> Iterator[str]:
     for framework in config.frameworks:
         yield from (FRAMEWORK, framework)
     # Those at their defaults, too: another version may have other defaults.
-    settings = config.settings(config.frameworks[0])
     for name, option in replayed_settings().items():
-        value = settings[name]
+        value = config.settings(config.frameworks[0])[name]
         for one in () if value is None else value if isinstance(value, tuple) else (value,):
             yield from (option, public_name(str(one)))
     # Numbers in a row are given as a range: a command has no room for many thousands.
