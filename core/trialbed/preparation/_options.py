@@ -20,7 +20,7 @@ from trialbed.environments import check_wanted, expand_profiles
 from trialbed.errors import SettingsError, UsageError
 from trialbed.models import CacheChoice
 from trialbed.records import Api, ApiRef, Environment, Query, RunConfig
-from trialbed.settings import ConfiguredValue, FactorSettings, RunSettings, declared_settings
+from trialbed.settings import ConfiguredValue, FactorSettings, RunSettings, declared_settings, index_dir
 from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback
@@ -243,7 +243,8 @@ def hidden_paths(settings: RunSettings, files: Iterable[Path] = ()) -> tuple[Pat
         if "://" not in database:
             path = Path(database).resolve()
             hidden += (path.with_name(path.name + ending) for ending in BESIDE)
-    hidden += (settings.output.resolve(), settings.data_dir.resolve())
+    # The folder of indexes has the queries of large files, with their answers.
+    hidden += (settings.output.resolve(), settings.data_dir.resolve(), index_dir().resolve())
     if Path(settings.dataset).is_file():
         hidden.append(Path(settings.dataset).resolve())
     folder = Path.cwd()

@@ -30,12 +30,22 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_the_users_files_are_hidden(settings, tmp_path):
+def test_the_users_files_are_hidden(settings, tmp_path, monkeypatch):
+    monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
     (tmp_path / ".env").write_text("")
     (tmp_path / "queries.json").write_text("[]")
     hidden = hidden_paths(settings(dataset="queries.json", store="runs.db"))
     assert hidden is not None
-    names = (".env", "queries.json", "runs.db", "runs.db-wal", ".trialbed/responses.db", "results/tools", "data")
+    names = (
+        ".env",
+        "queries.json",
+        "runs.db",
+        "runs.db-wal",
+        ".trialbed/responses.db",
+        "results/tools",
+        "data",
+        "indexes",
+    )
     assert {tmp_path / name for name in names} <= set(hidden)
 
 
