@@ -161,8 +161,9 @@ def headers_of_agent(headers: Iterable[Header]) -> list[Header]:
 
 
 LIBRARIES = frozenset(
-    b"accept-charset accept-language baggage cache-control content-encoding date idempotency-key origin pragma "
-    b"priority sec-fetch-dest sec-fetch-mode sec-fetch-site traceparent tracestate x-request-id".split()
+    b"accept-charset accept-language agent-framework-version baggage cache-control content-encoding date "
+    b"idempotency-key origin pragma priority sec-fetch-dest sec-fetch-mode sec-fetch-site traceparent tracestate "
+    b"x-request-id".split()
 )
 USUAL = OF_AGENTS | LIBRARIES | HOP_BY_HOP | _OURS
 """Headers that clients send, or the libraries beneath them."""

@@ -321,7 +321,8 @@ async def test_no_header_and_no_query_of_an_agent_chooses_another_model(serve: S
         "Helicone-Fallbacks": "[]",
         "X-Forwarded-For": "192.0.2.1",
     }
-    await client.post(f"{CHAT}?route=strong", json=body("plain"), headers=choosing | {"X-Stainless-Lang": "python"})
+    usual = {"X-Stainless-Lang": "python", "Traceparent": "00-1", "Agent-Framework-Version": "1"}
+    await client.post(f"{CHAT}?api-version=1&route=strong", json=body("plain"), headers=choosing | usual)
     ((got, _, query),) = upstream.requests
     assert query == ""
     assert not {name.lower() for name in choosing} & got.keys()
