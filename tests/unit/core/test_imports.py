@@ -45,6 +45,7 @@ ARROWS: dict[tuple[str, str], str] = {
     ("trialbed_adapter_lab", "trialbed_scripted"): "adapters are checked against scripted models",
     ("trialbed_evaluation.plan", "trialbed_verify"): "one command plans comparisons of both kinds of runs",
     ("trialbed_pages", "trialbed_plugins.recordings"): "results are published with the recording of the model",
+    ("trialbed_plugins.datasets", "trialbed_tools"): "queries in YAML are read as files of tools are",
     ("trialbed_plugins.frameworks", "trialbed_controlled"): "the reference loop reads answers as they do",
     ("trialbed_ray", "trialbed_plugins.executors"): "on each node, the local executor runs trials",
     ("trialbed_server", "trialbed_plugins.recordings"): "the gateway keeps the answers of models, and gives them again",
