@@ -51,6 +51,9 @@ TRIALS = 200
 REPEATS = 3
 """Times that a call is done again whose process was killed."""
 
+SAFE_PATH = "PYTHONSAFEPATH"
+"""The variable that keeps Python from importing modules of its working folder."""
+
 LONGEST = 64 * 2**20
 """Bytes of a result of a scoring process."""
 
@@ -268,11 +271,16 @@ class _Process:
 def _unseen() -> Iterator[None]:
     """Start processes that do not run the user's program, and that get no signal from the terminal."""
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    # Until they have this program's path, they would import a `random.py` of the folder that it was started in.
+    safe, os.environ[SAFE_PATH] = os.environ.get(SAFE_PATH), "1"
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT]) if hasattr(signal, "pthread_sigmask") else None
     try:
         yield
     finally:
         sys.modules["__main__"] = main
+        del os.environ[SAFE_PATH]
+        if safe is not None:
+            os.environ[SAFE_PATH] = safe
         if blocked is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
@@ -298,6 +306,7 @@ def _begin(pipe: Connection) -> None:
 
     global _pipe
     _pipe = pipe
+    os.environ.pop(SAFE_PATH, None)
     os.dup2(2, 1)  # what plugins print is no output of the run
     threading.Thread(target=_end_after, args=(parent_process(),), daemon=True).start()
     if hasattr(os, "setsid"):

@@ -237,10 +237,14 @@ asyncio.run(main())
 """
 
 
-async def test_a_process_ends_with_the_program_which_it_does_not_run_again(tmp_path: Path) -> None:
-    script = tmp_path / "mine.py"
+async def test_a_process_ends_with_the_program_and_runs_neither_it_nor_its_folders_modules(tmp_path: Path) -> None:
+    script, folder = tmp_path / "mine.py", tmp_path / "folder"
     script.write_text(USER)
-    program = await asyncio.create_subprocess_exec(sys.executable, str(script), stdout=asyncio.subprocess.PIPE)
+    folder.mkdir()
+    (folder / "pickle.py").write_text("raise SystemExit('the wrong module')")
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, str(script), stdout=asyncio.subprocess.PIPE, cwd=folder
+    )
     assert program.stdout is not None
     assert await program.stdout.readline() == b"ran\n"
     process = psutil.Process(int(await program.stdout.readline()))
