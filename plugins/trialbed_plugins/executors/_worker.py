@@ -446,7 +446,8 @@ class Worker:
             except OSError as error:
                 raise WorkerFault("adapter", f"{program_file} cannot be started: {error}") from error
             # In a sandbox, a trial could change the process that later ones are forked from.
-            self._send(Hello(nonce=self._nonce, renewable=preparing is None))
+            self._renewable = preparing is None
+            self._send(Hello(nonce=self._nonce, renewable=self._renewable))
             reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
             held = launched.held()
         if isinstance(reply, Failed):
@@ -633,8 +634,9 @@ class Worker:
         raise WorkerFault("timeout", late)
 
     def _resident_bytes(self, family: Sequence[int]) -> int:
-        # The first are the supervisor, and the process that the others share their memory with.
-        return processes.resident_bytes(family[SUPERVISED + self._renewable :])
+        # The first is the supervisor. The next shares its memory with those that are forked from it.
+        own = family[SUPERVISED:]
+        return processes.resident_bytes((self._renewable and own[1:]) or own)
 
     async def _ask_where(self) -> None:
         """Have the worker write the stacks of its threads to standard error."""
