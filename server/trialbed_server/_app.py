@@ -29,7 +29,7 @@ from trialbed.records import Api, ModelEndpoint
 from trialbed.settings import data_dir
 from trialbed.wire import RetryWaits
 from trialbed.wire.redaction import redaction_of
-from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck
+from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck, rate_check
 from trialbed_server._clock import Clock, SystemClock
 from trialbed_server._connections import ImmediateProtocol
 from trialbed_server._metrics import Metrics
@@ -103,7 +103,7 @@ class Application:
         self._gateway = gateway
         self._max_body = options.max_body
         self._checks = list(_checks(options))
-        self._looks_at_each = bool(options.allow_origins)
+        self._looks_at_each = bool(options.allow_origins or options.rate_limit)
         self._entry: ASGIApp = self._admit
         if options.allow_origins:
             self._entry = CORSMiddleware(
@@ -218,6 +218,8 @@ def _checks(options: ServerOptions) -> Iterator[Callable[[Scope], Response | Non
     if not options.token:
         # With a token, pages are kept out by not knowing it.
         yield SiteCheck(options.host, options.allow_hosts, options.allow_origins).refusal
+    if options.rate_limit:
+        yield rate_check(options.rate_limit)
     if options.token:
         yield TokenCheck(options.token).refusal
     if options.control_token:
@@ -323,8 +325,25 @@ def _status_routes(metrics: Metrics, upstream: str | None, cache: ResponseCache)
         """Show figures for Prometheus."""
         return Response(metrics.page(), headers={"content-type": metrics.content_type})
 
-    paths = {"/healthz": healthz, "/readyz": readyz, "/metrics": show_metrics}
+    paths = {"/healthz": healthz, "/readyz": readyz, "/metrics": show_metrics, "/openapi.json": _show_document}
     return [Route(path, endpoint, methods=["GET"]) for path, endpoint in paths.items()]
+
+
+async def _show_document(request: Request) -> Response:
+    """Show this document, which FastAPI writes from the routes."""
+    from fastapi.openapi.utils import get_openapi  # most servers are never asked for it
+    from fastapi.routing import APIRoute
+
+    routes = [route for route in request.app.routes if isinstance(route, Route | APIRoute)]
+    written = [
+        # Not the endpoint itself, which reads and writes its bodies as plain ASGI.
+        APIRoute(route.path, lambda: None, methods=[method], summary=(route.endpoint.__doc__ or "").partition("\n")[0])
+        for route in routes
+        for method in sorted((route.methods or set()) - {"HEAD"})
+        if not isinstance(route, APIRoute)
+    ]
+    written += [route for route in routes if isinstance(route, APIRoute)]
+    return JSONResponse(get_openapi(title="Trialbed", version=trialbed.__version__, routes=written))
 
 
 def _add_plugin_routes(app: Starlette, manager: PluginManager) -> None:

@@ -68,6 +68,7 @@ class ServerOptions:
         pages: whether the pages of the store are shown at ``/pages``; right answers stand there, so never for agents.
         watch_stdin: end when standard input does, because the parent process is gone.
         max_body: largest request body in bytes. max_answer: largest answer of an Api.
+        rate_limit: requests per second of one client, to the virtual API and the gateway; None for any.
         memory: bytes of cached responses kept in memory.
         simulator_timeout: seconds a simulator has for one answer.
         upstream_timeout: seconds the upstream may be silent before the gateway gives up, where no trial says how long.
@@ -114,6 +115,7 @@ class ServerOptions:
     watch_stdin: bool = False
     max_body: int = 16 * MEBIBYTE
     max_answer: int = 16 * MEBIBYTE
+    rate_limit: int | None = None
     memory: int = 256 * MEBIBYTE
     simulator_timeout: float = 30.0
     upstream_timeout: float = 300.0

@@ -53,6 +53,7 @@ SECTIONS = {
     "A server for others": (
         "allow_hosts",
         "allow_origins",
+        "rate_limit",
         "max_body",
         "max_answer",
         "plugins",
@@ -126,6 +127,12 @@ SECTIONS = {
     multiple=True,
     metavar="ORIGIN",
     help="Origin of web pages that may send requests, such as https://example.org; repeatable.",
+)
+@option(
+    "--rate-limit",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Requests per second of one client; more get status 429. [default: no limit]",
 )
 @option("--max-body", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest request.")
 @option("--max-answer", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest answer.")

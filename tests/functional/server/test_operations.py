@@ -14,6 +14,30 @@ from trialbed_server import ServerOptions, create_app
 TOKEN = "a-token-of-32-characters-for-this-test"
 
 
+async def test_a_client_that_asks_too_often_is_told_when_to_ask_again(serve: Serve) -> None:
+    client = await serve(rate_limit=2)
+    paths = ("/virtual", "/t/trial-of-another/virtual", "/virtual", "/v1/chat/completions")
+    replies = [await client.post(path, json=virtual()) for path in paths]
+    assert [reply.status_code for reply in replies] == [200, 404, 429, 429]
+    assert {reply.headers.get("retry-after") for reply in replies[2:]} == {"1"}
+    assert replies[2].json() == {"error": "this client has sent too many requests; ask again in 1 s", "response": ""}
+    assert replies[3].json()["error"]["type"] == "rate_limit_error"
+    assert (await client.get("/healthz")).status_code == 200
+
+
+async def test_one_document_has_every_route(serve: Serve) -> None:
+    client = await serve()
+    paths = (await client.get("/openapi.json")).json()["paths"]
+    for path, method in (
+        ("/virtual", "post"),
+        ("/t/{trial}/virtual", "post"),
+        ("/t/{trial}/v1/{path}", "post"),
+        ("/control/trials/{trial}", "delete"),
+        ("/healthz", "get"),
+    ):
+        assert paths[path][method]["summary"]
+
+
 async def test_a_server_that_is_about_to_end_does_not_say_that_it_is_well(tmp_path: Path) -> None:
     app = create_app(ServerOptions(cache=str(tmp_path / "responses.db")))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:

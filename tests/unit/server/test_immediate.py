@@ -148,8 +148,8 @@ async def test_a_call_of_the_ambient_trial_is_recorded_there(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     "options",
-    [{"allow_origins": ["https://pages.example"]}, {"faults": FaultPlan()}],
-    ids=["origins", "faults"],
+    [{"rate_limit": 1000}, {"allow_origins": ["https://pages.example"]}, {"faults": FaultPlan()}],
+    ids=["rates", "origins", "faults"],
 )
 async def test_a_server_that_looks_at_each_request_does_so(tmp_path: Path, options: dict[str, Any]) -> None:
     app = Served(tmp_path, **options)
