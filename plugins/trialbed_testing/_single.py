@@ -36,7 +36,6 @@ from trialbed.settings import env_dir
 from trialbed.store import Store, new_run, new_run_id
 from trialbed.tasks import write_queries
 from trialbed.wire import ModelRequest
-from trialbed_testing._shared_server import CAN_SHARE, shared_server
 
 
 @dataclass(frozen=True)
@@ -69,14 +68,9 @@ class SingleTrial:
 
 
 class SingleTrials:
-    """An async context manager that runs single trials, at a server which stays for all of them, as workers do.
+    """An async context manager that runs single trials, at a server which stays for all of them, as workers do."""
 
-    Args:
-        shared: the folder where processes find the servers that they share; None for servers of one's own.
-    """
-
-    def __init__(self, shared: Path | None = None) -> None:
-        self._shared = shared if CAN_SHARE else None
+    def __init__(self) -> None:
         self._workers: dict[str, tuple[Executor, FrameworkInfo]] = {}
         self._stack = AsyncExitStack()
         self._callbacks = CallbackServer(stays=True)
@@ -189,13 +183,7 @@ class SingleTrials:
         start = server_start(options, [model], cache=cache)
         async with self._starting:
             if start.identity not in self._servers:
-                # Models that are objects of this process have an endpoint of its own.
-                shared = None if isinstance(prepared.objects.model, ObjectModel) else self._shared
-                opened = (
-                    shared_server(shared, start)
-                    if shared is not None
-                    else server(options, calls_back=True, models=[model], cache=cache)
-                )
+                opened = server(options, calls_back=True, models=[model], cache=cache)
                 self._servers[start.identity] = await self._stack.enter_async_context(opened)
         return self._servers[start.identity]
 

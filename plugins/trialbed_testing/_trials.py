@@ -86,14 +86,9 @@ def check_recording(file: Path, model: str) -> None:
 
 
 class TrialThread:
-    """The event loop of the trials; it begins with the first.
+    """The event loop of the trials; it begins with the first."""
 
-    Args:
-        shared: the folder in which processes of one test run find the servers that they share; None in a single one.
-    """
-
-    def __init__(self, shared: Path | None = None) -> None:
-        self._shared = shared
+    def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._trials: SingleTrials | None = None
@@ -110,7 +105,7 @@ class TrialThread:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="trialbed-tests", daemon=True)
         self._thread.start()
-        self._trials = SingleTrials(self._shared)
+        self._trials = SingleTrials()
         asyncio.run_coroutine_threadsafe(self._trials.__aenter__(), self._loop).result()
 
     def end(self) -> None:

@@ -72,12 +72,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def _trialbed_thread(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialThread]:
+def _trialbed_thread() -> Iterator[TrialThread]:
     from trialbed_testing._trials import TrialThread
 
-    # The workers of pytest-xdist have folders in that of the whole run.
-    is_worker = hasattr(request.config, "workerinput")
-    thread = TrialThread(tmp_path_factory.getbasetemp().parent / FOLDER if is_worker else None)
+    thread = TrialThread()
     yield thread
     thread.end()
 

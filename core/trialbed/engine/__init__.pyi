@@ -6,8 +6,6 @@ from ._judge import judge_report as judge_report
 from ._judge import standing_judge as standing_judge
 from ._progress import RunProgress as RunProgress
 from ._progress import say_when_long as say_when_long
-from ._server import START_TIMEOUT as START_TIMEOUT
-from ._server import ServerStart as ServerStart
 from ._server import server as server
 from ._server import server_root as server_root
 from ._server import server_start as server_start
