@@ -22,7 +22,7 @@ KEEPALIVE = {"tcp_keepalives_idle": "60", "tcp_keepalives_interval": "10", "tcp_
 PATIENCE = 0.3
 """Seconds in which to take the lock of a file: who only looks whether it is held may have it for a moment."""
 
-GLANCE = 0.02
+GLANCE = 0.1
 """Seconds in which to see whether it is held: another who looks has it for less."""
 
 UNDER_WAY = "the same run is running in another process; wait until it ends, or change --seed or --store to run both"
