@@ -22,7 +22,7 @@ _seconds = partial(_amount, unit="s")
 TOKENS = (
     _tokens(
         "prompt_tokens",
-        meaning="tokens of all requests to the model, and for vectors; estimated where the agent broke one off",
+        meaning="tokens of all requests to the model",
     ),
     _tokens("completion_tokens", meaning="tokens of all answers of the model"),
     _tokens("total_tokens", meaning="prompt_tokens and completion_tokens"),

@@ -300,8 +300,10 @@ class Gateway:
     async def _answer(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         path, method = scope["path_params"]["path"], scope["method"]
         asks = path in DIALECTS
-        counted = asks or path in COUNTS or path == embeddings.PATH
-        if not (is_kept(method, path) or (method == "GET" and path == MODELS)) and not (method == "POST" and counted):
+        # Some frameworks count tokens, which costs nothing, before each request: they would run out of steps.
+        counted = asks or path == embeddings.PATH
+        is_post = method == "POST" and (counted or path in COUNTS)
+        if not (is_kept(method, path) or (method == "GET" and path == MODELS)) and not is_post:
             served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS, embeddings.PATH))
             message = f"{method} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
             await writer.error(message, 404, "invalid_request_error", "path")

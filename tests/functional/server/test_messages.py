@@ -104,13 +104,13 @@ async def test_choices_of_tools_are_obeyed(serve: Serve, sdk: Sdk) -> None:
     assert named.content[0].name == TOOL["name"]
 
 
-async def test_tokens_are_counted_in_a_step_of_the_trial_and_for_its_model_only(serve: Serve, sdk: Sdk) -> None:
+async def test_tokens_are_counted_for_the_trials_model_only_and_in_no_step_of_it(serve: Serve, sdk: Sdk) -> None:
     from anthropic import APIStatusError
 
     client = await serve()
     await client.post(
         "/control/trials",
-        json=registration(model_name="gpt-4o", allowed_models=[], limits={"max_steps": 3, "timeout": 60}),
+        json=registration(model_name="gpt-4o", allowed_models=[], limits={"max_steps": 1, "timeout": 60}),
     )
     anthropic = sdk(client)
     with pytest.raises(APIStatusError, match="this trial's model is 'gpt-4o'"):
