@@ -127,8 +127,7 @@ def serve(framework: str, command: str | None = None) -> int:
         while not channel.fork():
             pass
         channel.send(Renewed(nonce=hello.nonce))
-    code = _run_trials(channel, hello.nonce, agent_class, state)
-    return code if renewable else 0
+    return _run_trials(channel, hello.nonce, agent_class, state, renewable=renewable)
 
 
 def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
@@ -195,7 +194,9 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
     return NamedAgent, info
 
 
-def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState) -> int:
+def _run_trials(
+    channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState, *, renewable: bool = False
+) -> int:
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
     client, blocking = None, BlockingClient()
@@ -228,8 +229,9 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
             spent = f"close() raised {failure_of(trial.close_error).message}; the trial stays as it is"
         faulthandler.cancel_dump_traceback_later()
         channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome, spent=spent))
-        if spent:
-            return RENEW
+        # A renewable one waits for the word: its executor looks first for processes that the trial has left.
+        if spent and not renewable:
+            return 0
 
 
 def _cancel_leaked_tasks(runner: asyncio.Runner) -> bool:

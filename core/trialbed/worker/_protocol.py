@@ -13,7 +13,7 @@ Each message is one JSON object on a line.
                              ←    clock {trial, running}     its work begins, and ends; the executor times it
                              ←    done {trial, outcome, spent}     the worker ends if it is spent
     begin {spec}             →    …
-    renew {}                 →                              a renewable worker that is not spent
+    renew {}                 →                              a renewable worker, spent or not
                              ←    renewed {}                a new process, forked from the one that loaded the adapter
     (end of input)           →    the worker ends, busy or not
 
@@ -114,7 +114,7 @@ class Ready(Record):
 
 
 class Renewed(Record):
-    """The process that ran the trials, which was spent or is to be renewed, has been replaced."""
+    """The process that ran the trials has been replaced."""
 
     type: Literal["renewed"] = "renewed"
     nonce: str
@@ -151,7 +151,7 @@ class Done(Record):
     """The trial has ended.
 
     Attributes:
-        spent: why the process takes no other trial and ends; empty if it takes one. A renewable worker gets another.
+        spent: why the process takes no other trial; empty if it takes one. It ends, or is to be renewed.
     """
 
     type: Literal["done"] = "done"

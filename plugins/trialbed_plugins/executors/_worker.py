@@ -474,8 +474,7 @@ class Worker:
         """Have the process that runs the trials replaced by one in which none has run; returns whether it was."""
         if not self._renewable or self._pipes.exited.is_set():
             return False
-        if not self._spent:
-            self._send(Renew())
+        self._send(Renew())
         try:
             reply = await self._reply(RENEWAL_LIMIT, "the worker was not renewed in time")
         except WorkerFault:

@@ -109,7 +109,7 @@ def masbench(
         [agent.command(interpreters.get(agent.name), openai_api) for agent in runnable],
         test_set=test_set,
         limit=max_queries,
-        model=model,
+        model=(model,),
         model_name=ASKED_FOR if model.startswith("scripted:") else None,
         base_url=base_url,
         data_dir=data_dir,

@@ -96,7 +96,7 @@ def test_no_garbage_is_searched_for_while_a_framework_is_imported(fails: bool, m
             raise ImportError("it is not there")
         return BaseAgent, FrameworkInfo(name="f", version="1", adapter="a", adapter_version="1", python="3")
 
-    def run(*_: object) -> int:
+    def run(*_: object, **__: object) -> int:
         searched.append(gc.isenabled())
         return 0
 
