@@ -302,16 +302,15 @@ class Gateway:
         asks = path in DIALECTS
         # Some frameworks count tokens, which costs nothing, before each request: they would run out of steps.
         counted = asks or path == embeddings.PATH
-        is_post = method == "POST" and (counted or path in COUNTS)
-        if not (is_kept(method, path) or (method == "GET" and path == MODELS)) and not is_post:
+        read = asks or path in COUNTS
+        posted = method == "POST" and (read or counted)
+        if not (is_kept(method, path) or (method == "GET" and path == MODELS)) and not posted:
             served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS, embeddings.PATH))
             message = f"{method} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
             await writer.error(message, 404, "invalid_request_error", "path")
         elif counted and trial is not None and not self._takes_step(trial, writer.exchange):
             await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
-        elif (
-            (asks or path in COUNTS) and trial is not None and (refusal := _not_admitted(trial, body, writer.exchange))
-        ):
+        elif read and trial is not None and (refusal := _not_admitted(trial, body, writer.exchange)):
             message, status, code = refusal
             await writer.error(message, status, "invalid_request_error", "request", code=code)
         elif asks and await self._puts_in(trial, writer):
