@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -74,14 +75,21 @@ def test_all_else_stays_as_it_was(fields: dict[str, object], told: str, own: str
 )
 def test_other_models_are_found_in_every_spelling_that_a_server_reads(body: bytes, expected: str | None) -> None:
     assert foreign_model(body, {"told", "own"}) == expected
+    usual = json.loads(body).get("model")
+    assert foreign_model(body, {"told", "own"}, usual if isinstance(usual, str) else "") == expected
 
 
 @for_each(
     "body",
     [b"", b" ", b"{", b"[]", b'"told"', b'{"model"', b'{"model":', b'{"model":"told', b"\xff", b"{1:2}",
      b'{"model":"told"} {"model":"other"}', b'{"model":"told" "x":1}', b"[" * 100_000, b'{"a":' + b"[" * 100_000,
-     '{"model":"told"}'.encode("utf-16"), b"\xef\xbb\xbf{}"],
+     '{"model":"told"}'.encode("utf-16"), '{"model":"told"}'.encode("utf-16-le"), b"\xef\xbb\xbf{}"],
 )  # fmt: skip
 def test_a_body_that_cannot_be_read_names_no_model_that_can_be_trusted(body: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         foreign_model(body, {"told"})
+    # A reader that takes any encoding finds a model in some of them.
+    with contextlib.suppress(ValueError, RecursionError, AttributeError):
+        usual = json.loads(body).get("model", "")
+        with pytest.raises(ValueError, match=r".+"):
+            foreign_model(body, {"told"}, usual)
