@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trialbed.records import ApiRef, ToolSpec
-from trialbed.wire._httpx import httpx, tls_for
+from trialbed.wire._httpx import httpx, parsed_url, tls_for
 
 TOOL_TIMEOUT = 60.0
 
@@ -124,7 +124,7 @@ class Tool:
         """Call the Api with these arguments, given as a mapping (any names, even ``self``)."""
         try:
             if self._client is not None:
-                return _text(await self._client.post(self._server_url, json=self._payload(arguments)))
+                return _text(await self._client.post(parsed_url(self._server_url), json=self._payload(arguments)))
             async with httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(self._server_url)) as client:
                 return _text(await client.post(self._server_url, json=self._payload(arguments)))
         except (httpx.HTTPError, TypeError, ValueError) as error:

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
-from trialbed.wire import tls_for
+from trialbed.wire import parsed_url, tls_for
 from trialbed.wire.dialects.chat_completions import read_body
 from trialbed_controlled import assistant_message
 
@@ -31,7 +31,10 @@ class ReferenceAgent(BaseAgent):
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
-        self._client = httpx.AsyncClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))
+        # Trialbed's own server is asked, never through a proxy.
+        self._client = httpx.AsyncClient(
+            timeout=limits.request_timeout, verify=tls_for(endpoint.base_url), trust_env=False
+        )
         self._calls: list[ClaimedCall] = []
         self._usage: Usage | None = Usage()
 
@@ -84,7 +87,8 @@ class ReferenceAgent(BaseAgent):
         """
         sent = {"Authorization": f"Bearer {self.endpoint.api_key}", **headers}
         try:
-            response = await self._client.post(f"{self.endpoint.base_url}/{path}", json=request, headers=sent)
+            url = parsed_url(f"{self.endpoint.base_url}/{path}")
+            response = await self._client.post(url, json=request, headers=sent)
         except httpx.HTTPError as error:
             raise ModelFailed(f"the model could not be reached: {type(error).__name__}: {error}") from error
         if response.status_code != 200:
