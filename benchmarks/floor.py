@@ -19,7 +19,6 @@ import zlib
 from typing import Any
 
 import httpx
-from growth import query
 
 TABLES = """
 pragma journal_mode = wal;
@@ -173,6 +172,8 @@ async def run_trial(
     control: httpx.AsyncClient, worker: asyncio.subprocess.Process, number: int
 ) -> tuple[str, int, str, float, float, list[Any]]:
     """Run a trial, and score it by its log."""
+    from growth import query  # its imports are not for the processes of the floor, which would search them for garbage
+
     assert worker.stdin is not None
     assert worker.stdout is not None
     task, name, began = query(number), f"{number}-{time.time_ns()}", time.time()
