@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
-from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine import RunProgress, run, say_when_long
@@ -42,7 +41,7 @@ async def run_and_report(
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
-    store, queries, shown = prepared.options.store, queries_by_id(prepared.queries), progress or RunProgress()
+    store, queries, shown = prepared.options.store, prepared.queries, progress or RunProgress()
     # Entries of documents are written as trials are committed, so that the end of the run need not read them again.
     with DocumentEntries(lambda: queries) if documents else nullcontext() as entries:
         keep = entries.add if entries else None
@@ -92,8 +91,7 @@ async def _judge_once(prepared: Prepared, run_id: str, judge: str, progress: Run
     """Have a further judge grade the answers; returns why it may not."""
     from trialbed.engine import judge_refusal  # few runs have several judges
 
-    options = prepared.options
-    queries = queries_by_id(prepared.queries)
+    options, queries = prepared.options, prepared.queries
     with Store.open(options.store) as store:
         stored = await asyncio.to_thread(store.find_run, run_id)
         refusal = await asyncio.to_thread(judge_refusal, options.budget, options, judge, store, stored)

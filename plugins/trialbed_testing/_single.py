@@ -13,7 +13,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, OpenedModel
 from trialbed.engine import (
     ControlClient,
@@ -101,7 +100,7 @@ class SingleTrials:
             found = await needed_environments(elsewhere, EnvironmentStore(env_dir()), build=False)
             options = replace(options, environments=found)
         prepared = await asyncio.to_thread(partial(prepare, options, objects, keeps=False))
-        options, objects, (query,) = prepared.options, prepared.objects, prepared.queries
+        options, objects, (query,) = prepared.options, prepared.objects, prepared.queries.values()
         if len(prepared.config.cells) > 1:
             raise UsageError("run: a trial has one temperature and one number of tools")
         run, (key,) = self._new_run(prepared.config), trial_keys(prepared.config)
@@ -119,7 +118,7 @@ class SingleTrials:
             async with judge_of(helpers, options.judge[0], control, own=objects.judge) as judge:
                 runner = TrialRunner(
                     run=run,
-                    queries=queries_by_id(prepared.queries),
+                    queries={query.query_id: query},
                     tools=lambda _most, _query: tools,
                     simulator=prepared.simulator,
                     control=control,

@@ -4,23 +4,17 @@ from trialbed.catalogs._catalog import ApiCatalog
 from trialbed.catalogs._choice import absent_ends, choose_queries
 from trialbed.catalogs._datasets import dataset_driver, known_queries, open_catalog, open_dataset, run_queries
 from trialbed.catalogs._folders import open_documents
-from trialbed.catalogs._queries import StoredQueries, expecting_queries, ids_of, pick_queries, queries_by_id
 from trialbed.catalogs._stored import StoredApis
 
 __all__ = [
     "ApiCatalog",
     "StoredApis",
-    "StoredQueries",
     "absent_ends",
     "choose_queries",
     "dataset_driver",
-    "expecting_queries",
-    "ids_of",
     "known_queries",
     "open_catalog",
     "open_dataset",
     "open_documents",
-    "pick_queries",
-    "queries_by_id",
     "run_queries",
 ]

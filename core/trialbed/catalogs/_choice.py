@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from trialbed.catalogs._queries import StoredQueries, ids_of, pick_queries
 from trialbed.contracts import Dataset
 from trialbed.errors import UsageError
 from trialbed.records import Query
@@ -26,7 +25,7 @@ def choose_queries(
     query_ids: Sequence[str],
     categories: Sequence[str] = (),
     shuffle: int | None = None,
-) -> Sequence[Query]:
+) -> tuple[Query, ...]:
     """The queries of a run, in the dataset's order or at random.
 
     Args:
@@ -41,25 +40,27 @@ def choose_queries(
     queries = dataset.queries()
     if query_ids:
         chosen = [_matcher(wanted, queries, dataset.test_set) for wanted in query_ids]
-        ids = map(str, ids_of(queries))
-        queries = pick_queries(queries, [place for place, own in enumerate(ids) if any(one(own) for one in chosen)])
+        queries = [query for query in queries if any(fits(str(query.query_id)) for fits in chosen)]
     if categories:
         wanted = _check_categories(categories, queries, dataset.test_set)
-        places = (place for place, query in enumerate(queries) if wanted & set(map(str.casefold, _categories(query))))
-        queries = pick_queries(queries, list(places))
+        queries = [query for query in queries if wanted & set(map(str.casefold, _categories(query)))]
     if shuffle is not None:
-        drawn = [hashlib.sha256(json.dumps([shuffle, own]).encode()).digest() for own in ids_of(queries)]
-        queries = pick_queries(queries, sorted(range(len(drawn)), key=drawn.__getitem__))
-    found = queries[:limit]
+        queries = sorted(queries, key=lambda query: _random_place(shuffle, query))
+    found = tuple(queries[:limit])
     if not found:
         raise UsageError(f"{dataset.test_set} has no queries to run")
-    return found if isinstance(found, StoredQueries) else tuple(found)
+    return found
+
+
+def _random_place(shuffle: int, query: Query) -> bytes:
+    """The place of a query in a random order."""
+    return hashlib.sha256(json.dumps([shuffle, query.query_id]).encode()).digest()
 
 
 def absent_ends(dataset: Dataset, query_ids: Sequence[str]) -> Iterator[str]:
     """Yield a line for each range of ids of which an end is no query: a dataset may begin later, and end sooner."""
     ranges = [(wanted, ends) for wanted in query_ids if (ends := RANGE.fullmatch(wanted)) is not None]
-    ids = set(map(str, ids_of(dataset.queries()))) if ranges else set()
+    ids = {str(query.query_id) for query in dataset.queries()} if ranges else set()
     for wanted, ends in ranges:
         absent = [end for end in ends.groups() if str(int(end)) not in ids]
         if absent and wanted not in ids:
@@ -68,7 +69,7 @@ def absent_ends(dataset: Dataset, query_ids: Sequence[str]) -> Iterator[str]:
 
 def _matcher(wanted: str, queries: Sequence[Query], test_set: str) -> Callable[[str], bool]:
     """Return whether a query's id is the one that is wanted, or lies in the range."""
-    ids = [*map(str, ids_of(queries))]
+    ids = {str(query.query_id) for query in queries}
     if wanted in ids:
         return lambda query_id: query_id == wanted
     ends = RANGE.fullmatch(wanted)

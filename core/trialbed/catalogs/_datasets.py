@@ -11,7 +11,6 @@ from typing import cast
 
 from trialbed.catalogs._catalog import ApiCatalog
 from trialbed.catalogs._folders import open_documents
-from trialbed.catalogs._queries import queries_by_id
 from trialbed.contracts import Dataset, DatasetDriver
 from trialbed.drivers import broken_message, driver_info, list_drivers, load_driver
 from trialbed.errors import DataError, DriverBroken, TrialbedError, UsageError
@@ -122,7 +121,8 @@ def run_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query]:
     dataset = open_dataset(config.dataset, data_dir)
     if dataset.digest() != config.dataset_digest:
         raise DataError(f"the dataset {config.dataset} has changed since the run: its digest is another")
-    return queries_by_id(dataset.queries(), config.query_ids)
+    known = {query.query_id: query for query in dataset.queries()}
+    return {query_id: known[query_id] for query_id in config.query_ids}
 
 
 def known_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query] | None:

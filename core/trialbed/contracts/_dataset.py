@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from trialbed.errors import UsageError
-from trialbed.records import Api, ApiRef, Query
+from trialbed.records import Api, ApiRef, Query, unique_apis
 
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
@@ -40,9 +40,9 @@ class Dataset(ABC):
     def queries(self) -> Sequence[Query]:
         """All queries, in the dataset's order."""
 
-    @abstractmethod
     def apis(self) -> Sequence[Api]:
-        """Every Api of the dataset, each identity once."""
+        """Every Api of the dataset, each identity once: those of its queries, unless a subclass has others."""
+        return unique_apis(api for query in self.queries() for api in query.apis)
 
     def digest(self) -> str:
         """SHA-256 over the queries as JSON, in order: equal digests mean the same tasks."""

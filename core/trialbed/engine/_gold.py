@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from trialbed.engine._control import ControlClient, new_trial_token
@@ -77,7 +77,7 @@ async def make_gold_calls(
     run_id: str,
     control: ControlClient,
     simulator: str,
-    queries: Sequence[Query],
+    queries: Iterable[Query],
     *,
     concurrency: int,
     note: Callable[[str], None],

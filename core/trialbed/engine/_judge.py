@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from trialbed.catalogs import expecting_queries
 from trialbed.contracts import Judge
 from trialbed.drivers import list_drivers
 from trialbed.engine._control import ControlClient, new_trial_token
@@ -88,17 +87,14 @@ async def standing_judge(
         yield judge, settings
 
 
-def judge_duties(settings: RunSettings, queries: Sequence[Query]) -> tuple[bool, bool]:
+def judge_duties(settings: RunSettings, queries: Collection[Query]) -> tuple[bool, bool]:
     """Return whether a judge reads criteria in a run over these queries, and whether it gives verdicts.
 
     It has a calibration of its own for criteria. It gives no verdict where every task has expectations, to which
     ``rule`` leaves them.
     """
-    decided, criteria = 0, False
-    for query in expecting_queries(queries):
-        decided += has_expectations(query)
-        criteria = criteria or bool(query.expected and query.expected.all_criteria)
-    return criteria, judge_choice(settings, settings.judge[0])[0] != RULE or decided < len(queries)
+    criteria = any(query.expected and query.expected.all_criteria for query in queries)
+    return criteria, judge_choice(settings, settings.judge[0])[0] != RULE or not all(map(has_expectations, queries))
 
 
 def judge_report(

@@ -11,7 +11,6 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trialbed.catalogs import queries_by_id
 from trialbed.contracts import Executor, Judge, OpenedModel
 from trialbed.engine._background import frozen_heap, meanwhile
 from trialbed.engine._control import ControlClient
@@ -216,7 +215,6 @@ class RunSession:
         helpers = HelperModels(options, self.record)
         apart = tuple(name for name in self._frameworks if executors[name] is workers)
         nodes = NodeWatch(workers, apart, self.progress.note, earlier=self._earlier, moved=self.record.on_nodes)
-        queries = queries_by_id(prepared.queries)
         # Workers import their frameworks while the tools are selected and the server starts.
         async with (
             nullcontext() if live is workers or live is None else live,
@@ -229,13 +227,13 @@ class RunSession:
             tools = await say_when_long(
                 self.progress.note,
                 "choosing the tools of the first queries",
-                select_tools(self.record, prepared.apis, queries, self.store, open_selector, first.query_id),
+                select_tools(self.record, prepared.apis, prepared.queries, self.store, open_selector, first.query_id),
             )
             async with self._server(models, helpers, calls, workers) as (control, judge, scoring):
                 for executor in {*executors.values()}:
                     executor.waited = control.time_waited
                     executor.connect(control.url)
-                criteria, asked = judge_duties(options, prepared.queries)
+                criteria, asked = judge_duties(options, prepared.queries.values())
                 own = objects.judge is not None
                 report = judge_report(judge, options, options.judge[0], own=own, criteria=criteria, asked=asked)
                 await self._note(await described, control.url, report, on_nodes=nodes.are_there)
@@ -245,13 +243,13 @@ class RunSession:
                         self.record.run_id,
                         control,
                         prepared.simulator,
-                        prepared.queries,
+                        prepared.queries.values(),
                         concurrency=options.concurrency,
                         note=self.progress.note,
                     )
                 runner = TrialRunner(
                     run=self.record,
-                    queries=queries,
+                    queries=prepared.queries,
                     tools=tools,
                     simulator=prepared.simulator,
                     control=control,

@@ -9,7 +9,7 @@ from dataclasses import fields
 from itertools import product
 
 from trialbed.agent_programs import AgentCommand
-from trialbed.catalogs import ApiCatalog, ids_of
+from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, ModelInfo
 from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound
@@ -80,7 +80,7 @@ def run_config(
         dataset_digest=dataset.digest(),
         catalog_digest=None if catalog is None else catalog.digest,
         catalog_apis=None if catalog is None else len(catalog),
-        query_ids=ids_of(queries),
+        query_ids=tuple(query.query_id for query in queries),
         trialbed_version=version,
         code_digest=objects.code_digest(),
         plugin_files=dict(given_files()),

@@ -243,7 +243,7 @@ def hidden_paths(settings: RunSettings, files: Iterable[Path] = ()) -> tuple[Pat
         if "://" not in database:
             path = Path(database).resolve()
             hidden += (path.with_name(path.name + ending) for ending in BESIDE)
-    # The folder of indexes has the queries of large files, with their answers.
+    # Indexes have embeddings of queries, by which their texts could be found.
     hidden += (settings.output.resolve(), settings.data_dir.resolve(), index_dir().resolve())
     if Path(settings.dataset).is_file():
         hidden.append(Path(settings.dataset).resolve())
@@ -324,7 +324,7 @@ class Prepared:
 
     options: RunOptions
     dataset: Dataset
-    queries: Sequence[Query]
+    queries: Mapping[int | str, Query]
     config: RunConfig
     commands: Mapping[str, AgentCommand] = field(default_factory=dict)
     catalog: ApiCatalog | None = None

@@ -11,11 +11,8 @@ from trialbed.agent_programs import AgentCommand, agent_commands
 from trialbed.catalogs import (
     ApiCatalog,
     choose_queries,
-    expecting_queries,
-    ids_of,
     open_catalog,
     open_dataset,
-    pick_queries,
 )
 from trialbed.contracts import Dataset, Executor, Judge, ModelInfo, ToolSelector
 from trialbed.drivers import load_driver
@@ -103,7 +100,17 @@ def prepare(
         )
     _check_executor(options, commands, objects, executor)
     caches = {name: choose_cache(name, options, info) for name, info in infos.items()}
-    return Prepared(options, dataset, queries, config, commands, catalog, objects, caches, (note,) if note else ())
+    return Prepared(
+        options,
+        dataset,
+        {query.query_id: query for query in queries},
+        config,
+        commands,
+        catalog,
+        objects,
+        caches,
+        (note,) if note else (),
+    )
 
 
 def with_kept_queries(options: RunOptions, dataset: Dataset, *, own: bool) -> RunOptions:
@@ -161,7 +168,7 @@ def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge |
     Raises:
         UsageError: nobody can; says how a model is named.
     """
-    query = next((one for one in expecting_queries(queries) if one.expected and one.expected.all_criteria), None)
+    query = next((one for one in queries if one.expected and one.expected.all_criteria), None)
     if query is None:
         return
     name, model = ("", None) if own is not None else judge_choice(settings, settings.judge[0])
@@ -191,13 +198,12 @@ def recorded_queries(
     recorded = {name: info.answers_seed for name, info in models.items() if info.answers_seed is not None}
     if not recorded:
         return queries, ""
-    places = []
-    for place, query_id in enumerate(ids_of(queries)):
-        keys = (TrialKey(framework="", query_id=query_id, repeat=repeat) for repeat in range(options.repeat))
+    known = []
+    for query in queries:
+        keys = (TrialKey(framework="", query_id=query.query_id, repeat=repeat) for repeat in range(options.repeat))
         seeds = [trial_seed(options.seed, key) for key in keys]
         if all(any(map(answers, seeds)) for answers in recorded.values()):
-            places.append(place)
-    known = pick_queries(queries, places)
+            known.append(query)
     if not known or len(known) == len(queries):
         return queries, ""
     names, total = " and ".join(recorded), len(queries)
@@ -211,7 +217,7 @@ def recorded_queries(
 
 
 def _ids(queries: Sequence[Query]) -> str:
-    shown = ", ".join(map(str, ids_of(queries[:SHOWN])))
+    shown = ", ".join(str(query.query_id) for query in queries[:SHOWN])
     return f"{shown}, …" if len(queries) > SHOWN else shown
 
 

@@ -2,7 +2,7 @@
 
 from trialbed.records._annotations import Annotation, Rating
 from trialbed.records._answers import GIVE_UP, Answer, ClaimedCall, Finish, finish_of
-from trialbed.records._apis import Api, ApiRef, Parameter, json_type, usable_default
+from trialbed.records._apis import Api, ApiRef, Parameter, json_type, unique_apis, usable_default
 from trialbed.records._attribution import STAGES, AttributedCall, Stage
 from trialbed.records._base import Json, Record
 from trialbed.records._fault_files import plan_text, read_fault_plan
@@ -171,6 +171,7 @@ __all__ = [
     "read_fault_plan",
     "score_key",
     "shown_name",
+    "unique_apis",
     "usable_default",
     "varied_framework",
     "with_profile",

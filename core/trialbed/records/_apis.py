@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
@@ -76,6 +76,14 @@ class Api(Record):
         if self.json_schema is not None:
             return self.json_schema
         return parameters_schema(self.required_parameters, self.optional_parameters)
+
+
+def unique_apis(apis: Iterable[Api]) -> tuple[Api, ...]:
+    """Each identity once, as its first occurrence describes it."""
+    found: dict[tuple[str, str, str], Api] = {}
+    for api in apis:
+        found.setdefault((api.category, api.tool_name, api.api_name), api)
+    return tuple(found.values())
 
 
 TYPES = {

@@ -6,13 +6,12 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from trialbed.contracts import Dataset
 from trialbed.errors import UsageError
 from trialbed.files import replacing
-from trialbed.records import Api, ApiRef, Query
+from trialbed.records import Query
 from trialbed.settings import make_folder, state_dir
 from trialbed.tasks._task import Task, Tool, compile_tasks
 
@@ -82,18 +81,6 @@ class TaskDataset(Dataset):
     def queries(self) -> Sequence[Query]:
         """All queries, in the order of the tasks."""
         return self._queries
-
-    def apis(self) -> Sequence[Api]:
-        """The Apis of all tasks, as the first that has one describes it."""
-        return self._apis
-
-    @cached_property
-    def _apis(self) -> tuple[Api, ...]:
-        found: dict[ApiRef, Api] = {}
-        for query in self._queries:
-            for api in query.apis:
-                found.setdefault(api.ref, api)
-        return tuple(found.values())
 
 
 def write_queries(queries: Sequence[Query], name: str, folder: Path | None = None) -> Path:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +11,15 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter
 
 from trialbed.contracts import Dataset
 from trialbed.errors import DataError
-from trialbed.records import Api, GoldCall, Json, Parameter, Query
-from trialbed_plugins.datasets._reading import QUERIES, each_item, read_json, validate
+from trialbed.records import Api, ApiRef, GoldCall, Json, Parameter, Query, unique_apis
+from trialbed_plugins.datasets._reading import QUERIES, read_items, read_json, validate
 
 NAME = re.compile("[A-Za-z0-9][A-Za-z0-9._ -]*")
 """Names go into file names of results, so they have no separators."""
 
 
 class ListedDataset(Dataset):
-    """A dataset whose queries are in memory; its Apis are those of the queries."""
+    """A dataset whose queries are in memory."""
 
     def __init__(self, name: str, test_set: str, queries: Iterable[Query]) -> None:
         self.name = name
@@ -31,63 +30,50 @@ class ListedDataset(Dataset):
         """All queries, in the file's order."""
         return self._queries
 
-    def apis(self) -> Sequence[Api]:
-        """The Apis on offer in any query, as their first query describes them."""
-        return self._apis
 
-    @cached_property
-    def _apis(self) -> tuple[Api, ...]:
-        return unique_apis(api for query in self._queries for api in query.apis)
-
-
-class QueryFile:
-    """The queries of a file, read one at a time: ``{"name": …, "queries": [Query…]}``, or a list or lines of them.
+def read_queries(path: Path) -> ListedDataset:
+    """Read the queries of a file: ``{"name": …, "queries": [Query…]}``, or a list or lines of them.
 
     Those of a list or of lines may also be in StableToolBench's form.
 
     An identity that occurs twice in a query's ``api_list`` is one Api, as described first. An expected pair that
     occurs twice is two expected calls; one whose Apis are in several categories means the first of them.
 
-    Attributes:
-        name: its own, once the queries are read; None if it has none, and is named for the file.
+    Raises:
+        DataError: the file is malformed; names the line, or the query and the key.
     """
+    name: str | None = None
+    queries: dict[str, Query] = {}
+    known: dict[ApiRef, Api] = {}
+    for item in read_items(path):
+        if item.key == ("name",):
+            name = validate(path, _NAME, item)
+            continue
+        if item.key[:-1] == (QUERIES,) or (len(item.key) == 1 and _is_own(item.value)):
+            query = validate(path, _QUERY, item)
+        elif item.key and isinstance(item.key[0], int):
+            query = _from_source(path, validate(path, _SOURCE, item))
+        else:
+            key = "".join(map(str, item.key)) or "the whole"
+            raise DataError(f"{path}: {key}: a file of queries is a list, or has the keys name and queries")
+        _check(query, path, queries)
+        # Many queries have the same Apis, which memory holds once.
+        apis = (kept if (kept := known.setdefault(api.ref, api)) == api else api for api in query.apis)
+        queries[str(query.query_id)] = query.model_copy(update={"apis": tuple(apis)})
+    name = dataset_name(path, name)
+    return ListedDataset(name, name, queries.values())
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.name: str | None = None
 
-    def __iter__(self) -> Iterator[Query]:
-        """Yield the queries.
-
-        Raises:
-            DataError: the file is malformed, an identifier or an Api's identity occurs twice, or an expected Api is not
-                on offer; names the line, or the query and the key.
-        """
-        ids: set[str] = set()
-        for item in each_item(self.path):
-            if item.key == ("name",):
-                self.name = validate(self.path, _NAME, item)
-            elif item.key[:-1] == (QUERIES,) or (len(item.key) == 1 and _is_own(item.value)):
-                yield self._check(validate(self.path, _QUERY, item), ids)
-            elif item.key and isinstance(item.key[0], int):
-                yield self._check(_from_source(self.path, validate(self.path, _SOURCE, item)), ids)
-            else:
-                key = "".join(map(str, item.key)) or "the whole"
-                raise DataError(f"{self.path}: {key}: a file of queries is a list, or has the keys name and queries")
-        dataset_name(self.path, self.name)
-
-    def _check(self, query: Query, ids: set[str]) -> Query:
-        place = f"{self.path}: query {query.query_id!r}"
-        if str(query.query_id) in ids:
-            raise DataError(f"{place}, number {len(ids) + 1}: query_id occurs twice; identifiers must be unique")
-        ids.add(str(query.query_id))
-        offered = {api.ref for api in query.apis}
-        if len(offered) < len(query.apis):
-            raise DataError(f"{place}: apis: an Api occurs twice; list each identity once")
-        for call in query.gold_calls:
-            if call.api not in offered:
-                raise DataError(f"{place}: gold_calls: {call.api.title!r} is not among its apis")
-        return query
+def _check(query: Query, path: Path, earlier: Mapping[str, Query]) -> None:
+    place = f"{path}: query {query.query_id!r}"
+    if str(query.query_id) in earlier:
+        raise DataError(f"{place}, number {len(earlier) + 1}: query_id occurs twice; identifiers must be unique")
+    offered = {api.ref for api in query.apis}
+    if len(offered) < len(query.apis):
+        raise DataError(f"{place}: apis: an Api occurs twice; list each identity once")
+    for call in query.gold_calls:
+        if call.api not in offered:
+            raise DataError(f"{place}: gold_calls: {call.api.title!r} is not among its apis")
 
 
 def dataset_name(path: Path, own: str | None = None) -> str:
@@ -101,14 +87,6 @@ def dataset_name(path: Path, own: str | None = None) -> str:
         what = "the name of the file" if own is None else f"name: {own!r:.60}"
         raise DataError(f"{path}: {what} must match {NAME.pattern}, since results are named after it")
     return name
-
-
-def unique_apis(apis: Iterable[Api]) -> tuple[Api, ...]:
-    """Each identity once, as its first occurrence describes it."""
-    found: dict[tuple[str, str, str], Api] = {}
-    for api in apis:
-        found.setdefault((api.category, api.tool_name, api.api_name), api)
-    return tuple(found.values())
 
 
 def _is_own(value: Any) -> bool:

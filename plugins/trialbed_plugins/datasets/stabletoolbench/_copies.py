@@ -22,8 +22,8 @@ from pydantic import TypeAdapter
 
 from trialbed.catalogs import StoredApis
 from trialbed.files import replace_file
-from trialbed.records import Api, ApiRef, Query, Record
-from trialbed_plugins.datasets._queries import QueryFile, unique_apis
+from trialbed.records import Api, ApiRef, Query, Record, unique_apis
+from trialbed_plugins.datasets._queries import read_queries
 from trialbed_plugins.datasets._reading import read_json
 
 log = logging.getLogger("trialbed.datasets")
@@ -46,9 +46,9 @@ class DatasetCopies:
         """The names of the imported test sets, sorted."""
         return sorted(path.stem for path in (self._current / "queries").glob("*.json"))
 
-    def queries(self, test_set: str) -> Iterable[Query]:
-        """The queries of an imported test set, read one at a time."""
-        return QueryFile(self._current / "queries" / f"{test_set}.json")
+    def queries(self, test_set: str) -> Sequence[Query]:
+        """The queries of an imported test set."""
+        return read_queries(self._current / "queries" / f"{test_set}.json").queries()
 
     def apis(self) -> Sequence[Api]:
         """The Apis of all imported tool documents."""

@@ -11,7 +11,7 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import DatasetDriver
 from trialbed.errors import UsageError
 from trialbed.records import Api
-from trialbed_plugins.datasets._queries import ListedDataset, QueryFile, dataset_name, read_document
+from trialbed_plugins.datasets._queries import ListedDataset, read_document, read_queries
 from trialbed_plugins.datasets.stabletoolbench._copies import DatasetCopies, described
 from trialbed_plugins.datasets.stabletoolbench._folders import documents, find, holds_data
 
@@ -97,9 +97,7 @@ class StableToolBenchDriver(DatasetDriver):
         if not self.recognises(folder):
             raise UsageError(f"{folder}: holds no query files or tool documents of StableToolBench; {HOW_TO}")
         found = find(folder)
-        for path in found.queries.values():
-            dataset_name(path)
-        test_sets = {name: QueryFile(path) for name, path in found.queries.items()}
+        test_sets = {name: read_queries(path).queries() for name, path in found.queries.items()}
         by_category = sorted(found.documents, key=lambda path: path.parent.name)
         apis = (api for path in by_category for api in read_document(path))
         try:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from support.examples import examples
 
 from trialbed.catalogs import open_dataset
+from trialbed.contracts import Dataset
 from trialbed.errors import DataError, UsageError
-from trialbed_plugins.datasets.file import FileDriver, open_file
+from trialbed_plugins.datasets.file import FileDriver
 from trialbed_plugins.datasets.mini import MiniDriver
 
 API = {"category": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
@@ -37,6 +38,10 @@ def write(folder: Path, content: Any, name: str = "file.json") -> Path:
     return path
 
 
+def open_file(path: Path) -> Dataset:
+    return FileDriver().open(str(path), path.parent)
+
+
 def test_the_own_form_is_read(tmp_path: Path) -> None:
     dataset = open_file(write(tmp_path, own()))
     assert (dataset.name, dataset.test_set, dataset.simulator) == ("pots", "pots", "template")
@@ -55,7 +60,7 @@ def test_a_dataset_written_in_the_own_form_is_the_same_dataset(tmp_path: Path) -
 def test_a_list_is_read_as_stabletoolbench_writes_it_and_named_for_its_file(tmp_path: Path) -> None:
     api = {"category_name": "Crafts", "tool_name": "Kiln", "api_name": "fire"}
     query = {"query": "How hot?", "query_id": 1, "api_list": [api], "relevant_apis": [["Kiln", "fire"]]}
-    dataset = open_file(str(write(tmp_path, [query], "kilns.json")))
+    dataset = open_file(write(tmp_path, [query], "kilns.json"))
     assert (dataset.name, dataset.test_set) == ("kilns", "kilns")
     assert dataset.queries()[0].gold_apis[0].pair == ("Kiln", "fire")
 
@@ -75,6 +80,12 @@ def test_a_list_is_read_as_stabletoolbench_writes_it_and_named_for_its_file(tmp_
         ({"name": "pots", "queries": own()["queries"] * 2}, "query 'a', number 2: query_id occurs twice"),
         ([7], r"file.json: \[0\]: input should be "),
         ("7", "file.json: the whole: a file of queries is a list"),
+        (own(initial_state=float("nan")), "file.json: is not valid JSON: NaN is not JSON"),
+        (json.dumps(own(final_state=7)).replace("7}", "1e999}"), "is not valid JSON: the number 1e999 is too large"),
+        (json.dumps(own())[:-1] + ', "queries": []}', "is not valid JSON: the key 'queries' occurs twice"),
+        (json.dumps(own()) + "\n\nx", r"is not valid JSON: Extra data: line 3 column 1"),
+        (json.dumps(own())[:-9], "is not valid JSON: Unterminated string starting: line 1 column "),
+        (json.dumps(own())[:-1] + ', "x": ' + "[" * 200_000, "is not valid JSON: it is nested too deeply"),
     ],
 )
 def test_a_fault_is_named_by_file_line_or_key(tmp_path: Path, content: Any, message: str) -> None:

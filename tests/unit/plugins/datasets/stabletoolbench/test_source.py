@@ -15,7 +15,7 @@ from support.examples import examples
 
 from trialbed.errors import DataError
 from trialbed.records import ApiRef, Query
-from trialbed_plugins.datasets.file import open_file
+from trialbed_plugins.datasets.file import FileDriver
 from trialbed_plugins.datasets.stabletoolbench import StableToolBenchDriver
 
 PAPER = ("Paper Mill ", "/fold/{sheets}")
@@ -24,7 +24,7 @@ read_document = StableToolBenchDriver().read_document
 
 
 def read_queries(path: Path) -> Sequence[Query]:
-    return open_file(path).queries()
+    return FileDriver().open(str(path), path.parent).queries()
 
 
 def parameter(name: str, **changes: Any) -> dict[str, Any]:
@@ -166,11 +166,11 @@ def test_truncated_json_is_named_by_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'[\n"\xff"]', "is not UTF-8 text: invalid start byte in line 2"),
+        (b'[\n"\xff"]', "is not UTF-8 text: invalid start byte at byte 3"),
         (b'["\\ud800"]', r"\[0\]: input should be an object"),
-        (b"[" * 5000, "is not valid JSON: it is nested too deeply: line 1 column 2"),
-        (b"[NaN]", "is not valid JSON: NaN is not JSON: line 1 column 2"),
-        (b'[{"query": 1e999}]', "is not valid JSON: the number 1e999 is too large: line 1 column 2"),
+        (b"[" * 5000, "is not valid JSON: it is nested too deeply"),
+        (b"[NaN]", "is not valid JSON: NaN is not JSON"),
+        (b'[{"query": 1e999}]', "is not valid JSON: the number 1e999 is too large"),
         (b'[{"query": "' + b'", "state": ' + b"[" * 300 + b"]" * 300 + b"}]", r"\[0\]: invalid JSON: recursion limit"),
         (b"", "is not valid JSON: Expecting value: line 1 column 1"),
     ],
