@@ -106,7 +106,7 @@ def fill(source: str, target: str, trials: int, dataset: Path, *, bare: bool) ->
     """Write a run of that many trials: those of the latest run of another store, again and again."""
     with open_store(source) as reader:
         run = reader.run("latest")
-        known = {(result.key.framework, result.key.query_id): result for result in run.each_result()}
+        known = {(result.key.framework, result.key.query_id): result for result in run.attempts()}
         tools = {query_id: run.tools(query_id) for query_id in run.config.query_ids}
         record = run.record
     queries = range(trials // len(record.config.frameworks))

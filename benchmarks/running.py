@@ -119,7 +119,7 @@ def figures(begin: Look, end: Look, trials: int) -> dict[str, Any]:
 def agent_time(store: str) -> float:
     """The median of the processor's milliseconds in a trial's worker, without the first trial of each worker."""
     with open_store(store) as reader:
-        outcomes = [result.outcome for result in reader.run("latest").each_result()]
+        outcomes = [result.outcome for result in reader.run("latest").attempts()]
     known = [outcome.cpu_time for outcome in outcomes if outcome.cpu_time is not None and not outcome.first]
     return round(1000 * statistics.median(known), 2)
 

@@ -102,7 +102,6 @@ from .scoring import ScoreContext as ScoreContext
 from .scoring import Scorer as Scorer
 from .scoring import scorer as scorer
 from .store import StoredRun as StoredRun
-from .store import StoredTrial as StoredTrial
 from .store import StoreReader as StoreReader
 from .store import open_run as open_run
 from .store import open_store as open_store

@@ -98,7 +98,7 @@ def reading() -> str:
     """How runs and trials are read: each class with its members."""
     return "\n\n".join(
         [_manual("open_store", trialbed.open_store)]
-        + [_reading(item) for item in (trialbed.StoreReader, trialbed.StoredRun, trialbed.StoredTrial)]
+        + [_reading(item) for item in (trialbed.StoreReader, trialbed.StoredRun, trialbed.TrialResult)]
     )
 
 

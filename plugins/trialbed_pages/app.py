@@ -15,9 +15,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
 from trialbed.errors import DataError, TrialbedError, UsageError
+from trialbed.records import TrialResult
 from trialbed.settings import data_dir as default_folder
 from trialbed.settings import store_file
-from trialbed.store import Store, StoredRun, StoredTrial, StoreReader, open_store
+from trialbed.store import Store, StoredRun, StoreReader, open_store
 from trialbed.wire import lenient_json
 from trialbed_pages.annotating import annotation_of, is_own, read_form
 from trialbed_pages.files import FilePages
@@ -289,7 +290,7 @@ class _Pages:
             raise UsageError(f"run {run.run_id} has no score {score!r} from 0 to 1; it has {there}")
         return figures
 
-    def _trial_page(self, run: StoredRun, trial: StoredTrial) -> TrialPage:
+    def _trial_page(self, run: StoredRun, trial: TrialResult) -> TrialPage:
         queries = self._cache.queries(run)
         return TrialPage(run, trial, queries.get(trial.key.query_id) if queries else None)
 
@@ -298,7 +299,7 @@ LARGEST = 2**63 - 1
 """The largest number that a store holds."""
 
 
-def _trial(run: StoredRun, framework: str, query: str, repeat: int, attempt: int | None) -> StoredTrial:
+def _trial(run: StoredRun, framework: str, query: str, repeat: int, attempt: int | None) -> TrialResult:
     """Return the trial that an address names.
 
     Raises:

@@ -42,7 +42,7 @@ def counting(query: str, tools: Any) -> str:
 
 def trials() -> list[Any]:
     with open_store() as store:
-        return [trial.result for trial in store.run("latest").trials()]
+        return list(store.run("latest").trials())
 
 
 def by_framework(score: str) -> dict[str, list[float | None]]:

@@ -94,7 +94,7 @@ class RunSession:
 
     def _end_early(self, *, void: bool) -> None:
         """Store that the session did not get to the end; a run without a trial, or that is void, is discarded."""
-        if self.store.has_attempts(self.record.run_id) and not void:
+        if self.store.each_attempt_summary(self.record.run_id) and not void:
             overall = time.monotonic() - self._began
             self.store.update_run(self.record.run_id, status="interrupted", overall_time=overall, flights="")
         else:

@@ -156,6 +156,19 @@ class TrialResult(Record):
         return "not measured" if failure.kind in NOT_MEASURED else "failed"
 
     @property
+    def answer(self) -> Answer | None:
+        """The answer with the calls, tokens and turns that the agent claims; None if it gave none.
+
+        It stands beside a failure if the server saw more than the agent says, such as requests past the limit.
+        """
+        return self.outcome.answer
+
+    @property
+    def failure(self) -> Failure | None:
+        """The reason why there is no answer that counts; None if there is one."""
+        return self.outcome.failure
+
+    @property
     def first(self) -> bool:
         """Whether it was the first trial of its worker."""
         return self.outcome.first

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, c
 from itertools import islice
 from typing import Self, Unpack
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
@@ -19,14 +19,13 @@ from trialbed.records import (
     RunConfig,
     Score,
     ToolSpec,
-    TrialKey,
     TrialResult,
 )
 from trialbed.settings import secret_values
 from trialbed.store._blobs import Bodies, add_body, delete_orphans, insert_bodies
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
-from trialbed.store._rows import IN_ONE, decode_id, encode, encode_id, insert
+from trialbed.store._rows import encode, encode_id, insert
 from trialbed.store._runs import (
     RunChanges,
     each_run,
@@ -40,9 +39,16 @@ from trialbed.store._runs import (
     run_of,
     run_row,
 )
-from trialbed.store._schema import gold_answers, runs, trials
+from trialbed.store._schema import gold_answers, runs
 from trialbed.store._stored import StoredRun
-from trialbed.store._trials import AttemptSummary, add_scores, each_result, insert_trials
+from trialbed.store._trials import (
+    AttemptSummary,
+    add_scores,
+    counted_attempts,
+    each_result,
+    insert_trials,
+    read_attempts,
+)
 from trialbed.wire.redaction import redact, redaction_of
 
 
@@ -207,25 +213,14 @@ class Store(AbstractContextManager["Store"]):
         with self._database.write() as connection:
             add_scores(connection, run_id, result, masked)
 
-    def has_attempts(self, run_id: str) -> bool:
-        """Return whether any trial of this run is committed."""
+    def each_attempt_summary(self, run_id: str) -> list[AttemptSummary]:
+        """Return the end of each committed attempt in their order: cheaper than ``each_attempt``."""
         with self._database.read() as connection:
-            return connection.scalar(select(trials.c.id).where(trials.c.run_id == run_id).limit(1)) is not None
-
-    def each_attempt_summary(self, run_id: str) -> Iterator[AttemptSummary]:
-        """Yield the end of each committed attempt in their order, read in parts: cheaper than ``each_attempt``."""
-        names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest")
-        chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id).order_by(trials.c.id)
-        with self._database.read() as connection:
-            for framework, query, repeat, *rest in connection.execute(chosen.execution_options(yield_per=IN_ONE)):
-                yield AttemptSummary(TrialKey(framework=framework, query_id=decode_id(query), repeat=repeat), *rest)
+            return read_attempts(connection, run_id)
 
     def count_measured(self, run_id: str) -> int:
         """Return how many trials of this run were measured."""
-        key = (trials.c.framework, trials.c.query_id, trials.c.repeat)
-        measured = select(*key).where(trials.c.run_id == run_id, trials.c.status != "not measured").distinct()
-        with self._database.read() as connection:
-            return connection.scalar(select(func.count()).select_from(measured.subquery())) or 0
+        return sum(one.status != "not measured" for one in counted_attempts(self.each_attempt_summary(run_id)))
 
     def each_attempt(self, run_id: str) -> Iterator[TrialResult]:
         """Yield every committed attempt, bodies included, in the order in which they were added, read in parts."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Connection
@@ -16,22 +15,15 @@ from sqlalchemy import Connection
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
     Annotation,
-    Answer,
-    Failure,
     FailureKind,
     FrameworkInfo,
     GoldAnswer,
-    IntegrityFinding,
     Run,
     RunConfig,
     RunStatus,
-    Score,
-    Timing,
     ToolSpec,
-    TrialKey,
     TrialResult,
     TrialStatus,
-    WireLog,
     meant_labels,
 )
 from trialbed.scoring import TIMES
@@ -40,11 +32,9 @@ from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._table import TrialTable, frame_columns, read_headline, read_table
 from trialbed.store._trials import (
     IN_PART,
-    count_ends,
+    AttemptSummary,
     counted_attempts,
-    each_result,
-    read_trials,
-    read_wire,
+    read_attempts,
     results_of,
 )
 from trialbed.suggestions import closest
@@ -136,15 +126,6 @@ class StoredRun:
         hint = f"; did you mean {close!r}? Its" if close and not meant else "; its"
         raise UsageError(f"run {self.run_id}: {said}{hint} {noun}s are {', '.join(self.config.frameworks)}")
 
-    def results(self) -> tuple[TrialResult, ...]:
-        """Every attempt as a whole, wire logs included, in the order in which they ended: all of it is read at once."""
-        return tuple(self.each_result())
-
-    def each_result(self) -> Iterator[TrialResult]:
-        """Yield the records of ``results``, read a part at a time: a large run need not fit into memory."""
-        with self._read() as connection:
-            yield from each_result(connection, self.run_id)
-
     def table(self, renamed: Mapping[str, str] | None = None) -> TrialTable:
         """Return the trials that count as columns, framework by framework in the order of queries and repeats.
 
@@ -169,8 +150,7 @@ class StoredRun:
 
     def ends(self) -> Counter[TrialStatus]:
         """Count the trials that count by how they ended."""
-        with self._read() as connection:
-            return count_ends(connection, self.run_id)
+        return Counter(one.status for one in self._counted())
 
     def each_counted(self) -> Iterator[TrialResult]:
         """Yield the trials that count, whole, in the order of ``table``, read a part at a time."""
@@ -200,8 +180,8 @@ class StoredRun:
         failed: bool | None = None,
         failure: FailureKind | None = None,
         status: TrialStatus | None = None,
-    ) -> tuple[StoredTrial, ...]:
-        """The trials that are committed and fit, in the order in which they ended.
+    ) -> tuple[TrialResult, ...]:
+        """The trials that are committed and fit, whole, in the order in which they ended.
 
         Of a trial with several attempts it is the one that counts; ``attempts`` has all.
 
@@ -212,13 +192,14 @@ class StoredRun:
             failure: trials that failed in this way.
             status: ``answered``, ``failed`` or ``not measured``.
         """
-        return tuple(
-            trial
-            for trial in self._counted_trials(self.attempts(framework=framework, query_id=query_id))
-            if (failed is None or trial.failed is failed)
-            and (failure is None or (trial.failure is not None and trial.failure.kind == failure))
-            and (status is None or trial.status == status)
-        )
+        asked = failed, failure, status
+        rows = [
+            one.row
+            for one in self._counted(framework, query_id)
+            for found in [(one.failure is not None, one.failure, one.status)]
+            if all(want in (None, own) for want, own in zip(asked, found, strict=True))
+        ]
+        return tuple(self.results_at(rows))
 
     def _repr_html_(self) -> str:
         """The run as a notebook shows it: its page in a frame of its own, in which nothing runs."""
@@ -256,7 +237,7 @@ class StoredRun:
         """
         from trialbed.store._frames import calls_frame
 
-        return calls_frame(self.run_id, (trial.result for trial in self.trials()))
+        return calls_frame(self.run_id, self.results_at([one.row for one in self._counted()]))
 
     def messages_frame(self) -> Any:
         """A pandas DataFrame with a row for each message between agent and model, in the trials that count.
@@ -269,12 +250,12 @@ class StoredRun:
         """
         from trialbed.store._frames import messages_frame
 
-        return messages_frame(self.run_id, (trial.result for trial in self.trials()))
+        return messages_frame(self.run_id, self.results_at([one.row for one in self._counted()]))
 
     def attempts(
         self, *, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
-    ) -> tuple[StoredTrial, ...]:
-        """Every attempt that is committed, in the order in which they ended.
+    ) -> tuple[TrialResult, ...]:
+        """Every attempt that is committed, whole, in the order in which they ended.
 
         A trial has several attempts if it was not measured and run again, or if failed trials were repeated.
 
@@ -283,29 +264,21 @@ class StoredRun:
             query_id: attempts of this query.
             repeat: attempts of this repeat.
         """
-        columns = {
-            "framework": framework,
-            "query_id": None if query_id is None else encode_id(query_id),
-            "repeat": repeat,
-        }
-        given = {name: value for name, value in columns.items() if value is not None}
-        with self._read() as connection:
-            rows = read_trials(connection, self.run_id, **given)
-        return tuple(StoredTrial(self.run_id, self._read, row_id, result) for row_id, result in rows)
+        return tuple(self.results_at([one.row for one in self._attempts(framework, query_id, repeat)]))
 
     @property
     def mark(self) -> object:
         """As ``StoreReader.mark``."""
         return self._mark()
 
-    def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> StoredTrial:
+    def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> TrialResult:
         """One trial: the attempt that counts.
 
         Raises:
             DataError: the run has no such trial, or it has not ended yet.
         """
-        for trial in self._counted_trials(self.attempts(framework=framework, query_id=query_id, repeat=repeat)):
-            return trial
+        if found := self._counted(framework, query_id, repeat):
+            return next(self.results_at([found[0].row]))
         repeats = number_of(self.config.repeat, "trial")
         raise DataError(
             f"run {self.run_id!r} has no trial of {framework} on query {query_id!r}, repeat {repeat}; it has "
@@ -329,130 +302,14 @@ class StoredRun:
         with self._read() as connection:
             return read_gold_answers(connection, self.run_id)
 
-    def _counted_trials(self, attempts: Sequence[StoredTrial]) -> Iterator[StoredTrial]:
-        counted = {id(result) for result in counted_attempts(attempt._record for attempt in attempts)}
-        return (attempt for attempt in attempts if id(attempt._record) in counted)
-
-
-@dataclass(frozen=True)
-class StoredTrial:
-    """A trial in a store; its wire log is read when it is first asked for.
-
-    Attributes:
-        run_id: the run that it belongs to.
-    """
-
-    run_id: str
-    _read: ReadStore = field(repr=False, compare=False)
-    _row: int = field(repr=False)
-    _record: TrialResult = field(repr=False)
-
-    @property
-    def key(self) -> TrialKey:
-        """Framework, query and repeat."""
-        return self._record.key
-
-    @property
-    def attempt(self) -> int:
-        """The number of the attempt, from 0."""
-        return self._record.attempt
-
-    @property
-    def status(self) -> TrialStatus:
-        """``answered``, ``failed`` (every quality score is 0) or ``not measured`` (there is no score)."""
-        return self._record.status
-
-    @property
-    def adapter_digest(self) -> str:
-        """The digest of the adapter's code and environment; empty where there is no adapter."""
-        return self._record.adapter_digest
-
-    @property
-    def token(self) -> str:
-        """The trial's token, as it stood in the URLs of its requests."""
-        return self._record.trial
-
-    @property
-    def seed(self) -> int:
-        """The seed that was sent with every model request."""
-        return self._record.seed
-
-    @property
-    def started_at(self) -> datetime:
-        """The time at which the agent began."""
-        return self._record.outcome.started_at
-
-    @property
-    def answer(self) -> Answer | None:
-        """The answer with the calls, tokens and turns that the agent claims; None if it gave none.
-
-        It stands beside a failure if the server saw more than the agent says, such as requests past the limit.
-        """
-        return self._record.outcome.answer
-
-    @property
-    def failure(self) -> Failure | None:
-        """The reason why there is no answer that counts; None if there is one."""
-        return self._record.outcome.failure
-
-    @property
-    def failed(self) -> bool:
-        """Return whether the trial ended in an error."""
-        return self._record.failed
-
-    @property
-    def first(self) -> bool:
-        """Whether it was the first trial of its worker, whose start-up is in its times."""
-        return self._record.first
-
-    @property
-    def pair(self) -> tuple[int | str, int]:
-        """The query and the repeat."""
-        return self._record.pair
-
-    @property
-    def integrity(self) -> tuple[IntegrityFinding, ...] | None:
-        """The findings on whether the scores are the framework's and the model's; None where nobody looked for any."""
-        return self._record.integrity
-
-    @property
-    def timing(self) -> Timing:
-        """Wall time and its parts, in seconds."""
-        return self._record.timing
-
-    @property
-    def selected_tools(self) -> tuple[str, ...]:
-        """The names of the tools on offer; ``StoredRun.tools`` has their schemas."""
-        return self._record.selected_tools
-
-    @property
-    def topped_up_tools(self) -> tuple[str, ...]:
-        """Those of ``selected_tools`` that fill up a choice of the selector's model, which was too short."""
-        return self._record.topped_up_tools
-
-    @property
-    def scores(self) -> tuple[Score, ...]:
-        """Every score, with its evidence in ``detail`` (a judge's reason and votes) or why it has no value.
-
-        Only trials that were answered have any; a failed one counts as 0 in means of scores of quality.
-        """
-        return self._record.scores
-
-    def score(self, name: str) -> Score | None:
-        """The score of this name, None where there is none."""
-        return self._record.score(name)
-
-    @cached_property
-    def wire(self) -> WireLog:
-        """The server's log: model requests with their responses, and calls of Apis, in order.
-
-        Raises:
-            DataError: the store is closed, or a body is damaged.
-        """
+    def _attempts(
+        self, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
+    ) -> list[AttemptSummary]:
+        query = None if query_id is None else encode_id(query_id)
         with self._read() as connection:
-            return read_wire(connection, self._row, self._record.wire)
+            return read_attempts(connection, self.run_id, framework=framework, query_id=query, repeat=repeat)
 
-    @cached_property
-    def result(self) -> TrialResult:
-        """All of it as one record, the wire log included."""
-        return self._record.model_copy(update={"wire": self.wire})
+    def _counted(
+        self, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
+    ) -> list[AttemptSummary]:
+        return counted_attempts(self._attempts(framework, query_id, repeat))

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, Double, case, func, literal, select
@@ -302,24 +301,19 @@ def read_table(connection: Connection, run: Run, renamed: Mapping[str, str] = NO
 
 
 def _which_count(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the columns ``counts`` and ``again``; only trials with several attempts are looked at one by one."""
+    """Return the columns ``counts`` and ``again``."""
     import numpy as np
 
-    keys = np.stack([columns[name] for name in ("framework", "query", "repeat")], axis=1)
-    counts, again = np.ones(len(keys), dtype=bool), np.zeros(len(keys), dtype=np.int64)
-    alike = (keys[1:] == keys[:-1]).all(axis=1)
-    several = np.flatnonzero(np.r_[alike, False] | np.r_[False, alike]).tolist()
-    for key, group in groupby(several, key=lambda place: tuple(keys[place].tolist())):
-        own = {
-            place: AttemptSummary(key, *(columns[name][place] for name in ("attempt", "status", "adapter")))
-            for place in group
-        }
-        counted = next(iter(counted_attempts(own.values())))
-        others = [one.attempt for one in own.values() if one is not counted and one.status != "not measured"]
-        for place, attempt in own.items():
-            counts[place] = attempt is counted
-            if attempt is counted and others:
-                again[place] = REPLACED if min(others) < attempt.attempt else SEVERAL
+    names = ("framework", "query", "repeat", "attempt", "status", "adapter", "failure")
+    rows = zip(*(columns[name].tolist() for name in names), strict=True)
+    every = [AttemptSummary(row[:3], *row[3:], place) for place, row in enumerate(rows)]
+    counted = {one.key: one for one in counted_attempts(every)}
+    counts, again = np.zeros(len(every), dtype=bool), np.zeros(len(every), dtype=np.int64)
+    counts[[one.row for one in counted.values()]] = True
+    for one in every if len(counted) < len(every) else ():
+        own = counted[one.key]
+        if one is not own and one.status != "not measured":
+            again[own.row] = max(again[own.row], REPLACED if one.attempt < own.attempt else SEVERAL)
     return {"counts": counts, "again": again}
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Row, Select, and_, delete, func, select, union, update
+from sqlalchemy import Connection, Row, delete, select, union, update
 
 from trialbed.errors import DataError
-from trialbed.records import ApiCall, ModelCall, Score, TrialResult, TrialStatus, WireLog
+from trialbed.records import ApiCall, FailureKind, ModelCall, Score, TrialKey, TrialResult, TrialStatus, WireLog
 from trialbed.store._blobs import Bodies, add_body, insert_bodies, read_bodies
 from trialbed.store._rows import (
     Rows,
     column_text,
     decode,
+    decode_id,
     decode_record,
     encode,
     encode_id,
@@ -27,14 +27,15 @@ from trialbed.store._schema import calls, scores, trials
 from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals, text_calls
 
 
-@dataclass(frozen=True)
-class AttemptSummary:
-    """An attempt in a store, without its answer."""
+class AttemptSummary(NamedTuple):
+    """An attempt in a store, without its answer: the columns of its row, and ``row``, by which it is read whole."""
 
     key: Any
     attempt: int
     status: TrialStatus
     adapter_digest: str
+    failure: FailureKind | None = None
+    row: int = 0
 
 
 A = TypeVar("A", AttemptSummary, TrialResult)
@@ -51,17 +52,13 @@ def counted_attempts(attempts: Iterable[A]) -> list[A]:
     given = list(attempts)
     for attempt in given:
         of_trial[attempt.key].append(attempt)
-    counted = {id(_counted_attempt(own)) for own in of_trial.values()}
+    counted = set[int]()
+    for own in of_trial.values():
+        ordered = sorted(own, key=lambda attempt: attempt.attempt)
+        measured = [attempt for attempt in ordered if attempt.status != "not measured"]
+        latest = [attempt for attempt in measured if attempt.adapter_digest == measured[-1].adapter_digest]
+        counted.add(id(latest[0] if latest else ordered[-1]))
     return [attempt for attempt in given if id(attempt) in counted]
-
-
-def _counted_attempt(own: Sequence[A]) -> A:
-    ordered = sorted(own, key=lambda attempt: attempt.attempt)
-    measured = [attempt for attempt in ordered if attempt.status != "not measured"]
-    if not measured:
-        return ordered[-1]
-    latest = measured[-1].adapter_digest
-    return next(attempt for attempt in measured if attempt.adapter_digest == latest)
 
 
 CLAIMS = "claimed_vs_observed"
@@ -137,7 +134,8 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
         "repeat": result.key.repeat,
         "attempt": result.attempt,
     }
-    row_id = connection.scalar(_select_trials(run_id, key).with_for_update())
+    own = (trials.c[name] == value for name, value in key.items())
+    row_id = connection.scalar(select(trials.c.id).where(trials.c.run_id == run_id, *own).with_for_update())
     if row_id is None:
         raise DataError(f"run {run_id!r} has no such attempt any more; scores are added to attempts that are there")
     names = {score.name for score in added}
@@ -149,20 +147,19 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
         connection.execute(update(trials).where(trials.c.id == row_id).values(_numbers(scored)))
 
 
-def count_ends(connection: Connection, run_id: str) -> Counter[TrialStatus]:
-    """Count the trials of a run that count by how they ended; only trials with several attempts are read."""
-    own = trials.c.run_id == run_id
-    every = select(trials.c.status, func.count()).where(own).group_by(trials.c.status)
-    found = Counter[TrialStatus](dict(connection.execute(every).all()))
-    key = [trials.c[name] for name in ("framework", "query_id", "repeat")]
-    again = select(*key).where(own, trials.c.attempt > 0).distinct().subquery()
-    same = and_(*(column == again.c[column.name] for column in key))
-    names = (*key, trials.c.attempt, trials.c.status, trials.c.adapter_digest)
-    rows = connection.execute(select(*names).where(own).join(again, same))
-    attempts = [AttemptSummary(tuple(row[:3]), *row[3:]) for row in rows]
-    found.subtract(one.status for one in attempts)
-    found.update(one.status for one in counted_attempts(attempts))
-    return found
+def read_attempts(connection: Connection, run_id: str, **columns: Any) -> list[AttemptSummary]:
+    """Read the end of each attempt in the order in which they were added.
+
+    Args:
+        **columns: only the attempts that have these values, as the columns hold them; None is any.
+    """
+    names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest", "failure", "id")
+    own = (trials.c[name] == value for name, value in columns.items() if value is not None)
+    chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id, *own).order_by(trials.c.id)
+    return [
+        AttemptSummary(TrialKey(framework=framework, query_id=decode_id(query), repeat=repeat), *rest)
+        for framework, query, repeat, *rest in connection.execute(chosen)
+    ]
 
 
 def each_result(connection: Connection, run_id: str) -> Iterator[TrialResult]:
@@ -193,27 +190,6 @@ def read_exchanges(connection: Connection, row_ids: Sequence[int]) -> list[tuple
         row.id: (decode(row.record), bodies[row.request], bodies[row.response]) for row in connection.execute(chosen)
     }
     return [found[row_id] for row_id in row_ids]
-
-
-def read_trials(connection: Connection, run_id: str, **columns: Any) -> list[tuple[int, TrialResult]]:
-    """Every attempt of the run's trials with their row ids, without calls, in the order in which they were added.
-
-    Args:
-        **columns: only the trials whose columns have these values.
-    """
-    chosen = _select_trials(run_id, columns)
-    found = _read_scores(connection, chosen.with_only_columns(trials.c.id).order_by(None))
-    return [(row.id, _result(row, found[row.id], {})) for row in connection.execute(chosen)]
-
-
-def read_wire(connection: Connection, trial_id: int, wire: WireLog) -> WireLog:
-    """The wire log of one attempt, completed by its calls and their bodies."""
-    return wire.model_copy(update=_read_calls(connection, [trial_id])[trial_id])
-
-
-def _select_trials(run_id: str, columns: Mapping[str, Any]) -> Select[Any]:
-    own = (trials.c[name] == value for name, value in columns.items())
-    return select(trials).where(trials.c.run_id == run_id, *own).order_by(trials.c.id)
 
 
 IN_FACTS = ("integrity", "gold_calls")

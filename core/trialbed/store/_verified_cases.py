@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import Connection
 
-from trialbed.store._rows import decode_id, encode_id
-from trialbed.store._schema import trials
+from trialbed.store._rows import encode_id
 from trialbed.store._stored import StoredRun
-from trialbed.store._trials import read_exchanges
+from trialbed.store._trials import read_attempts, read_exchanges
 
 CASES_IN_ONE = 200
 """Cases that are read in one go."""
@@ -56,13 +55,12 @@ def verified_case(run: StoredRun, label: str, place: Place) -> VerifiedCase | No
     """Return a case of an endpoint as its last session left it; None where there is none."""
     query_id, repeat = place
     with run._read() as connection:
-        rows = _rows(connection, run.run_id, label, trials.c.query_id == encode_id(query_id), trials.c.repeat == repeat)
+        rows = _rows(connection, run.run_id, label, query_id=encode_id(query_id), repeat=repeat)
         for record, request, response in read_exchanges(connection, list(rows.values())):
             return VerifiedCase(record["verified"], request, response)
     return None
 
 
-def _rows(connection: Connection, run_id: str, label: str, *conditions: ColumnElement[bool]) -> dict[Place, int]:
-    chosen = select(trials.c.id, trials.c.query_id, trials.c.repeat)
-    own = chosen.where(trials.c.run_id == run_id, trials.c.framework == label, *conditions).order_by(trials.c.id)
-    return {(int(decode_id(query_id)), repeat): row for row, query_id, repeat in connection.execute(own)}
+def _rows(connection: Connection, run_id: str, label: str, **columns: Any) -> dict[Place, int]:
+    found = read_attempts(connection, run_id, framework=label, **columns)
+    return {(int(one.key.query_id), one.key.repeat): one.row for one in found}

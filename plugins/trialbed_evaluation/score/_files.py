@@ -380,7 +380,7 @@ def _run_samples(target: str, given: Mapping[str, Any]) -> tuple[str, dict[str, 
                 trial.answer if trial.status == "answered" else None,
                 unasked=unasked_calls(trial.wire, tools),
                 name=name,
-                place=f"bench show {run.run_id} {trial.token}",
+                place=f"bench show {run.run_id} {trial.trial}",
             )
             found.setdefault(key.framework, []).append(sample)
     return run.run_id, found

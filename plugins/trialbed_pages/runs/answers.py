@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trialbed.records import Annotation
+from trialbed.records import Annotation, TrialResult
 from trialbed.report.inspection import TrialProblem, problems
-from trialbed.store import StoredTrial
 from trialbed_pages.runs.figures import QueryId
 from trialbed_pages.runs.grid import Cell, GridPage
 
@@ -24,7 +23,7 @@ class ShownAnswer:
         annotation: a person's words on it.
     """
 
-    trial: StoredTrial
+    trial: TrialResult
     problems: Sequence[TrialProblem]
     annotation: Annotation | None
 
@@ -64,5 +63,5 @@ def _show(grid: GridPage, cell: Cell, query: QueryId) -> ShownAnswer:
     trial = run.trial(cell.framework, query, chosen.key.repeat)
     found: Sequence[TrialProblem] = ()
     if cell.grade != "right":
-        found = problems(trial.result, run.tools(query, cell.framework), queries.get(query) if queries else None)
+        found = problems(trial, run.tools(query, cell.framework), queries.get(query) if queries else None)
     return ShownAnswer(trial, found, run.annotations.get((cell.framework, query, chosen.key.repeat)))

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 
+from trialbed.records import TrialResult
 from trialbed.report.inspection import Exchange, ToolExchange, api_name, as_text, end_text
 from trialbed.scoring import JUDGED
-from trialbed.store import StoredTrial
 from trialbed.views import Timeline
 from trialbed_pages.runs.trial import ShownExchange, TrialPage
 
@@ -92,7 +92,7 @@ def _end(side: TrialPage) -> str:
         return "solved the task"
     score = side.trial.score(JUDGED)
     if score is None or score.value is None:
-        return end_text(side.result)
+        return end_text(side.trial)
     return "left it unsure whether the task is solved" if score.label == "Unsure" else UNSOLVED
 
 
@@ -107,6 +107,6 @@ def _text(one: Exchange) -> str:
     return f"{one.call.status} {one.text} {calls}"
 
 
-def _value(trial: StoredTrial, name: str) -> float | None:
+def _value(trial: TrialResult, name: str) -> float | None:
     score = trial.score(name)
     return score.value if score else None

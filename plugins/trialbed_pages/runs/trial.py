@@ -24,7 +24,7 @@ from trialbed.report.inspection import (
 )
 from trialbed.scoring import JUDGED
 from trialbed.settings import declared_settings
-from trialbed.store import StoredRun, StoredTrial
+from trialbed.store import StoredRun
 from trialbed.texts import one_line
 from trialbed.views import BarSpan, Timeline, printable
 from trialbed.wire.redaction import shown_url
@@ -79,18 +79,13 @@ class TrialPage:
     """
 
     run: StoredRun
-    trial: StoredTrial
+    trial: TrialResult
     query: Query | None
 
     @property
     def label(self) -> str:
         """The trial's name in commands."""
         return trial_name(self.trial.key.framework, self.trial.key.query_id, self.trial.key.repeat)
-
-    @property
-    def result(self) -> TrialResult:
-        """All that is stored of the trial."""
-        return self.trial.result
 
     @property
     def is_solved(self) -> bool:
@@ -101,12 +96,12 @@ class TrialPage:
     @property
     def conclusion(self) -> str:
         """How it ended, in a sentence."""
-        failure, score = self.result.outcome.failure, self.trial.score(JUDGED)
+        failure, score = self.trial.outcome.failure, self.trial.score(JUDGED)
         if failure is not None:
             ended = "failed" if self.trial.status == "failed" else "was not measured"
             return f"The trial {ended}: {one_line(failure.message, MOST).rstrip('.')}."
         if score is None or score.value is None:
-            return f"It {end_text(self.result)}; there is no verdict."
+            return f"It {end_text(self.trial)}; there is no verdict."
         if self.is_solved:
             return "The task is solved."
         reason = one_line(reason_text(score), MOST).rstrip(".")
@@ -135,19 +130,19 @@ class TrialPage:
     @cached_property
     def problems(self) -> Sequence[TrialProblem]:
         """The things that went wrong."""
-        return problems(self.result, self.run.tools(self.trial.key.query_id, self.trial.key.framework), self.query)
+        return problems(self.trial, self.run.tools(self.trial.key.query_id, self.trial.key.framework), self.query)
 
     @cached_property
     def exchanges(self) -> list[ShownExchange]:
         """The requests to the model and the calls of Apis, in their order."""
-        found = exchanges(self.result.wire)
-        begin = _begin(self.result, found)
+        found = exchanges(self.trial.wire)
+        begin = _begin(self.trial, found)
         return [ShownExchange(one, begin + one.at) for one in found]
 
     @cached_property
     def timeline(self) -> Timeline:
         """The parties at work, from the agent's beginning to its end: between the exchanges, it is the framework."""
-        total = self.result.outcome.wall_time
+        total = self.trial.outcome.wall_time
         spans = [_span(shown) for shown in self.exchanges]
         title = "Who was at work, in seconds from the beginning of the agent"
         return Timeline(title, LANES, [*spans, *_gaps(spans, total)], total)

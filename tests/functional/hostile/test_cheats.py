@@ -11,7 +11,7 @@ from support.hostile.cheats import CHEATS, ENDPOINT, EVERY_TOOL, REPEAT, TOO_MUC
 from support.hostile_agents import hostile_run
 from support.warm import warm_programs
 
-from trialbed.store import StoredTrial
+from trialbed.records import TrialResult
 from trialbed_scripted import ReceivedRequest, Response, Turn, ask, call, fail, say, serve
 
 SCORES = ("sopr_score", "api_f1", "claimed_vs_observed")
@@ -34,7 +34,7 @@ def test_no_cheat_gains_anything_and_each_is_named(model: str, tmp_path: Path) -
         assert [score for score in SCORES if _value(own, score) > _value(honest, score)] == [], name
 
 
-def _value(trial: StoredTrial, name: str) -> float:
+def _value(trial: TrialResult, name: str) -> float:
     score = trial.score(name) if trial.status == "answered" else None
     return 0.0 if score is None or score.value is None else score.value
 

@@ -76,7 +76,7 @@ def check(machine: Machine, documents: dict[int, dict[str, Any]]) -> None:
             assert all(attempt.wire.model_calls and attempt.scores for attempt in attempts)
             assert run.status == "interrupted" or queries == set(run.config.query_ids)
         unfinished = [run.config.seed for run in runs if run.status != "finished"]
-        stored = {run.run_id: {attempt.token for attempt in run.attempts()} for run in runs}
+        stored = {run.run_id: {attempt.trial for attempt in run.attempts()} for run in runs}
     assert len(set(unfinished)) == len(unfinished)
     assert not set(unfinished) & set(documents)
     for document in documents.values():

@@ -123,9 +123,9 @@ def test_the_walk_sees_attributes_arguments_and_results() -> None:
         trialbed.Run,
         trialbed.RunConfig,
         trialbed.ScoreContext,
-        trialbed.StoredTrial,
         trialbed.Timing,
         trialbed.TrialKey,
+        trialbed.TrialResult,
         trialbed.TrialSpec,
         FastAPI,
     ):

@@ -315,7 +315,7 @@ async def test_the_command_of_a_task_with_functions_is_said_to_read_their_file_a
         old = reader.run(NEW).record
         config = old.config.model_copy(update={"dataset": str(kept), "dataset_file": "desk.py"})
         store.create_run(old.model_copy(update={"run_id": "copied", "config": config}))
-        store.add_trial("copied", next(iter(reader.run(NEW).trials())).result)
+        store.add_trial("copied", reader.run(NEW).trials()[0])
     async with clients(create_app(str(path), tmp_path)) as client:
         for name, noted in (("copied", True), (NEW, False)):
             links = Elements((await client.get(f"/runs/{name}/queries")).text).links()

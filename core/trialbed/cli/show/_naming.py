@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from trialbed.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from trialbed.records import RunConfig
-    from trialbed.store import StoredRun, StoredTrial
+    from trialbed.records import RunConfig, TrialResult
+    from trialbed.store import StoredRun
 
 QueryId = int | str
 
 
-def named_attempt(run: StoredRun, trial: str, *, attempt: int | None = None) -> StoredTrial:
+def named_attempt(run: StoredRun, trial: str, *, attempt: int | None = None) -> TrialResult:
     """The attempt of a trial that is meant: the one that counts, unless another is asked for.
 
     Args:

@@ -28,7 +28,7 @@ from trialbed.views import printable
 
 if TYPE_CHECKING:
     from trialbed.records import Annotation, Query, Run, ToolSpec, TrialResult, WireLog
-    from trialbed.store import StoredRun, StoredTrial
+    from trialbed.store import StoredRun
 
 INDENT = "  "
 
@@ -75,14 +75,14 @@ SHOWN = 5
 """Tools that are named in a line."""
 
 
-def show_trial(run: StoredRun, trial: StoredTrial, query: Query | None, *, full: bool, as_json: bool) -> None:
+def show_trial(run: StoredRun, result: TrialResult, query: Query | None, *, full: bool, as_json: bool) -> None:
     """Print a trial.
 
     Args:
         query: its task, where the dataset is within reach.
         full: show long texts in full.
     """
-    result, tools = trial.result, run.tools(trial.key.query_id, trial.key.framework)
+    tools = run.tools(result.key.query_id, result.key.framework)
     found = problems(result, tools, query)
     if as_json:
         print_json(_document(run, result, found, query, tools))

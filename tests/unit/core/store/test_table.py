@@ -124,7 +124,7 @@ def test_attempts_are_read_whole_by_their_rows_as_they_are_then(location: str, m
         store.add_scores(RUN.run_id, attempts()[1], [Score(name="later", value=1.0)])
         assert [score.name for score in next(read).scores] == ["sopr_score", "late", "later"]
         assert [one.pair for one in stored.each_counted()] == [("1", 0), ("1", 1), (1, 0), ("1", 0), (1, 0)]
-        assert list(stored.each_result())[2:] == attempts()[2:], "in the order in which they ended"
+        assert list(stored.attempts())[2:] == attempts()[2:], "in the order in which they ended"
         store.discard_run(RUN.run_id)
         with pytest.raises(DataError, match="trials of run r were deleted while they were read"):
             next(read)

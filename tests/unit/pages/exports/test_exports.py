@@ -109,7 +109,7 @@ def test_each_line_is_a_trial_with_all_of_it(run: StoredRun) -> None:
     first, second = (json.loads(json.dumps(line)) for line in trial_lines(run))
     assert (first["query_id"], first["status"], first["scores"]) == (1, "answered", {"sopr_score": 1.0, "api_f1": 0.5})
     assert (first["run_id"], first["model"], first["query_text"]) == (RUN, "scripted:gold", None)
-    assert TrialResult.model_validate(first["trial"]) == run.trial("reference", 1).result
+    assert TrialResult.model_validate(first["trial"]) == run.trial("reference", 1)
     assert (second["query_id"], second["trial"]["outcome"]["failure"]["message"]) == ("a/b", "it died")
     queries = {1: Query(query_id=1, text="How warm?", apis=())}
     assert [line["query_text"] for line in trial_lines(run, queries)] == ["How warm?", None]

@@ -88,7 +88,7 @@ def test_figures_are_kept_until_the_run_changes(stored: Path) -> None:
         later = {"attempt": 1, "adapter_digest": "changed"}
         store.add_trial(NEW, trial("langgraph:native", 1, wrong=False).model_copy(update=later))
         second = cache.of(reader.run(NEW))
-        store.add_scores(NEW, reader.run(NEW).results()[0], [Score(name="new", value=0.5)])
+        store.add_scores(NEW, reader.run(NEW).attempts()[0], [Score(name="new", value=0.5)])
         third = cache.of(reader.run(NEW))
     assert [one.mean("langgraph:native", "sopr_score").value for one in (first, second, third)] == [0.0, 0.5, 0.5]
     assert [one.mean("reference", "new").value for one in (first, second, third)] == [None, None, 0.5]
