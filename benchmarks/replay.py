@@ -29,9 +29,8 @@ import httpx
 from trialbed.contracts import ServedAnswer
 from trialbed.wire.dialects import CHAT
 from trialbed_plugins.recordings import KeptAnswer, ModelCache
-from trialbed_plugins.recordings._cassette import Cassette, keyed, write_cassette
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, write_cassette
 from trialbed_plugins.recordings._key import canonical, canonical_text, request_key
-from trialbed_plugins.recordings._replies import RecordedReply
 
 TOKEN_VARIABLE = "TRIALBED_SERVER_TOKEN"
 MODEL, IDENTITY, SEED, SMALL = "gpt-4o", "benchmark", 7, 100
@@ -86,9 +85,7 @@ def measure(folder: Path, rounds: int, large: int) -> dict[str, list[Cost]]:
         )
         replies = list(answer_all(client, "scripted:gold"))
         for size in (SMALL, large):
-            write_cassette(
-                Cassette(MODEL, IDENTITY, MODEL, keyed(IDENTITY, recorded(replies, size))[0]), folder / str(size)
-            )
+            write_cassette(Cassette(MODEL, IDENTITY, MODEL, recorded(replies, size)), folder / str(size))
         fill(cache, replies, large)
         ways = {
             "scripted": {"model": "scripted:gold"},

@@ -60,13 +60,13 @@ def record(single: SingleTrial, file: Path) -> None:
     with temporary_folder() as folder:
         store = str(folder / "recorded.db")
         single.keep(store)
-        recording = recording_of(open_run(single.run.run_id, store), None)
-    if recording.cut:
+        cassette, left_out = recording_of(open_run(single.run.run_id, store))
+    if left_out["cut"]:
         raise DataError(
-            f"{file}: {recording.cut} requests of this trial are too long to be recorded; set max_answer lower"
+            f"{file}: {left_out['cut']} requests of this trial are too long to be recorded; set max_answer lower"
         )
     file.parent.mkdir(parents=True, exist_ok=True)
-    write_cassette(recording.cassette, file)
+    write_cassette(cassette, file)
 
 
 def check_recording(file: Path, model: str) -> None:

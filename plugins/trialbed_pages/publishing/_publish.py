@@ -125,13 +125,13 @@ def _recording(run: StoredRun) -> tuple[bytes, int]:
         UsageError: not every answer of its model can be recorded.
     """
     with cache_there(model_cache()) as kept:
-        found = recording_of(run, kept)
-    if found.cut:
+        cassette, left_out = recording_of(run, kept)
+    if left_out["cut"]:
         raise UsageError(
-            f"run {run.run_id}: {found.cut} answers are longer than the log keeps; run it with --model-cache, and "
-            "publish that run"
+            f"run {run.run_id}: {left_out['cut']} answers are longer than the log keeps; run it with "
+            "--model-cache, and publish that run"
         )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
-        write_cassette(found.cassette, path)
-        return path.read_bytes(), len(found.cassette.replies)
+        write_cassette(cassette, path)
+        return path.read_bytes(), len(cassette.replies)

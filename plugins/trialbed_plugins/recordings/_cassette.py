@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,7 @@ from trialbed.errors import DataError, UsageError
 from trialbed.files import replacing
 from trialbed.wire import parse_json
 from trialbed.wire.dialects import CHAT, dialect
-from trialbed_plugins.recordings._key import VERSION, canonical_text, request_key
-from trialbed_plugins.recordings._replies import RecordedAnswer, RecordedReply, Replies, whole_request
+from trialbed_plugins.recordings._key import VERSION, canonical_text, request_key, text_digest
 
 FORMAT = "trialbed cassette"
 MOST = 4 * 2**30
@@ -31,31 +31,64 @@ LONGEST_LINE = 64 * 2**20
 """Bytes of one line."""
 
 
-@dataclass(frozen=True)
+SHARED = ("messages", "input", "tools")
+"""Fields of a request whose parts are there once for all requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedReply:
+    """A recorded answer with its request.
+
+    Attributes:
+        seed: of the trial.
+        occurrence: how many equal requests of the trial were answered before.
+        request: in canonical form.
+        stream: whether the body is a stream.
+        duration: seconds that the model took.
+        dialect: of request and body; empty for chat completions.
+    """
+
+    seed: int
+    occurrence: int
+    request: Mapping[str, Any]
+    body: str
+    stream: bool
+    duration: float
+    dialect: str = ""
+
+
 class Cassette:
     """The recorded answers of one model.
 
     Attributes:
         model: its name. ``identity``: as its driver gave it, else the name.
         told: the name that frameworks were given.
+        replies: the answers by their keys, the first one of each key.
+        conflicts: how many were left out that say something else than the first one of their key.
     """
 
-    model: str
-    identity: str
-    told: str
-    replies: Replies = field(repr=False)
+    def __init__(self, model: str, identity: str, told: str, replies: Iterable[RecordedReply] = ()) -> None:
+        self.model, self.identity, self.told = model, identity, told
+        self.replies: dict[str, RecordedReply] = {}
+        self.conflicts = 0
+        self._of_seed: dict[int, list[RecordedReply]] = defaultdict(list)
+        # The requests with digests in place of the parts that others have too, and these parts, each once.
+        self._frames: dict[str, dict[str, Any]] = {}
+        self._parts: dict[str, Any] = {}
+        for reply in replies:
+            self._add(reply)
 
-    def find(self, text: str, *, seed: int, occurrence: int) -> RecordedAnswer | None:
+    def find(self, text: str, *, seed: int, occurrence: int) -> RecordedReply | None:
         """The answer to a canonical request; None where it was not recorded."""
-        return self.replies.answer(request_key(text, identity=self.identity, seed=seed, occurrence=occurrence))
+        return self.replies.get(request_key(text, identity=self.identity, seed=seed, occurrence=occurrence))
 
     def has_seed(self, seed: int) -> bool:
         """Return whether trials with a seed were recorded."""
-        return self.replies.has_seed(seed)
+        return seed in self._of_seed
 
-    def of_seed(self, seed: int) -> Sequence[RecordedReply]:
+    def of_seed(self, seed: int) -> list[RecordedReply]:
         """The answers of the trials with a seed, which are those of one query and repeat."""
-        return self.replies.of_seed(seed)
+        return self._of_seed.get(seed, [])
 
     @cached_property
     def digest(self) -> str:
@@ -69,27 +102,60 @@ class Cassette:
         """Yield the lines of its file."""
         named = {"model": self.model, "identity": self.identity, "told": self.told, "replies": len(self.replies)}
         yield _line({"format": FORMAT, "version": VERSION, **named})
-        for reply, parts in self.replies.by_key():
-            for digest, part in parts:
-                yield _line({"digest": digest, "part": part})
-            yield _line(asdict(reply))
+        written: set[str] = set()
+        for key, reply in sorted(self.replies.items()):
+            frame = self._frames[key]
+            for digest in (digest for name in SHARED if isinstance(frame.get(name), list) for digest in frame[name]):
+                if digest not in written:
+                    written.add(digest)
+                    yield _line({"digest": digest, "part": self._parts[digest]})
+            yield _line({name: getattr(reply, name) for name in reply.__slots__} | {"request": frame})
 
+    def read_line(self, line: Mapping[str, Any]) -> None:
+        """Add what stands in a line of a file: a part of requests, or an answer."""
+        if "part" in line:
+            self._parts[_text_of(line["digest"])] = line["part"]
+            return
+        reply = RecordedReply(
+            seed=int(line["seed"]),
+            occurrence=int(line["occurrence"]),
+            request=self._whole(line["request"]),
+            body=str(line["body"]),
+            stream=bool(line["stream"]),
+            duration=float(line["duration"]),
+            dialect=str(line["dialect"]),
+        )
+        self._keep(self._key(reply), reply, line["request"])
 
-def keyed(identity: str, replies: Iterable[RecordedReply]) -> tuple[Replies, int]:
-    """Return replies under their keys, and how many were left out: an earlier one has their key and says otherwise."""
-    found = Replies()
-    conflicts = 0
-    for reply in replies:
-        key = _key_of(reply, identity)
-        if not found.add(key, reply):
-            kept = found[key]
-            conflicts += kept.body != reply.body and _answer_of(kept) != _answer_of(reply)
-    return found, conflicts
+    def _add(self, reply: RecordedReply) -> None:
+        key = self._key(reply)
+        if (first := self.replies.get(key)) is not None:
+            self.conflicts += first.body != reply.body and _answer_of(first) != _answer_of(reply)
+            return
+        frame = {**reply.request}
+        for name in SHARED:
+            if isinstance(frame.get(name), list):
+                frame[name] = [text_digest(canonical_text(part)) for part in frame[name]]
+                for digest, part in zip(frame[name], reply.request[name], strict=True):
+                    self._parts.setdefault(digest, part)
+        self._keep(key, replace(reply, request=self._whole(frame)), frame)
 
+    def _keep(self, key: str, reply: RecordedReply, frame: dict[str, Any]) -> None:
+        self.replies[key], self._frames[key] = reply, frame
+        self._of_seed[reply.seed].append(reply)
 
-def _key_of(reply: RecordedReply, identity: str) -> str:
-    text = canonical_text(reply.request)
-    return request_key(text, identity=identity, seed=reply.seed, occurrence=reply.occurrence)
+    def _key(self, reply: RecordedReply) -> str:
+        text = canonical_text(reply.request)
+        return request_key(text, identity=self.identity, seed=reply.seed, occurrence=reply.occurrence)
+
+    def _whole(self, frame: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a request with its parts in place of their digests.
+
+        Raises:
+            KeyError: a part is missing.
+        """
+        shared = (name for name in SHARED if isinstance(frame.get(name), list))
+        return {**frame} | {name: [self._parts[digest] for digest in frame[name]] for name in shared}
 
 
 def _answer_of(reply: RecordedReply) -> Any:
@@ -155,41 +221,23 @@ def _read(path: Path, lines: Iterator[tuple[int, Any]]) -> Cassette:
         raise DataError(f"{path} is no cassette; `bench record RUN -o FILE` writes one")
     if header.get("version") != VERSION:
         raise DataError(f"{path} is of version {header.get('version')!r}, and this Trialbed reads {VERSION}")
+    number = 1
     try:
-        model, identity, told = (_text_of(header[name]) for name in ("model", "identity", "told"))
-    except (KeyError, TypeError) as error:
-        raise DataError(f"{path}, line 1: is not as a cassette has it: {error!r}") from error
-    found = Replies()
-    for number, line in lines:
-        try:
-            if "part" in line:
-                found.add_part(_text_of(line["digest"]), line["part"])
-            else:
-                reply = _reply(line, found)
-                found.add(_key_of(reply, identity), reply, line["request"])
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise DataError(f"{path}, line {number}: is not as a cassette has it: {error!r}") from error
-    if len(found) != header.get("replies"):
-        raise DataError(f"{path} has {len(found)} answers, and says {header.get('replies')}: it was changed or cut")
-    return Cassette(model, identity, told, found)
+        found = Cassette(*(_text_of(header[name]) for name in ("model", "identity", "told")))
+        for number, line in lines:  # noqa: B007 - the error names it
+            found.read_line(line)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise DataError(f"{path}, line {number}: is not as a cassette has it: {error!r}") from error
+    if len(found.replies) != header.get("replies"):
+        count = len(found.replies)
+        raise DataError(f"{path} has {count} answers, and says {header.get('replies')}: it was changed or cut")
+    return found
 
 
 def _text_of(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r:.60} is not a text")
     return value
-
-
-def _reply(line: Mapping[str, Any], known: Replies) -> RecordedReply:
-    return RecordedReply(
-        seed=int(line["seed"]),
-        occurrence=int(line["occurrence"]),
-        request=whole_request(line["request"], known.part),
-        body=str(line["body"]),
-        stream=bool(line["stream"]),
-        duration=float(line["duration"]),
-        dialect=str(line["dialect"]),
-    )
 
 
 def _line(document: Mapping[str, Any]) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from trialbed.errors import UsageError
@@ -15,31 +14,18 @@ from trialbed.wire import recorded_answer, recorded_request
 from trialbed.wire.addresses import split_address
 from trialbed.wire.dialects.responses import KeptResponses, ResponsesRequest
 from trialbed_plugins.recordings._cache import ModelCache
-from trialbed_plugins.recordings._cassette import Cassette, keyed
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply
 from trialbed_plugins.recordings._key import CUT, canonical, canonical_text
-from trialbed_plugins.recordings._replies import RecordedReply
 
 ANSWERED_FAULTS = ("", "slow")
 """Faults with which the model answers all the same."""
 
 
-@dataclass(frozen=True)
-class Recording:
-    """A run as a cassette, and what of it could not be recorded.
+def recording_of(run: StoredRun, cache: ModelCache | None = None) -> tuple[Cassette, Counter[str]]:
+    """Return the recording that a run is, whose trials are read a part at a time, and how many answers it lacks.
 
-    Attributes:
-        conflicts: answers left out because an equal request of another framework was answered otherwise.
-        cut: requests or answers that are too long for the log. failed: requests without an answer.
-    """
-
-    cassette: Cassette
-    conflicts: int
-    cut: int
-    failed: int
-
-
-def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
-    """Return the recording that a run is, whose trials are read a part at a time.
+    These are ``conflicts``, where an equal request of another framework was answered otherwise, those that are ``cut``,
+    as request or answer is too long for the log, and ``failed`` requests, which have no answer.
 
     Args:
         cache: has the bodies that are too long for the log, if the run used it.
@@ -55,13 +41,11 @@ def recording_of(run: StoredRun, cache: ModelCache | None = None) -> Recording:
             "recording is of one: run each model alone, and record that run"
         )
     name = split_address(cell.model)[0]  # an address may have a password
-    identity = cell.model_identity or name
     trials = run.results_at(sorted(run.table()["row"].tolist()))
-    replies, conflicts = keyed(
-        identity, (reply for trial in trials for reply in _replies(trial, config, left_out, cache))
-    )
-    cassette = Cassette(name, identity, cell.told_model, replies)
-    return Recording(cassette, conflicts, cut=left_out["cut"], failed=left_out["failed"])
+    replies = (reply for trial in trials for reply in _replies(trial, config, left_out, cache))
+    cassette = Cassette(name, cell.model_identity or name, cell.told_model, replies)
+    left_out["conflicts"] = cassette.conflicts
+    return cassette, left_out
 
 
 def requests_of(

@@ -145,7 +145,7 @@ def _cassette(path: Path, _changed: int, _size: int) -> Cassette:
 @lru_cache(maxsize=4)
 def _run(run_id: str, store: str, cache: Path, _mark: object) -> Cassette:
     with cache_there(cache) as kept, open_store(store) as reader:
-        recording = recording_of(reader.run(run_id), kept)
-    if not recording.cassette.replies:
+        cassette, _ = recording_of(reader.run(run_id), kept)
+    if not cassette.replies:
         raise UsageError(f"run {run_id} has no answer of a model to replay")
-    return recording.cassette
+    return cassette

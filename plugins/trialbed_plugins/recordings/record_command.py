@@ -38,10 +38,9 @@ def command(run_id: str, output: Path, store: str | None, cache: Path | None, as
     from trialbed_plugins.recordings._of_run import recording_of
 
     with cache_there(cache or model_cache()) as kept:
-        recording = recording_of(open_run(run_id, store), kept)
-    cassette = recording.cassette
+        cassette, left_out = recording_of(open_run(run_id, store), kept)
     write_cassette(cassette, Path(output))
-    left = {"conflicts": recording.conflicts, "cut": recording.cut, "failed": recording.failed}
+    left = {name: left_out[name] for name in LEFT_OUT}
     if as_json:
         found = {"file": str(output), "model": cassette.model, "digest": cassette.digest}
         print_json(found | {"answers": len(cassette.replies)} | left)

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from trialbed.errors import DataError
-from trialbed_plugins.recordings._cassette import Cassette, keyed, read_cassette, write_cassette
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, read_cassette, write_cassette
 from trialbed_plugins.recordings._key import canonical_text
-from trialbed_plugins.recordings._replies import TABLES, RecordedReply
 
 
 def reply(text: str = "hello", *, seed: int = 1, occurrence: int = 0, **fields: Any) -> RecordedReply:
@@ -23,14 +22,14 @@ def reply(text: str = "hello", *, seed: int = 1, occurrence: int = 0, **fields: 
 
 
 def cassette(*replies: RecordedReply) -> Cassette:
-    return Cassette("small", "weights 1", "gpt-4o", keyed("weights 1", replies)[0])
+    return Cassette("small", "weights 1", "gpt-4o", replies)
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     written = cassette(reply(), reply("x" * 3_000_000), reply(occurrence=1, body="again", stream=True), reply(seed=2))
     write_cassette(written, tmp_path / "a.cassette")
     read = read_cassette(tmp_path / "a.cassette")
-    assert read == written
+    assert list(read.lines()) == list(written.lines())
     assert read.digest == written.digest
     assert (tmp_path / "a.cassette").stat().st_size < 10_000
 
@@ -54,12 +53,12 @@ def test_a_conversation_of_responses_stands_there_once(tmp_path: Path) -> None:
     written = cassette(*replies)
     assert b"".join(written.lines()).count(b'"line 0"') == 1
     write_cassette(written, tmp_path / "a.cassette")
-    assert read_cassette(tmp_path / "a.cassette") == written
+    assert read_cassette(tmp_path / "a.cassette").digest == written.digest
 
 
 def test_the_first_of_two_answers_to_one_request_is_kept_and_the_others_are_counted() -> None:
-    found, conflicts = keyed("m", [reply(), reply(body="another"), reply()])
-    assert ([one.body for one in found.values()], conflicts) == ([reply().body], 1)
+    found = cassette(reply(), reply(body="another"), reply())
+    assert ([one.body for one in found.replies.values()], found.conflicts) == ([reply().body], 1)
 
 
 @pytest.mark.parametrize(("second", "others"), [("Hello.", 0), ("Goodbye.", 1)])
@@ -72,7 +71,7 @@ def test_answers_that_differ_only_in_ids_and_times_are_one(second: str, others: 
         return f"data: {text}\n\ndata: [DONE]\n\n" if stream else text
 
     replies = [reply(body=body(words, number), stream=stream) for number, words in enumerate(("Hello.", second))]
-    assert keyed("m", replies)[1] == others
+    assert cassette(*replies).conflicts == others
 
 
 @pytest.mark.parametrize(
@@ -101,9 +100,7 @@ def test_what_is_no_whole_cassette_is_refused(tmp_path: Path, content: bytes, me
         (1, {"told": ...}, r"line 1: is not as a cassette has it: KeyError\('told'\)"),
         (2, {"digest": ["x"]}, "line 2: is not as a cassette has it: TypeError"),
         (2, {"digest": 7}, "line 2: is not as a cassette has it: TypeError"),
-        (2, {"digest": "\ud800"}, "line 2: is not as a cassette has it: UnicodeEncodeError"),
         (2, {"digest": ...}, "line 2: is not as a cassette has it: KeyError"),
-        (4, {"occurrence": 2**70}, "line 4: is not as a cassette has it: OverflowError"),
         (4, {"seed": {}}, "line 4: is not as a cassette has it: TypeError"),
         (4, {"request": ["x"]}, "line 4: is not as a cassette has it"),
         (4, {"request": {"messages": [["x"]]}}, "line 4: is not as a cassette has it: TypeError"),
@@ -130,23 +127,6 @@ def test_the_answers_of_a_seed_are_found_whatever_their_requests() -> None:
     assert answer is not None
     assert (answer.body, answer.stream, answer.duration) == ("answer to b ü\udc80", False, 0.5)
     assert found.find(text, seed=1, occurrence=0) is None
-
-
-def test_a_recording_larger_than_its_room_in_memory_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    replies = [reply(f"{number} {'x' * 500}", seed=number % 7) for number in range(300)]
-    whole = cassette(*replies)
-    monkeypatch.setattr("trialbed_plugins.recordings._replies.CACHE", 20 * 1024)
-    monkeypatch.setattr("trialbed_plugins.recordings._replies.READY_NUMBERS", 2)
-    small = cassette(*replies)
-    assert list(small.lines()) == list(whole.lines())
-    assert small == whole
-    assert [one.occurrence for one in small.of_seed(3)] == [0] * 43
-
-
-def test_a_recording_without_room_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed_plugins.recordings._replies.TABLES", f"PRAGMA max_page_count = 20;{TABLES}")
-    with pytest.raises(DataError, match=r"cannot be kept in a temporary file: .* full; .* SQLITE_TMPDIR"):
-        cassette(reply("x" * 3_000_000))
 
 
 def test_a_part_that_a_cassette_lacks_is_named_with_its_line(tmp_path: Path) -> None:

@@ -13,8 +13,7 @@ from trialbed.models import find_model
 from trialbed.records import TrialRegistration
 from trialbed.settings import RunSettings
 from trialbed.store import Store, new_run
-from trialbed_plugins.recordings._cassette import Cassette, keyed, write_cassette
-from trialbed_plugins.recordings._replies import RecordedReply
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, write_cassette
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunSettings:
     """The settings of a folder with a cassette, and a file that only is called like one."""
     monkeypatch.chdir(tmp_path)
     reply = RecordedReply(1, 0, {"messages": []}, "{}", stream=False, duration=1.0)
-    write_cassette(Cassette("small", "m", "told", keyed("m", [reply])[0]), tmp_path / "good.cassette")
+    write_cassette(Cassette("small", "m", "told", [reply]), tmp_path / "good.cassette")
     (tmp_path / "bad.cassette").write_text("words")
     return RunSettings(store=str(tmp_path / "store.db"))
 

@@ -66,11 +66,11 @@ def test_the_seconds_of_a_slow_fault_are_not_the_models() -> None:
     config = run_config(*cells, faults=faults)
     run: Any = SimpleNamespace(run_id="r", config=config, table=lambda: {"row": np.array([7])})
     run.results_at = lambda rows: iter({(7,): [trial]}[tuple(rows)])
-    cassette = recording_of(run).cassette
+    cassette, _ = recording_of(run)
     assert cassette.model == "m", "it is asked by its name at whatever endpoint"
     config = run_config(cells_of("r", model=models[0])[0].model_copy(update={"told_model": "m"}), faults=faults)
     run.config = config
-    assert recording_of(run).cassette.identity == "m", "an address may have a password"
+    assert recording_of(run)[0].identity == "m", "an address may have a password"
     durations = [reply.duration for reply in cassette.replies.values()]
     assert sorted(durations) == [2.0, 2.0, 3.0]
 

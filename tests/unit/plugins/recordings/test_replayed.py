@@ -15,10 +15,9 @@ from trialbed.contracts import ModelQuestion, ModelReply, ReplyMissing
 from trialbed.records import TrialRegistration
 from trialbed.wire import Call, ModelAnswer
 from trialbed.wire.dialects import dialect
-from trialbed_plugins.recordings._cassette import Cassette, keyed, read_cassette, write_cassette
+from trialbed_plugins.recordings._cassette import Cassette, RecordedReply, read_cassette, write_cassette
 from trialbed_plugins.recordings._key import canonical, canonical_text
 from trialbed_plugins.recordings._replayed import ReplayedModel
-from trialbed_plugins.recordings._replies import RecordedReply
 
 CHAT = dialect()
 TOOLS = [{"type": "function", "function": {"name": "look", "description": "Look around.", "parameters": {}}}]
@@ -42,7 +41,7 @@ def reply(text: str, said: str, *, seed: int = 1, occurrence: int = 0, stream: b
 
 
 def model(*replies: RecordedReply, seed: int = 1, ask: bool = False) -> ReplayedModel:
-    cassette = Cassette("small", "m", "gpt-4o", keyed("m", replies)[0])
+    cassette = Cassette("small", "m", "gpt-4o", replies)
     registration = TrialRegistration(trial="trial-12345", model="replay:stop:f", model_name="gpt-4o", seed=seed)
     return ReplayedModel(cassette, registration, ask=ask)
 
@@ -103,7 +102,7 @@ async def test_odd_streams_come_back_byte_for_byte_from_a_file(tmp_path: Path) -
     ]
     streams = ["".join(draw.choices(parts, k=draw.randrange(1, 60))) for _ in range(200)]
     recorded = [replace(reply(f"q{place}", "", stream=True), body=text) for place, text in enumerate(streams)]
-    write_cassette(Cassette("small", "m", "gpt-4o", keyed("m", recorded)[0]), tmp_path / "a")
+    write_cassette(Cassette("small", "m", "gpt-4o", recorded), tmp_path / "a")
     registration = TrialRegistration(trial="trial-12345", model="replay:stop:f", model_name="gpt-4o", seed=1)
     played = ReplayedModel(read_cassette(tmp_path / "a"), registration, ask=False)
     for place, text in enumerate(streams):
