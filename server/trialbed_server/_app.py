@@ -47,15 +47,7 @@ from trialbed_server.trials import TrialRefused, TrialRegistry, Untagged
 from trialbed_server.virtual.acting import Callbacks
 from trialbed_server.virtual.endpoint import VirtualApi
 from trialbed_server.virtual.mcp import McpEndpoint
-from trialbed_server.virtual.resolver import (
-    AnswerSource,
-    CacheSource,
-    FrozenSource,
-    RealSource,
-    Resolver,
-    SharedFlight,
-    SimulatorSource,
-)
+from trialbed_server.virtual.resolver import Resolver
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
@@ -64,9 +56,6 @@ logger = logging.getLogger(__name__)
 
 SWEEP = 30.0
 """Seconds between two looks for trials that have expired."""
-
-CLAIM_MARGIN = 30.0
-"""Seconds that an answer may take to be kept, after it was made."""
 
 READY_TIMEOUT = 5.0
 """Seconds in which the response cache must be read for the server to be ready."""
@@ -168,7 +157,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     keys = (options.upstream_key, options.real_key, *options.upstream_keys.values())
     redaction = redaction_of(tuple(key for key in keys if key))
     real = None if options.real_url is None else RealBackend(options, clock, redaction)
-    resolver = _resolver(options, simulators, cache, real, metrics, clock)
+    resolver = Resolver(cache, simulators, real, metrics, clock, options)
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     callbacks = Callbacks(allowed=options.control_token is not None, max_answer=options.max_answer)
     virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, callbacks, redaction, options)
@@ -232,26 +221,6 @@ async def _sweep(trials: TrialRegistry) -> None:
     while True:
         await asyncio.sleep(SWEEP)
         trials.expire()
-
-
-def _resolver(
-    options: ServerOptions,
-    simulators: Simulators,
-    cache: ResponseCache,
-    real: RealBackend | None,
-    metrics: Metrics,
-    clock: Clock,
-) -> Resolver:
-    """The sources in order: cache, real API, simulator. To refresh the cache, the real API comes first."""
-    known = CacheSource(cache, authoritative=options.refresh)
-    asked = [] if real is None else [RealSource(real, metrics)]
-    flight = None
-    if "://" in options.cache and not (options.refresh or options.read_only):
-        flight = SharedFlight(cache, known, clock, options.real_timeout + options.simulator_timeout + CLAIM_MARGIN)
-    shared = [] if flight is None else [flight]
-    first: list[AnswerSource] = [*asked, known] if options.refresh else [known, *shared, *asked]
-    sources = [*first, FrozenSource(cache), SimulatorSource(simulators, cache, options)]
-    return Resolver(cache, sources, "none" if options.read_only else "all" if options.refresh else "new", flight)
 
 
 def _upstreams(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstreams:

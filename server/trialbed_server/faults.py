@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from trialbed.records import FaultPlan, ModelFault, ToolFault
+from trialbed.records import Failure, FaultPlan, ModelFault, ToolFault
 from trialbed_server._clock import Clock
 
 RETRY_AFTER = 1
@@ -20,15 +20,19 @@ INSTRUCTION = (
 LARGE = "The service returns all of its data. "
 
 
-class Delivered(NamedTuple):
+class VirtualAnswer(NamedTuple):
     """An answer to a call, as it goes over the wire.
 
     Attributes:
+        provenance: how it was made; empty for an API error.
+        failure: why there is no answer, if a simulator or a world is to blame.
         fault: the fault that it has, with the code of an injected instruction after a colon; empty without one.
         error: the error in the wire log.
     """
 
     body: bytes
+    provenance: str = ""
+    failure: Failure | None = None
     status: int = 200
     fault: str = ""
     error: str = ""
@@ -40,6 +44,11 @@ class Delivered(NamedTuple):
         except ValueError:
             return {"error": self.error or "the answer is not JSON", "response": self.body.decode("utf-8", "replace")}
         return {"error": found["error"], "response": found["response"]}
+
+
+def answer_body(error: str, response: Any = "") -> bytes:
+    """StableToolBench's form of an answer."""
+    return json.dumps({"error": error, "response": response}).encode("ascii")
 
 
 @dataclass
@@ -68,12 +77,11 @@ class PutIn:
         self._requests += 1
         return self.plan.model_fault(self.trial, place)
 
-    async def refuse(self, fault: ToolFault) -> Delivered | None:
+    async def refuse(self, fault: ToolFault) -> VirtualAnswer | None:
         """Return the answer for a fault that replaces one; None for a fault that changes one."""
         match fault:
             case "error":
-                message = "Internal error: the service failed while it answered; try again"
-                return Delivered(_answer(message, ""), 200, fault, message)
+                return _failure(200, "Internal error: the service failed while it answered; try again", fault)
             case "server_error":
                 return _failure(503, "Service Unavailable", fault)
             case "rate_limit":
@@ -83,38 +91,36 @@ class PutIn:
                 return _failure(504, f"no answer within {self.plan.hang_seconds:g} s", fault)
         return None
 
-    async def change(self, fault: ToolFault, body: bytes, canary: str) -> Delivered:
+    async def change(self, fault: ToolFault, answer: VirtualAnswer, canary: str) -> VirtualAnswer:
         """Return an answer with the fault. An API error stays unchanged, and does not count as a fault."""
         if fault == "slow":
             await self.clock.sleep(self.plan.slow_seconds)
-            return Delivered(body, 200, fault)
-        answer = json.loads(body)
-        if answer["error"]:
-            return Delivered(body)
-        response = answer["response"]
+            return answer._replace(fault=fault)
+        body, document = answer.body, json.loads(answer.body)
+        if document["error"]:
+            return answer
+        response = document["response"]
         match fault:
             case "truncated":
-                return Delivered(body[: len(body) // 2], 200, fault, "the answer was cut")
+                return answer._replace(body=body[: len(body) // 2], fault=fault, error="the answer was cut")
             case "malformed":
-                return Delivered(b"<html><body>" + body[1:40], 200, fault, "the answer is not JSON")
+                page = b"<html><body>" + body[1:40]
+                return answer._replace(body=page, fault=fault, error="the answer is not JSON")
             case "stale_schema":
-                return Delivered(_answer("", _rename_fields(response)), 200, fault)
+                response = _rename_fields(response)
             case "wrong_type":
-                return Delivered(_answer("", _change_type(response)), 200, fault)
+                response = _change_type(response)
             case "huge":
                 filling = LARGE * (self.plan.huge_bytes // len(LARGE) + 1)
-                return Delivered(_answer("", _with(response, "details", filling[: self.plan.huge_bytes])), 200, fault)
+                response = _with(response, "details", filling[: self.plan.huge_bytes])
             case _:
-                notice = INSTRUCTION.format(canary=canary)
-                return Delivered(_answer("", _with(response, "notice", notice)), 200, f"{fault}:{canary}")
+                response = _with(response, "notice", INSTRUCTION.format(canary=canary))
+        name = f"{fault}:{canary}" if fault == "injection" else fault
+        return answer._replace(body=answer_body("", response), fault=name)
 
 
-def _answer(error: str, response: Any) -> bytes:
-    return json.dumps({"error": error, "response": response}).encode("ascii")
-
-
-def _failure(status: int, message: str, fault: str) -> Delivered:
-    return Delivered(_answer(message, ""), status, fault, message)
+def _failure(status: int, message: str, fault: str) -> VirtualAnswer:
+    return VirtualAnswer(answer_body(message), status=status, fault=fault, error=message)
 
 
 def _rename_fields(value: Any) -> Any:

@@ -12,10 +12,11 @@ from trialbed.contracts import ApiRefused, World
 from trialbed.records import Api, Failure
 from trialbed.tracebacks import tool_failure
 from trialbed_server._aiohttp import aiohttp
+from trialbed_server.faults import VirtualAnswer, answer_body
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.targets import CallTarget
 from trialbed_server.trials import HostedWorld, OpenTrial
-from trialbed_server.virtual.resolver import ToolBroken, VirtualAnswer, broken, error_body, error_reply
+from trialbed_server.virtual.resolver import broken, error_reply
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +39,10 @@ def act(world: World, api: Api, target: CallTarget, tool_input: Any, max_answer:
         response = world.call(api, tool_input)
         body = json.dumps({"error": "", "response": response}, allow_nan=False).encode("ascii")
     except ApiRefused as error:
-        return VirtualAnswer(error_body(str(error)), "")
+        return error_reply(str(error))
     except Exception as error:
         logger.exception("the world of %s failed", target.path)
-        found = broken(target, tool_input, error, world)
-        return VirtualAnswer(error_body(str(found)), "", found.failure if isinstance(found, ToolBroken) else None)
+        return broken(target, tool_input, error, world)
     if len(body) > max_answer:
         return error_reply(f"{target.path}: the answer is larger than {max_answer} bytes")
     return VirtualAnswer(body, target.simulator.label)
@@ -64,7 +64,7 @@ async def act_elsewhere(
     except Exception as error:
         logger.exception("the world of %s cannot be made, or does not return", target.path)
         failure = tool_failure(name, error, hosted.code)
-    return VirtualAnswer(error_body(failure.message), "", failure)
+    return VirtualAnswer(answer_body(failure.message), failure=failure)
 
 
 UNLIMITED = 3600.0
@@ -119,9 +119,7 @@ class Callbacks:
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             logger.warning("%s: the program that answers for it failed: %s", target.path, error)
             message = f"{target.path}: no answer: {type(error).__name__}: {error}"
-            return VirtualAnswer(error_body(message), "", Failure(kind="tool", message=message))
+            return VirtualAnswer(answer_body(message), failure=Failure(kind="tool", message=message))
         if answer["error"]:
-            return VirtualAnswer(error_body(answer["error"]), "")
-        return VirtualAnswer(
-            json.dumps({"error": "", "response": answer["response"]}).encode("ascii"), answer["provenance"]
-        )
+            return error_reply(answer["error"])
+        return VirtualAnswer(answer_body("", answer["response"]), answer["provenance"])

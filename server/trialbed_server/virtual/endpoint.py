@@ -19,7 +19,7 @@ from trialbed.wire.redaction import Redaction
 from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
-from trialbed_server.faults import RETRY_AFTER, Delivered, PutIn
+from trialbed_server.faults import RETRY_AFTER, PutIn, VirtualAnswer, answer_body
 from trialbed_server.standard_names import request_key
 from trialbed_server.targets import CallTarget, TargetCatalog
 from trialbed_server.trials import (
@@ -31,7 +31,7 @@ from trialbed_server.trials import (
     Untagged,
 )
 from trialbed_server.virtual.acting import Callbacks, act, act_elsewhere
-from trialbed_server.virtual.resolver import Resolver, VirtualAnswer, error_body, error_reply
+from trialbed_server.virtual.resolver import Resolver, error_reply
 
 TEXTS = ("category", "tool_name", "api_name", "strip", "toolbench_key")
 """The fields of a request that are texts."""
@@ -55,10 +55,6 @@ class MalformedRequest(Exception):
     def __init__(self, detail: list[dict[str, Any]]) -> None:
         super().__init__(detail)
         self.detail = detail
-
-
-class InputError(Exception):
-    """The input is a text that is not JSON."""
 
 
 class _Fields(BaseModel):
@@ -100,14 +96,11 @@ def parse_input(tool_input: str | dict[str, Any]) -> Any:
     """The input as a JSON value; the empty text is an empty object.
 
     Raises:
-        InputError: it is a text that is not JSON.
+        ValueError, RecursionError: it is a text that is not JSON.
     """
     if not isinstance(tool_input, str):
         return tool_input
-    try:
-        return _decode(tool_input) if tool_input else {}
-    except (ValueError, RecursionError) as error:
-        raise InputError(PARSE_ERROR) from error
+    return _decode(tool_input) if tool_input else {}
 
 
 _decode = json_decoder().decode
@@ -159,7 +152,7 @@ CHAT = "chat_with_user"
 
 RETRY = ((b"retry-after", b"%d" % RETRY_AFTER),)
 
-CHAT_REPLY = VirtualAnswer(error_body("", "Chat with user."), "builtin")
+CHAT_REPLY = VirtualAnswer(answer_body("", "Chat with user."), "builtin")
 
 
 @dataclass(eq=False)
@@ -186,19 +179,19 @@ class VirtualApi:
         try:
             trial = self.trials.of(scope["path_params"].get("trial"))
             sent = await read_body(scope, receive, self.options.max_body)
-            delivered = await self.answer(parse_request(sent), trial, sent)
-            body, status = delivered.body, delivered.status
+            answer = await self.answer(parse_request(sent), trial, sent)
+            body, status = answer.body, answer.status
         except ClientGone:
             return
         except MalformedRequest as error:
             status, body = 422, json.dumps({"detail": error.detail}).encode()
         except BodyTooLarge as error:
             self.metrics.refused()
-            body = error_body(f"the request is larger than {self.options.max_body} bytes")
+            body = answer_body(f"the request is larger than {self.options.max_body} bytes")
             await refuse_large(error, body, receive, send)
             return
         except TrialRefused as error:
-            status, body = error.status, error_body(str(error))
+            status, body = error.status, answer_body(str(error))
         if status == 200:
             await send_json(body, status, send)
             return
@@ -221,7 +214,7 @@ class VirtualApi:
             return None
         self.metrics.answered("cache:")
         recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
-        self._note_untagged(recording, Delivered(found.body), f"cache:{found.provenance}", len(sent))
+        self._note_untagged(recording, VirtualAnswer(found.body, f"cache:{found.provenance}"), len(sent))
         return found.body
 
     def _without_secrets(self, request: VirtualRequest, sent: bytes) -> VirtualRequest:
@@ -229,7 +222,7 @@ class VirtualApi:
             return request
         return VirtualRequest(*self.redaction.value(list(request)))
 
-    async def answer(self, request: VirtualRequest, trial: OpenTrial | None, sent: bytes) -> Delivered:
+    async def answer(self, request: VirtualRequest, trial: OpenTrial | None, sent: bytes) -> VirtualAnswer:
         """Answer a call and record it, in its trial or among the calls without one.
 
         Args:
@@ -239,33 +232,31 @@ class VirtualApi:
         target, tool_input, key = self._read(self._without_secrets(request, sent), catalog)
         if trial is None:
             recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
-            delivered, provenance = await self._deliver(self.untagged.faults, recording, key, None)
-            self._note_untagged(recording, delivered, provenance, len(sent))
-            return delivered
+            answer = await self._deliver(self.untagged.faults, recording, key, None)
+            self._note_untagged(recording, answer, len(sent))
+            return answer
         recording = ApiRecording(trial.elapsed, trial.budget, target, tool_input)
         trial.api_calls.append(recording)
         with trial.in_use():
-            delivered, provenance = await self._deliver(trial.faults, recording, key, trial)
-        recording.end(delivered, provenance)
-        return delivered
+            answer = await self._deliver(trial.faults, recording, key, trial)
+        recording.end(answer)
+        return answer
 
     async def _deliver(
         self, faults: PutIn | None, call: ApiRecording, key: str | None, trial: OpenTrial | None
-    ) -> tuple[Delivered, str]:
-        """Return the answer to a call and its provenance, with the fault that its plan has for it, if there is one."""
+    ) -> VirtualAnswer:
+        """Return the answer to a call, with the fault that its plan has for it, if there is one."""
         fault, canary = (None, "") if faults is None else faults.next_call(call.target.path)
         if faults is None or fault is None:
-            reply = await self._reply(call.target, call.arguments, key, trial)
-            return Delivered(reply.body), reply.provenance
+            return await self._reply(call.target, call.arguments, key, trial)
         refused = await faults.refuse(fault)
         if refused is not None:
-            return refused, ""
-        reply = await self._reply(call.target, call.arguments, key, trial)
-        return await faults.change(fault, reply.body, canary), reply.provenance
+            return refused
+        return await faults.change(fault, await self._reply(call.target, call.arguments, key, trial), canary)
 
-    def _note_untagged(self, recording: ApiRecording, delivered: Delivered, provenance: str, size: int) -> None:
+    def _note_untagged(self, recording: ApiRecording, answer: VirtualAnswer, size: int) -> None:
         # Most answers take less time than a record does, and most records are never looked at.
-        recording.end(delivered, provenance, later=size + len(delivered.body) <= UNTAGGED_BODY)
+        recording.end(answer, later=size + len(answer.body) <= UNTAGGED_BODY)
         self.untagged.add_api_call(recording)
 
     def _read(self, request: VirtualRequest, catalog: TargetCatalog) -> tuple[CallTarget, Any, str | None]:
@@ -274,7 +265,7 @@ class VirtualApi:
         try:
             tool_input = parse_input(request.tool_input)
             return target, tool_input, request_key(target.name, tool_input)
-        except (InputError, ValueError, RecursionError):
+        except (ValueError, RecursionError):
             return target, request.tool_input, None
 
     async def _reply(
@@ -311,16 +302,16 @@ class ApiRecording:
     target: CallTarget
     arguments: Any
     _duration: float | None = None
-    _answer: tuple[Delivered, str] | None = None
+    _answer: VirtualAnswer | None = None
     _ended: ApiCall | None = None
 
     def __post_init__(self) -> None:
         self._started = self.clock()
 
-    def end(self, delivered: Delivered, provenance: str, *, later: bool = False) -> None:
+    def end(self, answer: VirtualAnswer, *, later: bool = False) -> None:
         """Record what goes over the wire, or, ``later``, keep it until it is asked for."""
         self._duration = self.clock() - self._started
-        self._answer = delivered, provenance
+        self._answer = answer
         if not later:
             self._ended = self.record()
             self.arguments = self._answer = None
@@ -329,19 +320,16 @@ class ApiRecording:
         """The record so far; status 0 while unanswered."""
         if self._ended is not None:
             return self._ended
-        if self._answer is None:
-            return self._call(status=0)
-        delivered, provenance = self._answer
-        answer = delivered.document()
-        return self._call(
-            status=delivered.status,
-            error=self.budget.keep(delivered.error or answer["error"]),
-            response=self.budget.keep_value(answer["response"]),
-            provenance=provenance,
-            fault=delivered.fault,
-        )
-
-    def _call(self, **fields: Any) -> ApiCall:
+        fields: dict[str, Any] = {"status": 0}
+        if self._answer is not None:
+            found = self._answer.document()
+            fields = {
+                "status": self._answer.status,
+                "error": self.budget.keep(self._answer.error or found["error"]),
+                "response": self.budget.keep_value(found["response"]),
+                "provenance": self._answer.provenance,
+                "fault": self._answer.fault,
+            }
         return ApiCall(
             started=self._started,
             duration=self.clock() - self._started if self._duration is None else self._duration,
