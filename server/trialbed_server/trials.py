@@ -443,8 +443,9 @@ class Untagged:
         """Seconds since the server began."""
         return self._clock.monotonic() - self._began
 
+    @property
     def budget(self) -> LogBudget:
-        """The space for one request."""
+        """The space for one request, new for each."""
         return LogBudget(body=UNTAGGED_BODY, trial=4 * UNTAGGED_BODY)
 
     def add_model_call(self, call: ModelCall) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from trialbed.records import EmbeddingCall
 from trialbed.wire import parse_object
 from trialbed.wire.estimates import BYTES_PER_TOKEN
-from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange
+from trialbed_server.gateway.exchange import LONGEST_NAME, RecordedExchange, Refused
 
 PATH = "embeddings"
 
@@ -33,7 +33,7 @@ PLACES = 8
 WORD = re.compile(r"\w+")
 
 
-class BadRequest(ValueError):
+class BadRequest(Refused):
     """A request for vectors that cannot be answered; the text says why."""
 
 

@@ -6,10 +6,10 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from starlette.types import Receive, Scope, Send
@@ -18,7 +18,7 @@ from trialbed.contracts import ModelQuestion, ModelReply, QuestionRefused, Reply
 from trialbed.records import Cause
 from trialbed.texts import json_leaves
 from trialbed.wire import ModelRequest
-from trialbed.wire.dialects import COUNTS, Dialect, dialect_at
+from trialbed.wire.dialects import COUNTS, dialect_at
 from trialbed.wire.dialects import PATHS as DIALECTS
 from trialbed.wire.dialects.responses import KeptResponses, is_kept, not_found
 from trialbed.wire_log import estimated_usage
@@ -30,7 +30,14 @@ from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.gateway import embeddings
 from trialbed_server.gateway.connection import ProxiedRequest, Redactor, added_parts, headers_of_agent
-from trialbed_server.gateway.exchange import EVENTS, LONGEST_NAME, RecordedExchange, ResponseWriter, while_connected
+from trialbed_server.gateway.exchange import (
+    EVENTS,
+    LONGEST_NAME,
+    RecordedExchange,
+    Refused,
+    ResponseWriter,
+    while_connected,
+)
 from trialbed_server.gateway.translating import count_tokens, forward
 from trialbed_server.gateway.upstream import Upstream, Upstreams
 from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
@@ -38,20 +45,11 @@ from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untag
 logger = logging.getLogger(__name__)
 
 
-_MARK = re.compile(r"[ \t\n\r]*([{:,}])[ \t\n\r]*")
-_DECODER = json.JSONDecoder()
+_FIELD = re.compile(r'[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*')
+"""What comes before the value of a field, in an object that is known to be JSON."""
 
 ALTERNATIVES = frozenset({"models", "fallbacks"})
 """Fields in which proxies take models that they ask in place of the first."""
-
-
-class _Member(NamedTuple):
-    """A member of the outermost object of a body, and the place of its value."""
-
-    name: str
-    value: Any
-    start: int
-    end: int
 
 
 def foreign_model(body: bytes, allowed: Collection[str], read: str = "") -> str | None:
@@ -72,7 +70,7 @@ def foreign_model(body: bytes, allowed: Collection[str], read: str = "") -> str 
         found = list(_members(body.decode()))
     except RecursionError as error:
         raise ValueError(f"it cannot be read: {error}") from None
-    for name, value, *_ in found:
+    for name, value, _ in found:
         if name.casefold() == "model" and not (isinstance(value, str) and value in allowed):
             return value if isinstance(value, str) else json.dumps(value)
         if name.casefold() in ALTERNATIVES:
@@ -100,125 +98,29 @@ def with_model(body: bytes, given: str, own: str) -> bytes:
         return body
     try:
         text = body.decode()
-        places = [member for member in _members(text) if member.name == "model" and member.value == given]
+        places = [place for name, value, place in _members(text) if name == "model" and value == given]
     except (ValueError, RecursionError):
         return body
-    for member in reversed(places):
-        text = f"{text[: member.start]}{json.dumps(own)}{text[member.end :]}"
+    for start, end in reversed(places):
+        text = f"{text[:start]}{json.dumps(own)}{text[end:]}"
     return text.encode()
 
 
-def _members(text: str) -> Iterator[_Member]:
-    """Yield the members of a JSON object.
+def _members(text: str) -> Iterator[tuple[str, Any, tuple[int, int]]]:
+    """Yield the members of a JSON object, each with the place of its value.
 
     Raises:
         ValueError: it is not one.
     """
-    found = _past("{", text, 0)
-    if text.startswith("}", found.end()):
-        found = _past("}", text, found.end())
-    while found[1] != "}":
-        if not text.startswith('"', found.end()):
-            raise ValueError("the name of a field is not a text")
-        name, place = _DECODER.raw_decode(text, found.end())
-        start = _past(":", text, place).end()
-        value, place = _DECODER.raw_decode(text, start)
-        yield _Member(name, value, start, place)
-        found = _past(",}", text, place)
-    if found.end() < len(text):
-        raise ValueError("there is more after the JSON object")
-
-
-def _past(marks: str, text: str, place: int) -> re.Match[str]:
-    """Return the one of these marks that comes next, with the space around it."""
-    found = _MARK.match(text, place)
-    if found is None or found[1] not in marks:
-        raise ValueError(f"{' or '.join(marks)} is missing")
-    return found
+    if not isinstance(json.loads(text), dict):
+        raise ValueError("it is not an object")  # noqa: TRY004 - of a body, not of an argument
+    place, decoder = text.index("{") + 1, json.JSONDecoder()
+    while found := _FIELD.match(text, place):
+        value, place = decoder.raw_decode(text, found.end())
+        yield json.loads(found[1]), value, (found.end(), place)
 
 
 JSON = "application/json"
-
-
-async def answer(
-    trial: OpenTrial,
-    model: TrialModel,
-    clock: Clock,
-    writer: ResponseWriter,
-    kept: KeptResponses,
-    forward: Callable[[], Awaitable[None]],
-) -> None:
-    """Have the trial's model answer one request, and keep the answer for later ones that refer to it.
-
-    Args:
-        kept: the answers that the trial was given before.
-        forward: has the endpoint answer, where the model leaves that to it.
-    """
-    exchange = writer.exchange
-    problem, code = kept.refusal(exchange.request, strict=model.is_strict)
-    if problem and trial.registration.cached_as and model.asks:
-        # The endpoint may know better.
-        await forward()
-        return
-    if problem:
-        await writer.error(problem, 400, "invalid_request_error", "request", code=code or None)
-        return
-    place = trial.model_calls.index(exchange)
-    question = ModelQuestion(exchange.request, exchange.dialect, place, exchange.held)
-    served = None
-    try:
-        if not await _answers(question, trial, model, clock, writer):
-            await forward()
-        size = len(exchange.body)
-        served = exchange.whole_answer()
-        if served is not None:
-            size, recorded = size + len(served.body), exchange.recorded is not None
-            kept.keep(question.request, exchange.document, size, recorded=recorded)
-    finally:
-        model.note_answer(question, served)
-
-
-async def _answers(
-    question: ModelQuestion, trial: OpenTrial, model: TrialModel, clock: Clock, writer: ResponseWriter
-) -> bool:
-    """Send the model's answer; return False if it leaves that to the endpoint.
-
-    A model that fails is broken, which is no framework's fault. After it has answered, the request may have broken it.
-    """
-    try:
-        reply = await model.answer(question)
-    except ReplyMissing as missing:
-        await writer.error(str(missing), 400, "invalid_request_error", "replay", code="not_recorded")
-        return True
-    except QuestionRefused as refused:
-        await writer.error(str(refused), 400, "invalid_request_error", "request")
-        return True
-    except Exception as error:
-        logger.exception("the model of trial %s failed", trial.registration.trial)
-        message = f"the model {trial.registration.model!r} failed: {type(error).__name__}: {error}"
-        await writer.error(message, 500, "server_error", "request" if trial.answered else "gateway")
-        return True
-    if reply is None:
-        return False
-    writer.exchange.recorded = reply.recorded
-    # Even where it waits for nothing, another request gets its turn.
-    await clock.sleep(reply.first)
-    response = _response(reply, trial, question.request, question.dialect)
-    await writer.response(response, pause=partial(clock.sleep, reply.pause) if reply.pause else None)
-    return True
-
-
-def _response(reply: ModelReply, trial: OpenTrial, request: ModelRequest, spoken: Dialect) -> Response:
-    """Return an answer as it is sent, with the trial's model and time if it names no model."""
-    if reply.body is None:
-        said = reply.answer
-        if not said.model:
-            said = replace(said, created=int(trial.opened_at.timestamp()), model=trial.model_name)
-        return Response.answer(said, request, spoken)
-    # Some endpoints answer a request for a stream with a document.
-    events = request.stream and not reply.body.lstrip().startswith(b"{")
-    return Response((reply.body,), content_type=EVENTS if events else JSON, sized=not events)
-
 
 MODELS = "models"
 
@@ -230,14 +132,6 @@ ANY = "*"
 
 UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway", "replay"})
 """Causes with which a request does not count as one of the trial's steps: the model was not reached."""
-
-REFUSED: tuple[str, Cause] = ("invalid_request_error", "limit")
-"""Type and cause of a request that is past a limit."""
-
-NO_UPSTREAM = (
-    "this server has no upstream endpoint; start it with `bench serve --base-url URL`, "
-    "or open a trial with a scripted model"
-)
 
 
 @dataclass(eq=False)
@@ -272,19 +166,23 @@ class Gateway:
             await self._serve(trial, body, scope, receive, send)
 
     async def _serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        beside = _is_beside(scope)
-        exchange = self._exchange(trial, body, dialect_at(scope["path_params"]["path"]))
-        exchange.beside = beside
-        exchange.added = () if trial is None else added_parts(scope)
-        work = self._answer(trial, body, scope, ResponseWriter(send, exchange))
+        path = scope["path_params"]["path"]
+        upstream = self._upstream_of(trial)
+        redactor = Redactor(None) if upstream is None else upstream.redactor()
+        watched = self.untagged if trial is None else trial
+        exchange = RecordedExchange(watched.elapsed, watched.budget, redactor.whole(body), spoken=dialect_at(path))
+        exchange.beside = path in BESIDE or is_kept(scope["method"], path)
+        writer = ResponseWriter(send, exchange)
+        work = self._answer(trial, body, scope, writer)
         if trial is None:
-            await while_connected(receive, exchange, work)
+            await while_connected(receive, writer, work)
             self._note_untagged(exchange, scope)
         else:
-            if not beside:
+            exchange.tools, exchange.added = trial.registration.tools, added_parts(scope)
+            if not exchange.beside:
                 trial.model_calls.append(exchange)
             with trial.in_use():
-                await while_connected(receive, exchange, work)
+                await while_connected(receive, writer, work)
             self._count(trial, exchange)
         self.metrics.model_request(exchange.status)
 
@@ -299,53 +197,84 @@ class Gateway:
 
     def _note_untagged(self, exchange: RecordedExchange, scope: Scope) -> None:
         call = exchange.record()
-        if not _is_beside(scope):
+        if not exchange.beside:
             self.untagged.add_model_call(call)
         tokens = f"{call.usage.prompt_tokens} + {call.usage.completion_tokens}" if call.usage else "unknown"
         logger.info("no trial: %s %.100r, status %s, tokens %s", scope["method"], scope["path"], call.status, tokens)
 
-    def _exchange(self, trial: OpenTrial | None, body: bytes, spoken: Dialect | None) -> RecordedExchange:
-        upstream = self._upstream_of(trial)
-        redactor = upstream.redactor() if upstream is not None else Redactor(None)
-        if trial is None:
-            return RecordedExchange(self.untagged.elapsed, self.untagged.budget(), redactor.whole(body), spoken=spoken)
-        return RecordedExchange(trial.elapsed, trial.budget, redactor.whole(body), trial.registration.tools, spoken)
-
     async def _answer(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
-        path, method = scope["path_params"]["path"], scope["method"]
-        asks = path in DIALECTS
-        # Some frameworks count tokens, which costs nothing, before each request: they would run out of steps.
-        counted = asks or path == embeddings.PATH
-        read = asks or path in COUNTS
-        posted = method == "POST" and (read or counted)
-        if not (is_kept(method, path) or (method == "GET" and path == MODELS)) and not posted:
+        """Answer a request, or forward it.
+
+        Raises:
+            Refused: it is none that is served, is past a limit of its trial, or names another model.
+        """
+        path, method, exchange = scope["path_params"]["path"], scope["method"], writer.exchange
+        asks, embeds = path in DIALECTS, path == embeddings.PATH
+        posted = method == "POST" and (asks or embeds or path in COUNTS)
+        if not posted and not is_kept(method, path) and (method, path) != ("GET", MODELS):
             served = ", ".join(f"POST /v1/{served}" for served in (*DIALECTS, *COUNTS, embeddings.PATH))
             message = f"{method} /v1/{path} is not served here; {served} and GET /v1/{MODELS} are"
-            await writer.error(message, 404, "invalid_request_error", "path")
-        elif counted and trial is not None and not self._takes_step(trial, writer.exchange):
-            await writer.error(_past_limit(trial, writer.exchange), 403, *REFUSED, code=writer.exchange.limit)
-        elif read and trial is not None and (refusal := _not_admitted(trial, body, writer.exchange)):
-            message, status, code = refusal
-            await writer.error(message, status, "invalid_request_error", "request", code=code)
-        elif asks and await self._puts_in(trial, writer):
+            raise Refused(message, 404, cause="path")
+        if trial is not None:
+            # Some frameworks count tokens, which costs nothing, before each request: they would run out of steps.
+            if asks or embeds:
+                _take_step(trial, exchange)
+            if asks or path in COUNTS:
+                _admit(trial, body, exchange)
+        if asks and await self._puts_in(trial, writer):
             return
-        elif path == MODELS and trial is not None and _names_its_model(trial):
+        if embeds:
+            await self._embed(trial, body, scope, writer)
+        elif path in COUNTS and self._counts(trial, exchange):
+            await writer.document(count_tokens(exchange.request))
+        elif trial is not None and path == MODELS and _names_its_model(trial):
             await writer.document(_models(trial))
-        elif is_kept(method, path) and trial is not None and self._keeps(trial, path):
+        elif trial is not None and is_kept(method, path) and self._keeps(trial, path):
             document = self._responses(trial).serve(method, path)
             if document is None:
-                await writer.error(not_found(path), 404, "invalid_request_error", "request")
-            else:
-                await writer.document(document)
-        elif path == embeddings.PATH:
-            await self._embed(trial, body, scope, writer)
-        elif path in COUNTS and self._counts(trial, writer.exchange):
-            await writer.document(count_tokens(writer.exchange.request))
-        elif asks and trial is not None and trial.model is not None:
-            otherwise = partial(self._forward, trial, body, scope, writer)
-            await answer(trial, trial.model, self.clock, writer, self._responses(trial), otherwise)
+                raise Refused(not_found(path), 404)
+            await writer.document(document)
+        elif trial is not None and asks and trial.model is not None:
+            await self._have_answered(trial, trial.model, body, scope, writer)
         else:
             await self._forward(trial, body, scope, writer)
+
+    async def _have_answered(
+        self, trial: OpenTrial, model: TrialModel, body: bytes, scope: Scope, writer: ResponseWriter
+    ) -> None:
+        """Have the trial's model answer, and keep the answer for later requests that refer to it.
+
+        Raises:
+            Refused: the request cannot be answered, or the model failed.
+        """
+        exchange, kept = writer.exchange, self._responses(trial)
+        problem, code = kept.refusal(exchange.request, strict=model.is_strict)
+        if problem and trial.registration.cached_as and model.asks:
+            # The endpoint may know better.
+            await self._forward(trial, body, scope, writer)
+            return
+        if problem:
+            raise Refused(problem, code=code)
+        place = trial.model_calls.index(exchange)
+        question = ModelQuestion(exchange.request, exchange.dialect, place, exchange.held)
+        served = None
+        try:
+            reply = await _reply(model, question, trial)
+            if reply is None:
+                await self._forward(trial, body, scope, writer)
+            else:
+                exchange.recorded = reply.recorded
+                # Even where it waits for nothing, another request gets its turn.
+                await self.clock.sleep(reply.first)
+                pause = partial(self.clock.sleep, reply.pause) if reply.pause else None
+                await writer.response(_response(reply, trial, question), pause)
+            size = len(exchange.body)
+            served = exchange.whole_answer()
+            if served is not None:
+                size, recorded = size + len(served.body), exchange.recorded is not None
+                kept.keep(question.request, exchange.document, size, recorded=recorded)
+        finally:
+            model.note_answer(question, served)
 
     async def _embed(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
         """Answer a request for vectors, and record it."""
@@ -354,13 +283,13 @@ class Gateway:
             if self._answers_here(trial):
                 made = await asyncio.to_thread(embeddings.embed, body)
                 await writer.response(Response((made.body,)))
-            elif trial is not None and (refusal := _not_admitted(trial, body, exchange)):
-                message, status, code = refusal
-                await writer.error(message, status, "invalid_request_error", "request", code=code)
             else:
+                if trial is not None:
+                    _admit(trial, body, exchange)
                 await self._forward(trial, body, scope, writer)
-        except embeddings.BadRequest as error:
-            await writer.error(str(error), 400, "invalid_request_error", "request")
+        except Refused as refused:
+            # Before the request is recorded.
+            await writer.refuse(refused)
         finally:
             if trial is not None:
                 duration = exchange.clock() - started
@@ -394,23 +323,29 @@ class Gateway:
         return self.upstreams.at(None if trial is None else trial.registration.base_url)
 
     async def _forward(self, trial: OpenTrial | None, body: bytes, scope: Scope, writer: ResponseWriter) -> None:
-        """Have the endpoint answer a request."""
+        """Have the endpoint answer a request.
+
+        Raises:
+            Refused: there is no endpoint.
+        """
         upstream = self._upstream_of(trial)
         if upstream is None:
-            await writer.error(NO_UPSTREAM, 404, "invalid_request_error", "gateway")
-            return
+            raise Refused(
+                "this server has no upstream endpoint; start it with `bench serve --base-url URL`, or open a trial "
+                "with a scripted model",
+                404,
+                cause="gateway",
+            )
         target, headers = f"/{scope['path_params']['path']}", scope["headers"]
+        read, spoken, silence = writer.exchange.request, writer.exchange.dialect, self.options.upstream_timeout
+        kept, model, sent = self._responses(trial), "", body
+        if kept.follows_recorded(read):
+            sent = json.dumps(read.whole).encode()
         if trial is not None:
-            headers = headers_of_agent(headers)
+            headers, silence, model = headers_of_agent(headers), trial.timeout(silence), trial.own_model
+            sent = with_model(sent, trial.model_name, model)
         elif query := scope["query_string"].decode("latin-1"):
             target += f"?{query}"
-        silence = self.options.upstream_timeout if trial is None else trial.timeout(self.options.upstream_timeout)
-        read, spoken = writer.exchange.request, writer.exchange.dialect
-        kept = self._responses(trial)
-        if kept.follows_recorded(read):
-            body = json.dumps(read.whole).encode()
-        sent = body if trial is None else with_model(body, trial.model_name, trial.own_model)
-        model = "" if trial is None else trial.own_model
         request = ProxiedRequest(
             scope["method"], target, headers, sent, silence, read, spoken, model, _own_name(trial, read)
         )
@@ -435,10 +370,36 @@ class Gateway:
         await writer.response(put_in(fault, writer.exchange.dialect))
         return True
 
-    def _takes_step(self, trial: OpenTrial, exchange: RecordedExchange) -> bool:
-        exchange.limit = trial.take_step()
-        exchange.step = exchange.limit is None
-        return exchange.step
+
+async def _reply(model: TrialModel, question: ModelQuestion, trial: OpenTrial) -> ModelReply | None:
+    """Return the model's answer; None if it leaves that to the endpoint.
+
+    A model that fails is broken, which is no framework's fault. After it has answered, the request may have broken it.
+    """
+    try:
+        return await model.answer(question)
+    except ReplyMissing as missing:
+        raise Refused(str(missing), cause="replay", code="not_recorded") from missing
+    except QuestionRefused as refused:
+        raise Refused(str(refused)) from refused
+    except Exception as error:
+        logger.exception("the model of trial %s failed", trial.registration.trial)
+        message = f"the model {trial.registration.model!r} failed: {type(error).__name__}: {error}"
+        cause: Cause = "request" if trial.answered else "gateway"
+        raise Refused(message, 500, kind="server_error", cause=cause) from error
+
+
+def _response(reply: ModelReply, trial: OpenTrial, question: ModelQuestion) -> Response:
+    """Return an answer as it is sent, with the trial's model and time if it names no model."""
+    request = question.request
+    if reply.body is None:
+        said = reply.answer
+        if not said.model:
+            said = replace(said, created=int(trial.opened_at.timestamp()), model=trial.model_name)
+        return Response.answer(said, request, question.dialect)
+    # Some endpoints answer a request for a stream with a document.
+    events = request.stream and not reply.body.lstrip().startswith(b"{")
+    return Response((reply.body,), content_type=EVENTS if events else JSON, sized=not events)
 
 
 def _own_name(trial: OpenTrial | None, read: ModelRequest) -> str:
@@ -446,42 +407,36 @@ def _own_name(trial: OpenTrial | None, read: ModelRequest) -> str:
     return read.model if trial is None or read.model != trial.model_name else trial.own_model
 
 
-def _is_beside(scope: Scope) -> bool:
-    """Return whether a request does not ask a model."""
-    path = scope["path_params"]["path"]
-    return path in BESIDE or is_kept(scope["method"], path)
-
-
-def _not_admitted(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> tuple[str, int, str] | None:
-    """Return why a request is rejected, with status and code, if it asks for another model than the trial's.
+def _admit(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> None:
+    """Reject a request that asks for another model than the trial's.
 
     A request that cannot be read might, too. The agents of the caller's own program may ask for any model; the log says
     for which. A model in the gateway that was opened without a name answers to all.
+
+    Raises:
+        Refused: it asks for another model, or might.
     """
-    registration = trial.registration
+    registration, model = trial.registration, trial.model_name
     if trial.model is not None and registration.model_name is None:
-        return None
-    other, problem = None, ""
+        return
+    problem = ""
     try:
-        other = foreign_model(body, {trial.model_name, registration.model}, exchange.request.model)
+        other = foreign_model(body, {model, registration.model}, exchange.request.model)
         exchange.other_model = other or ("" if exchange.request.model else "(none)")
     except ValueError as error:
-        problem, exchange.other_model = str(error), "(unreadable)"
-    if not exchange.other_model or registration.ambient:
-        return None
-    if {exchange.other_model, ANY} & {*registration.allowed_models}:
-        return None
+        other, problem, exchange.other_model = None, str(error), "(unreadable)"
+    if not exchange.other_model or registration.ambient or {exchange.other_model, ANY} & {*registration.allowed_models}:
+        return
     if problem:
         what = f"the body of the request is not a JSON object in UTF-8 ({problem}), so its model is not known"
-        return f"{what}; send JSON without a content encoding", 400, "invalid_request"
+        raise Refused(f"{what}; send JSON without a content encoding", code="invalid_request")
     if other is None:
-        return f"the request names no model; this trial's is {trial.model_name!r}", 400, "invalid_request"
+        raise Refused(f"the request names no model; this trial's is {model!r}", code="invalid_request")
     message = (
-        f"this trial's model is {trial.model_name!r}, and the request asks for "
-        f"{exchange.other_model[:LONGEST_NAME]!r}: a framework asks the model that it is given; "
-        "`bench run --allow-model NAME` allows another one"
+        f"this trial's model is {model!r}, and the request asks for {exchange.other_model[:LONGEST_NAME]!r}: a "
+        "framework asks the model that it is given; `bench run --allow-model NAME` allows another one"
     )
-    return message, 404, "model_not_found"
+    raise Refused(message, 404, code="model_not_found")
 
 
 def _names_its_model(trial: OpenTrial) -> bool:
@@ -494,18 +449,25 @@ def _models(trial: OpenTrial) -> dict[str, Any]:
     return {"object": "list", "data": [{**entry, "created": int(trial.opened_at.timestamp())}]}
 
 
-def _past_limit(trial: OpenTrial, exchange: RecordedExchange) -> str:
-    """Return the reason why a request is refused.
+def _take_step(trial: OpenTrial, exchange: RecordedExchange) -> None:
+    """Count a request as one of the trial's steps.
 
     Frameworks take some words for a reason to ask again or to condense the conversation: those about rates, about too
     many of something, and about the length of a context. The name of the setting is not among them.
+
+    Raises:
+        Refused: it is past a limit.
     """
-    limits, name = trial.registration.limits, exchange.limit
+    name = exchange.limit = trial.take_step()
+    exchange.step = name is None
+    if name is None:
+        return
+    limits, most = trial.registration.limits, trial.registration.max_trial_tokens
     if name == "max_trial_tokens":
-        most = trial.registration.max_trial_tokens
-        return f"this trial is over: its model has used {trial.tokens} tokens, and its setting {name} is {most}"
-    if name == "timeout":
-        seconds = f"{limits.timeout:g}" if limits is not None else "0"
-        return f"this trial is over: it has taken longer than the {seconds} s that its setting {name} allows"
-    most = limits.max_steps if limits is not None else 0
-    return f"this trial is over: the model was asked {most} times, which is all that its setting {name} allows"
+        reason = f"its model has used {trial.tokens} tokens, and its setting {name} is {most}"
+    elif name == "timeout":
+        reason = f"it has taken longer than the {limits.timeout if limits else 0:g} s that its setting {name} allows"
+    else:
+        steps = limits.max_steps if limits else 0
+        reason = f"the model was asked {steps} times, which is all that its setting {name} allows"
+    raise Refused(f"this trial is over: {reason}", 403, cause="limit", code=name)

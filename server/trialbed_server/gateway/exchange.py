@@ -373,6 +373,28 @@ class RecordedExchange:
         return Offers(self.tools, self.request.tools)
 
 
+class Refused(Exception):
+    """A request that the gateway answers with an error of its own; the text says why.
+
+    Args:
+        cause: whose fault it is.
+        kind: the error's type.
+        code: the error's own code; the status if there is none.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        status: int = 400,
+        *,
+        cause: Cause = "request",
+        kind: str = "invalid_request_error",
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.cause, self.kind, self.code = status, cause, kind, code or str(status)
+
+
 Header = tuple[bytes, bytes]
 
 JSON_TYPE: Header = (b"content-type", b"application/json")
@@ -445,24 +467,23 @@ class ResponseWriter:
                 await pause()
         await self.finish(last)
 
-    async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:
-        """Send an error in the form of the request's dialect and record it.
-
-        Args:
-            cause: whose fault it is.
-            code: the error's own code; the status by default.
-        """
-        self.exchange.failed(message, cause)
-        error = self.exchange.dialect.write_error(message, kind, code=code or str(status))
-        await self.document(error, status, [FINAL])
+    async def refuse(self, refused: Refused) -> None:
+        """Send an error in the form of the request's dialect and record it."""
+        self.exchange.failed(str(refused), refused.cause)
+        error = self.exchange.dialect.write_error(str(refused), refused.kind, code=refused.code)
+        await self.document(error, refused.status, [FINAL])
 
 
-async def while_connected(receive: Receive, exchange: RecordedExchange, work: Awaitable[None]) -> None:
-    """Do the work unless the framework goes away first, which ends it and is recorded."""
+async def while_connected(receive: Receive, writer: ResponseWriter, work: Awaitable[None]) -> None:
+    """Do the work unless the framework goes away first, which ends it and is recorded; write why it is refused."""
+    exchange = writer.exchange
     task = cast("asyncio.Task[None]", asyncio.current_task())
     gone = asyncio.ensure_future(_end_if_gone(receive, exchange, task))
     try:
-        await work
+        try:
+            await work
+        except Refused as refused:
+            await writer.refuse(refused)
     except asyncio.CancelledError:
         # The server may have ended it, too.
         if not gone.done() or not gone.result() or task.uncancel():

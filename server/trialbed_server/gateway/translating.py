@@ -17,7 +17,7 @@ from trialbed.wire.estimates import estimated_tokens
 from trialbed_scripted import Response
 from trialbed_server.gateway.circuit import cause_of_problem
 from trialbed_server.gateway.connection import ProxiedRequest
-from trialbed_server.gateway.exchange import EVENTS_TYPE, NOT_CACHED, READ_LIMIT, Header, ResponseWriter
+from trialbed_server.gateway.exchange import EVENTS_TYPE, NOT_CACHED, READ_LIMIT, Header, Refused, ResponseWriter
 from trialbed_server.gateway.upstream import Upstream
 
 PASSED = frozenset({b"retry-after", b"retry-after-ms", b"x-should-retry"})
@@ -106,9 +106,9 @@ class TranslatedAnswer(ResponseWriter):
         else:
             await self._break(problem.message, cause_of_problem(problem.kind, problem.code) or "endpoint")
 
-    async def error(self, message: str, status: int, kind: str, cause: Cause, *, code: str | None = None) -> None:
+    async def refuse(self, refused: Refused) -> None:
         """Send an error of the gateway's own."""
-        await self._writer.error(message, status, kind, cause, code=code)
+        await self._writer.refuse(refused)
 
     async def _answer(self, found: ModelAnswer) -> None:
         read, head = self._request.read, self._head
@@ -136,7 +136,7 @@ class TranslatedAnswer(ResponseWriter):
         """End with an error, in the midst of a stream if one has begun."""
         words = f"the answer of the model's endpoint cannot be translated: {why}"
         if not self._writer.started:
-            await self._writer.error(words, 502, KIND, cause)
+            await self._writer.refuse(Refused(words, 502, kind=KIND, cause=cause))
             return
         self.exchange.failed(words, cause)
         await self._pass_on(self._events.fail(words, "server_error"))
@@ -192,8 +192,7 @@ async def _translate(upstream: Upstream, request: ProxiedRequest, writer: Respon
     read, own, model = request.read, request.spoken.NAME, request.named
     problem, _ = kept.refusal(read)
     if problem:
-        await writer.error(problem, 400, "invalid_request_error", "request", code=read.problem_code or None)
-        return True
+        raise Refused(problem, code=read.problem_code)
     unwritable: list[tuple[Dialect, str]] = []
     for goal in _goals(upstream, model, own):
         try:
@@ -208,8 +207,7 @@ async def _translate(upstream: Upstream, request: ProxiedRequest, writer: Respon
     # Where the endpoint speaks none of them either, the address or the model is wrong, and not the request.
     for goal, why in unwritable:
         if await upstream.speaks(request, goal, writer.exchange):
-            await writer.error(why, 400, "invalid_request_error", "request")
-            return True
+            raise Refused(why)
     if own == CHAT and all(upstream.dialects.lacks(model, goal.NAME) for goal, _ in unwritable):
         upstream.dialects.sought.add((model, own))
     return False
@@ -242,5 +240,5 @@ async def _ask(upstream: Upstream, request: ProxiedRequest, asked: ProxiedReques
     if answer.complete:
         upstream.dialects.refused.add((request.named, request.spoken.NAME))
     elif not writer.started:
-        await writer.error("the model's endpoint broke its answer off", 502, "upstream_error", "endpoint")
+        raise Refused("the model's endpoint broke its answer off", 502, kind=KIND, cause="endpoint")
     return True

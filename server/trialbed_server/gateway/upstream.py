@@ -30,7 +30,7 @@ from trialbed_server.gateway.circuit import (
     repeats_a_broken_call,
 )
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
-from trialbed_server.gateway.exchange import FINAL, Header, RecordedExchange, ResponseWriter, next_piece
+from trialbed_server.gateway.exchange import FINAL, Header, RecordedExchange, Refused, ResponseWriter, next_piece
 from trialbed_server.gateway.pacing import Pace, PacedTurn
 
 
@@ -499,8 +499,7 @@ class Upstream(Connection):
         writer.exchange.provoked = failure.provoked
         status, headers, body = failure.answer
         if body is None:
-            await writer.error(failure.message, status, "upstream_error", cause)
-            return
+            raise Refused(failure.message, status, kind="upstream_error", cause=cause)
         if self._policy.patience and (cause == "endpoint" or status in TRANSIENT):
             headers = [header for header in headers if header[0] != FINAL[0]] + [FINAL]
         writer.exchange.failed(failure.message, cause)

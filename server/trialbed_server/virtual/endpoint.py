@@ -213,7 +213,7 @@ class VirtualApi:
         if found is None:
             return None
         self.metrics.answered("cache:")
-        recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
+        recording = ApiRecording(self.untagged.elapsed, self.untagged.budget, target, tool_input)
         self._note_untagged(recording, VirtualAnswer(found.body, f"cache:{found.provenance}"), len(sent))
         return found.body
 
@@ -230,15 +230,15 @@ class VirtualApi:
         """
         catalog = self.catalog if trial is None else trial.catalog
         target, tool_input, key = self._read(self._without_secrets(request, sent), catalog)
+        watched = self.untagged if trial is None else trial
+        recording = ApiRecording(watched.elapsed, watched.budget, target, tool_input)
         if trial is None:
-            recording = ApiRecording(self.untagged.elapsed, self.untagged.budget(), target, tool_input)
-            answer = await self._deliver(self.untagged.faults, recording, key, None)
+            answer = await self._deliver(watched.faults, recording, key, None)
             self._note_untagged(recording, answer, len(sent))
             return answer
-        recording = ApiRecording(trial.elapsed, trial.budget, target, tool_input)
         trial.api_calls.append(recording)
         with trial.in_use():
-            answer = await self._deliver(trial.faults, recording, key, trial)
+            answer = await self._deliver(watched.faults, recording, key, trial)
         recording.end(answer)
         return answer
 
