@@ -7,29 +7,23 @@ import socket
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from types import TracebackType
 from typing import ClassVar, Self, TypeVar
 
 from aiohttp import web
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from trialbed.errors import ServerUnavailable
 from trialbed_scripted._responses import Response
-from trialbed_scripted._threads import ThreadLoop
-
-Guard = Callable[[asyncio.Protocol], asyncio.Protocol]
 
 BACKLOG = 2048
-STARTING = 30.0
-"""Seconds that a server in a thread has to start; it takes a few milliseconds."""
 
 Result = TypeVar("Result")
 
 
 class HttpServer(ABC):
     """Serves requests: in a thread of its own (``with``), or on the running event loop (``async with``).
-
-    Args:
-        guard: wraps the protocol of each connection.
 
     Attributes:
         address: host and port.
@@ -43,12 +37,15 @@ class HttpServer(ABC):
     PATIENCE: ClassVar[float] = 0.5
     """Seconds for which requests are still answered at the end."""
 
+    HEAD_SECONDS, BODY_SECONDS = 60.0, 120.0
+    """Seconds in which the first head of a connection must arrive, and a body after its head."""
+
     ended: asyncio.Event
 
-    def __init__(self, *, host: str = "127.0.0.1", port: int = 0, guard: Guard | None = None) -> None:
+    def __init__(self, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.address: tuple[str, int] = (host, port)
-        self._guard = guard
-        self._thread: ThreadLoop | None = None
+        self._portal: BlockingPortal | None = None
+        self._silent: dict[asyncio.Protocol | None, asyncio.TimerHandle] = {}
 
     @abstractmethod
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -62,35 +59,27 @@ class HttpServer(ABC):
 
     def call(self, function: Callable[[], Result]) -> Result:
         """Call a function in the thread that serves, and return its result."""
-
-        async def run() -> Result:
-            return function()
-
-        if self._thread is None:
+        if self._portal is None:
             raise RuntimeError("no thread serves")
-        return self._thread.run(run(), STARTING)
+        return self._portal.call(function)
 
     def __enter__(self) -> Self:
-        self._thread = ThreadLoop("trialbed-scripted")
-        try:
-            self._thread.run(self.__aenter__(), STARTING)
-        except BaseException:
-            self._thread.close()
-            raise
+        with ExitStack() as stack:
+            self._portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(self._portal.wrap_async_context_manager(self))
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        thread, self._thread = self._thread, None
-        if thread is not None and thread.runs:
-            thread.run(self.__aexit__(kind, error, trace))
-            thread.close()
+        self._portal = None
+        self._stack.close()
 
     async def __aenter__(self) -> Self:
         application = web.Application(client_max_size=self.MAX_BODY)
         for method, path in self._routes():
-            application.router.add_route(method, path, self.handle)
+            application.router.add_route(method, path, self._serve)
         self.ended = asyncio.Event()
         self._runner = web.AppRunner(
             application, access_log=None, handler_cancellation=True, shutdown_timeout=self.PATIENCE
@@ -120,10 +109,27 @@ class HttpServer(ABC):
         return self.ROUTES
 
     def _connect(self) -> asyncio.Protocol:
-        connect = self._runner.server
-        if connect is None:
+        """Accept a connection, which ends if no request comes."""
+        if self._runner.server is None:
             raise RuntimeError("the server has ended")
-        return connect() if self._guard is None else self._guard(connect())
+        connection = self._runner.server()
+        end = asyncio.get_running_loop().call_later(self.HEAD_SECONDS, self._end_silent, connection)
+        self._silent[connection] = end
+        return connection
+
+    def _end_silent(self, connection: web.RequestHandler) -> None:
+        del self._silent[connection]
+        connection.force_close()
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        if first := self._silent.pop(request.protocol, None):
+            first.cancel()
+        try:
+            async with asyncio.timeout(self.BODY_SECONDS):
+                await request.read()
+        except TimeoutError:
+            raise web.HTTPRequestTimeout from None
+        return await self.handle(request)
 
 
 async def send(request: web.Request, response: Response, ended: asyncio.Event | None = None) -> web.StreamResponse:

@@ -15,7 +15,7 @@ from aiohttp import web
 from trialbed.wire.dialects import CHAT, PATHS, dialect
 from trialbed.wire.dialects.responses import FOLDER
 from trialbed_scripted._endpoint import ScriptedEndpoint
-from trialbed_scripted._http import Guard, HttpServer, send
+from trialbed_scripted._http import HttpServer, send
 from trialbed_scripted._responses import fail
 from trialbed_scripted._scripts import Model
 from trialbed_scripted.faults import FaultScript
@@ -35,10 +35,9 @@ class ScriptedServer(ScriptedEndpoint, HttpServer):
         port: int = 0,
         token: str | None = None,
         kept: int = 10_000,
-        guard: Guard | None = None,
     ) -> None:
         ScriptedEndpoint.__init__(self, model, faults, kept=kept)
-        HttpServer.__init__(self, host=host, port=port, guard=guard)
+        HttpServer.__init__(self, host=host, port=port)
         self._expected = f"Bearer {token}".encode() if token else None
 
     @property

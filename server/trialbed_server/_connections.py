@@ -7,132 +7,10 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Literal, cast
 
-import httptools
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from trialbed_server._http import stated_length
-
-HEAD_SECONDS = 60.0
-"""From the connection, or the first byte of a later request, to the end of the head."""
-
-BODY_SECONDS = 120.0
-"""From the end of the head to the end of the body."""
-
-
-class ArrivalDeadline:
-    """The time by which the part of a request that is expected must have arrived.
-
-    Args:
-        late: called with the reason if it has not.
-    """
-
-    def __init__(self, late: Callable[[str], None]) -> None:
-        self._late = late
-        self._timer: asyncio.TimerHandle | None = None
-
-    @property
-    def expects(self) -> bool:
-        """Return whether a part is expected."""
-        return self._timer is not None
-
-    def expect(self, part: str, seconds: float) -> None:
-        """Expect this part, and no other."""
-        self.stop()
-        reason = f"the {part} of the request did not arrive within {seconds:g} s"
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._late, reason)
-
-    def stop(self) -> None:
-        """Expect nothing."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
-def answer_and_close(transport: asyncio.Transport, status: HTTPStatus, reason: str) -> None:
-    """Refuse a request, and end its connection."""
-    transport.write(
-        f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
-        f"content-length: {len(reason)}\r\nconnection: close\r\n\r\n{reason}".encode()
-    )
-    transport.close()
-
-
-class BoundedConnection(asyncio.Protocol):
-    """Adds these deadlines to the connections of a server that has none.
-
-    Args:
-        inner: the server's protocol, which gets all that comes.
-    """
-
-    head_seconds = HEAD_SECONDS
-    body_seconds = BODY_SECONDS
-
-    def __init__(self, inner: asyncio.Protocol) -> None:
-        self._inner = inner
-        self._arrival = ArrivalDeadline(self._late)
-        self._parser: httptools.HttpRequestParser | None = httptools.HttpRequestParser(self)
-        self._requests = 0
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The client has connected, and is expected to ask."""
-        self._transport = cast("asyncio.Transport", transport)
-        self._arrival.expect("head", self.head_seconds)
-        self._inner.connection_made(transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
-        self._leave()
-        self._inner.connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Pass the bytes on, and note which part of the request has arrived."""
-        if self._parser is not None:
-            try:
-                self._parser.feed_data(data)
-            except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-                # The server refuses it, or answers without what follows.
-                self._leave()
-        self._inner.data_received(data)
-
-    def eof_received(self) -> bool | None:
-        """The client sends no more."""
-        return self._inner.eof_received()
-
-    def pause_writing(self) -> None:
-        """The client reads too slowly."""
-        self._inner.pause_writing()
-
-    def resume_writing(self) -> None:
-        """The client reads again."""
-        self._inner.resume_writing()
-
-    def on_message_begin(self) -> None:
-        """A head begins."""
-        self._requests += 1
-        self._arrival.expect("head", self.head_seconds)
-
-    def on_headers_complete(self) -> None:
-        """The head is complete."""
-        self._arrival.expect("body", self.body_seconds)
-
-    def on_message_complete(self) -> None:
-        """The request is complete."""
-        self._arrival.stop()
-
-    def _leave(self) -> None:
-        self._arrival.stop()
-        # It refers to this object.
-        self._parser = None
-
-    def _late(self, reason: str) -> None:
-        self._leave()
-        if self._requests > 1:
-            # The response to an earlier request may be under way, into which no other can be written.
-            self._transport.abort()
-        elif not self._transport.is_closing():
-            answer_and_close(self._transport, HTTPStatus.REQUEST_TIMEOUT, reason)
-
 
 JOINED = 64 * 1024
 """Bytes that are sent before the next turn of the loop."""
@@ -175,16 +53,18 @@ class BoundedProtocol(HttpToolsProtocol):
     that comes in one piece needs no deadline, and most do.
 
     Attributes:
+        head_seconds: from the connection, or the first byte of a later request, to the end of the head.
+        body_seconds: from the end of the head to the end of the body.
         head_bytes: largest head; what comes in one piece with its end is not counted.
     """
 
-    head_seconds = HEAD_SECONDS
-    body_seconds = BODY_SECONDS
+    head_seconds = 60.0
+    body_seconds = 120.0
     head_bytes = 64 * 1024
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._arrival = ArrivalDeadline(self._late)
+        self._timer: asyncio.TimerHandle | None = None
         self._part: Literal["", "head", "body"] = ""
         self._requests = 0
         self._head = 0
@@ -192,11 +72,11 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """The client has connected, and is expected to ask."""
         super().connection_made(cast("asyncio.Transport", JoiningTransport(transport)))
-        self._arrival.expect("head", self.head_seconds)
+        self._expect("head")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
-        self._arrival.stop()
+        self._expect("")
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -204,11 +84,15 @@ class BoundedProtocol(HttpToolsProtocol):
         part, requests = self._part, self._requests
         super().data_received(data)
         began = self._requests != requests
-        if not self._part:
-            self._nothing_is_missing(ended=began or bool(part))
+        if not self._part and (began or part):
+            self._expect("")
+        elif not self._part:
+            if self._timer is None and (self.cycle is None or self.cycle.response_complete):
+                # Empty lines before a request begin none, but end uvicorn's own wait for one.
+                self._expect("head")
         elif began or self._part != part:
             self._head = 0
-            self._arrival.expect(self._part, self.head_seconds if self._part == "head" else self.body_seconds)
+            self._expect(self._part)
         elif part == "head":
             self._head += len(data)
             if self._head > self.head_bytes:
@@ -235,25 +119,29 @@ class BoundedProtocol(HttpToolsProtocol):
         self._part = ""
         super().handle_websocket_upgrade()
 
-    def _nothing_is_missing(self, *, ended: bool) -> None:
-        if ended:
-            self._arrival.stop()
-        elif not self._arrival.expects and (self.cycle is None or self.cycle.response_complete):
-            # Empty lines before a request begin none, but end uvicorn's own wait for one.
-            self._arrival.expect("head", self.head_seconds)
-
-    def _late(self, reason: str) -> None:
-        self._refuse(HTTPStatus.REQUEST_TIMEOUT, reason)
+    def _expect(self, part: Literal["", "head", "body"]) -> None:
+        """Expect the rest of a head or a body in time, or nothing."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if part:
+            seconds = self.head_seconds if part == "head" else self.body_seconds
+            reason = f"the {part} of the request did not arrive within {seconds:g} s"
+            self._timer = self.loop.call_later(seconds, self._refuse, HTTPStatus.REQUEST_TIMEOUT, reason)
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        self._arrival.stop()
+        self._expect("")
         if self.transport.is_closing():
             return
         if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             # A response is under way, into which no other can be written.
             self.transport.abort()
             return
-        answer_and_close(self.transport, status, reason)
+        self.transport.write(
+            f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
+            f"content-length: {len(reason)}\r\nconnection: close\r\n\r\n{reason}".encode()
+        )
+        self.transport.close()
 
 
 LARGEST = 16 * 1024

@@ -248,11 +248,10 @@ def _say_keys(used: list[str]) -> None:
 def _serve_faults(script: str, host: str, port: int) -> None:
     from trialbed.settings import SERVER_TOKEN
     from trialbed_scripted import serve, serve_until_stopped
-    from trialbed_server._connections import BoundedConnection
     from trialbed_server._options import check_token
 
     token = os.environ.get(SERVER_TOKEN)
-    server = serve(faults=script, host=host, port=port, token=token, kept=0, guard=BoundedConnection)
+    server = serve(faults=script, host=host, port=port, token=token, kept=0)
     check_token(token, host)
     serve_until_stopped(server)
 
