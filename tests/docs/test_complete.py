@@ -134,6 +134,7 @@ def test_no_requirement_is_without_use() -> None:
     """Each dependency is imported somewhere, or run."""
     sources = "\n".join(file.read_text(encoding="utf-8") for root in ROOTS for file in (ROOT / root).rglob("*.py"))
     modules = {
+        "httptools": "uvicorn.protocols.http.httptools_impl",
         "lazy-loader": "lazy_loader",
         "prometheus-client": "prometheus_client",
         "pystemmer": "Stemmer",
