@@ -66,13 +66,6 @@ class Reading:
     answer: ModelAnswer = NO_ANSWER
 
 
-def outcome_of(finish_reason: str) -> Outcome:
-    """The outcome of a complete answer with this finish reason; ``function_call`` is the old name of a call."""
-    if finish_reason in ("tool_calls", "stop"):
-        return finish_reason  # type: ignore[return-value] # just these two are outcomes by name
-    return "tool_calls" if finish_reason == "function_call" else "other"
-
-
 def failed(kind: str, message: str, outcome: Outcome = "protocol_error") -> Reading:
     """The reading of a response that is not an answer."""
     return Reading(outcome, problem=Problem(kind, message))
@@ -84,10 +77,39 @@ SHOWN = 300
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json\b")
 
 
-def read_object(body: bytes, content_type: str) -> Document | Reading:
-    """The JSON object that a body is, or the reading of one that is none.
+def reading_of(
+    document: Document, answer: ModelAnswer, problem: Problem | None, notes: Mapping[str, str], **own: Any
+) -> Reading:
+    """Return the reading of a document that is an answer, or is none because of a problem.
 
     Args:
+        notes: peculiarity -> the bytes of an example.
+        own: further fields of the reading.
+    """
+    reason = answer.finish_reason
+    outcome: Outcome = "other"
+    if problem is not None or reason is None:
+        outcome = "protocol_error"
+    elif reason in ("tool_calls", "function_call"):  # the second is the old name of a call
+        outcome = "tool_calls"
+    elif reason == "stop":
+        outcome = "stop"
+    # In an order that does not depend on where the network cut a stream.
+    names = tuple(sorted(notes))
+    return Reading(outcome, reason, document, problem, notes=names, excerpts=dict(notes), answer=answer, **own)
+
+
+def read_document(
+    read_answer: Callable[[Document], ModelAnswer],
+    problem_of: Callable[[Document], Problem | None],
+    body: bytes,
+    content_type: str = "application/json",
+) -> Reading:
+    """Read an answer that was not streamed; its document is kept as it came, unknown fields too.
+
+    Args:
+        read_answer: reads the answer in the document, as its dialect has it.
+        problem_of: returns why the document is not an answer of the dialect.
         body: of a response with an HTTP status of 2xx.
         content_type: as the response gives it, in lower case.
     """
@@ -101,26 +123,10 @@ def read_object(body: bytes, content_type: str) -> Document | Reading:
         return failed("malformed_body", f"the body is not JSON ({error}): {excerpt(body)}")
     if not isinstance(document, dict):
         return failed("malformed_body", f"the body is not a JSON object: {excerpt(body)}")
-    return document
-
-
-def body_reader(read: Callable[[Document, bytes], Reading]) -> Callable[..., Reading]:
-    """Return a dialect's reader of answers that were not streamed, from its reader of their documents."""
-
-    def read_body(body: bytes, content_type: str = "application/json") -> Reading:
-        """Read an answer that was not streamed; its document is kept as it came, unknown fields too.
-
-        Args:
-            body: of a response with an HTTP status of 2xx.
-            content_type: as the response gives it, in lower case.
-        """
-        document = read_object(body, content_type)
-        if isinstance(document, Reading):
-            return document
-        reading, notes = read(document, body), oddities(body, content_type)
-        return replace(reading, notes=tuple(notes), excerpts=notes) if notes else reading
-
-    return read_body
+    problem = problem_of(document)
+    if problem is not None:
+        problem = replace(problem, message=f"{problem.message}: {excerpt(body)}")
+    return reading_of(document, read_answer(document), problem, oddities(body, content_type))
 
 
 def read_error(body: str) -> str:

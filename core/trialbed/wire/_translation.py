@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trialbed.wire._exchange import TEXTS, Document, ModelMessage, ModelRequest
 from trialbed.wire.dialects import CHAT, dialect
-from trialbed.wire.dialects._fields import NotWritable, list_of
+from trialbed.wire.dialects._fields import list_of
 
 ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))
 
@@ -27,7 +27,7 @@ def translate_request(request: ModelRequest, goal: str = CHAT) -> Document:
     """
     spoken, title = dialect(goal), TITLES.get(goal, goal)
     if request.foreign:
-        raise NotWritable(f"{title} have no counterpart of {', '.join(map(repr, request.foreign))}")
+        raise ValueError(f"{title} have no counterpart of {', '.join(map(repr, request.foreign))}")
     messages = [_portable(message, title) for message in request.messages]
     return spoken.write_request(request.model, messages, spoken.write_settings(request), request.tools)
 
@@ -36,15 +36,15 @@ def _portable(message: ModelMessage, goal: str) -> ModelMessage:
     """Return a message without what only its own dialect can read.
 
     Raises:
-        NotWritable: it says something that no other can say.
+        ValueError: it says something that no other can say.
     """
     if message.role not in ROLES:
-        raise NotWritable(f"a message of the role {message.role[:100]!r} cannot be written in {goal}")
+        raise ValueError(f"a message of the role {message.role[:100]!r} cannot be written in {goal}")
     if message.role == "assistant":
         for part in list_of(message.content):
             kind = part.get("type", "text") if isinstance(part, Mapping) else type(part).__name__
             if not (isinstance(kind, str) and kind in TEXTS):
-                raise NotWritable(
+                raise ValueError(
                     f"a part of the type {str(kind)[:100]!r} in the model's words cannot be written in {goal}"
                 )
     calls = tuple(replace(call, source={}) for call in message.calls)

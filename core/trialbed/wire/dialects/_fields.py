@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ToolChoice
 
@@ -52,14 +52,13 @@ def whole_number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def is_count(value: Any) -> TypeGuard[int]:
-    """Return whether a value can count tokens."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
-
-
 def counts_of(counts: Mapping[str, Any]) -> dict[str, int]:
     """Return those of the counts that can count tokens."""
-    return {name: count for name, count in counts.items() if is_count(count)}
+    return {
+        name: count
+        for name, count in counts.items()
+        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS
+    }
 
 
 def asked_beyond(settings: Mapping[str, Any], known: Collection[str]) -> tuple[str, ...]:
@@ -84,10 +83,6 @@ ERROR = "Error:"
 """Begins a result that another dialect marks as an error."""
 
 
-class NotWritable(ValueError):
-    """A request, or a part of one, cannot be written in a dialect; the text says which and why."""
-
-
 def result_content(message: ModelMessage) -> Any:
     """Return the content of a message; a result that is marked as an error becomes a text that says so."""
     if message.is_error and not message.text.startswith(ERROR):
@@ -103,12 +98,12 @@ def refuse_settings(wanted: GenerationConfig, goal: str, *names: str) -> None:
         names: of the settings.
 
     Raises:
-        NotWritable: one of them asks for something.
+        ValueError: one of them asks for something.
     """
     usual = GenerationConfig()
     asked = [name for name in names if getattr(wanted, name) != getattr(usual, name)]
     if asked:
-        raise NotWritable(
+        raise ValueError(
             f"{goal} have no counterpart of {', '.join(repr(OWN_WORDS.get(name, name)) for name in asked)}"
         )
 
@@ -141,7 +136,7 @@ def write_part(part: Any, goal: str, *, own: Collection[str], text: str, image: 
         image: writes the part with the image at an address.
 
     Raises:
-        NotWritable: the dialect has no such part.
+        ValueError: the dialect has no such part.
     """
     found = mapping_of(part)
     if text_of(found.get("type")) in own:
@@ -151,7 +146,7 @@ def write_part(part: Any, goal: str, *, own: Collection[str], text: str, image: 
     address = image_of(found)
     if address is None:
         kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
-        raise NotWritable(f"a part of the type {str(kind)[:100]!r} cannot be written as {goal}")
+        raise ValueError(f"a part of the type {str(kind)[:100]!r} cannot be written as {goal}")
     return image(address)
 
 

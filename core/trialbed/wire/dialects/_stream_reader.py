@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
 from trialbed.wire._events import Event, EventReader
 from trialbed.wire._exchange import Document, ModelAnswer, TextKind
 from trialbed.wire._json import parse_json_fast
-from trialbed.wire._readings import Problem, Reading, excerpt, outcome_of
+from trialbed.wire._readings import Problem, Reading, excerpt, reading_of
 from trialbed.wire.dialects._fields import mapping_of
 
 DONE = b"[DONE]"
@@ -30,6 +30,9 @@ class Phase(Enum):
 class AnswerStream(ABC):
     """Reads one stream from bytes that may be cut anywhere.
 
+    Args:
+        read_answer: reads the answer in a document of the dialect.
+
     Attributes:
         LAST: the event that ends a stream, for messages.
         first_token: when the first token with text, arguments or reasoning came; None if none has come yet.
@@ -38,7 +41,8 @@ class AnswerStream(ABC):
 
     LAST = "its last event"
 
-    def __init__(self) -> None:
+    def __init__(self, read_answer: Callable[[Document], ModelAnswer]) -> None:
+        self._read_answer = read_answer
         self.first_token: float | None = None
         self.pieces: list[tuple[TextKind, str]] | None = None
         self._phase = Phase.WAITING
@@ -57,10 +61,6 @@ class AnswerStream(ABC):
     @abstractmethod
     def _document(self) -> Document:
         """Return the answer as far as it came, as one that is not streamed."""
-
-    @abstractmethod
-    def _answer(self, document: Document) -> ModelAnswer:
-        """Read the answer in it."""
 
     @property
     def over(self) -> bool:
@@ -98,7 +98,10 @@ class AnswerStream(ABC):
             self._notes["byte_order_mark"] = r"\xef\xbb\xbf"
         if not self.over:
             self._ended_early(cut)
-        return self._reading()
+        document = self._document()
+        return reading_of(
+            document, self._read_answer(document), self._problem, self._notes, first_token=self.first_token
+        )
 
     def _take(self, event: Event, now: float) -> None:
         self._event = event.data
@@ -168,25 +171,12 @@ class AnswerStream(ABC):
             late = self._last is not None and before >= self._last
             self._notes.setdefault("bytes_after_done" if late else "line_without_field", excerpt(line))
 
-    def _reading(self) -> Reading:
-        document = self._document()
-        answer = self._answer(document)
-        reason = answer.finish_reason
-        return Reading(
-            outcome="protocol_error" if self._problem or reason is None else outcome_of(reason),
-            finish_reason=reason,
-            response=document,
-            problem=self._problem,
-            first_token=self.first_token,
-            # In an order that does not depend on where the network cut the stream.
-            notes=tuple(sorted(self._notes)),
-            excerpts=dict(self._notes),
-            answer=answer,
-        )
-
 
 class TypedStream(AnswerStream):
     """Reads a stream whose events say their type.
+
+    Args:
+        problem_of: returns why a document is not an answer of the dialect.
 
     Attributes:
         ENDS: the types of the events that end a stream.
@@ -194,13 +184,15 @@ class TypedStream(AnswerStream):
 
     ENDS: frozenset[str] = frozenset()
 
+    def __init__(
+        self, read_answer: Callable[[Document], ModelAnswer], problem_of: Callable[[Document], Problem | None]
+    ) -> None:
+        super().__init__(read_answer)
+        self._problem_of = problem_of
+
     @abstractmethod
     def _add(self, kind: str, event: Mapping[str, Any]) -> bool:
         """Take an event of a type; return whether it has a token."""
-
-    @abstractmethod
-    def _problem_at_end(self) -> Problem | None:
-        """Return why a stream that has its last event is no answer; None where it is one."""
 
     def _take(self, event: Event, now: float) -> None:
         if event.data.strip() != DONE:
@@ -217,7 +209,7 @@ class TypedStream(AnswerStream):
         if self._add(name, found) and self.first_token is None:
             self.first_token = now
         if name in self.ENDS:
-            self._finish(self._problem_at_end())
+            self._finish(self._problem_of(self._document()))
 
     def _place(self, event: Mapping[str, Any], field: str, otherwise: int) -> int:
         """Return the place of the part of an answer that an event is of: its index, else another one."""

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
 from trialbed.wire._events import event_bytes
-from trialbed.wire._exchange import COMPLETE, Document, ModelAnswer, TextKind
-from trialbed.wire.dialects._fields import NotWritable, pieces
+from trialbed.wire._exchange import COMPLETE, Document, ModelAnswer, ModelRequest, TextKind
+from trialbed.wire.dialects._fields import pieces
 
 
 class AnswerWriter(ABC):
@@ -15,10 +15,11 @@ class AnswerWriter(ABC):
 
     Args:
         head: the id, the model and the time of the answer, and the usage with which its stream begins.
+        request: the one that it answers.
     """
 
-    def __init__(self, head: ModelAnswer) -> None:
-        self._head = head
+    def __init__(self, head: ModelAnswer, request: ModelRequest) -> None:
+        self._head, self._request = head, request
         self._begun = False
         self._said: dict[TextKind, list[str]] = {}
 
@@ -34,7 +35,7 @@ class AnswerWriter(ABC):
             answer: the whole.
 
         Raises:
-            NotWritable: it does not begin with the texts that have been written.
+            ValueError: it does not begin with the texts that have been written.
         """
         return self._encode(self.rest(answer, None)) + self._after()
 
@@ -65,7 +66,7 @@ class AnswerWriter(ABC):
             return None
         written = "".join(said)
         if not text.startswith(written):
-            raise NotWritable("the answer ends as another one than it began")
+            raise ValueError("the answer ends as another one than it began")
         return text[len(written) :] or None
 
     def _first(self, kind: str) -> Iterable[Document]:

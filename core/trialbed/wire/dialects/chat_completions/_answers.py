@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from trialbed.wire._exchange import Document, ModelAnswer
-from trialbed.wire._readings import Problem, Reading, body_reader, excerpt, outcome_of
+from trialbed.wire._readings import Problem, read_document
 from trialbed.wire._readings import read_error as read_error
-from trialbed.wire.dialects._fields import counts_of, is_count, mapping_of, objects_of, text_of
-from trialbed.wire.dialects.chat_completions._requests import REASONING, message_calls, message_reasoning
+from trialbed.wire.dialects._fields import counts_of, mapping_of, objects_of, text_of
+from trialbed.wire.dialects.chat_completions._requests import REASONING, read_message
 
 FAILED = "error"
 """The finish reason with which routers say that a provider failed."""
@@ -51,18 +52,18 @@ def read_answer(document: Document | None) -> ModelAnswer:
     # The places where vendors put usage, least trusted first.
     places = (choice.get("usage"), mapping_of(head.get("x_groq")).get("usage"), head.get("usage"))
     usages = [place for place in places if isinstance(place, dict)]
-    created = head.get("created")
-    return ModelAnswer(
+    usage, created = _usage(usages), head.get("created")
+    shows_thoughts = any(message.get(key) for key in (*REASONING, "reasoning_details"))
+    return ModelAnswer.of(
+        read_message(message),
+        role="assistant",
         model=text_of(head.get("model")),
         id=text_of(head.get("id")),
         created=created if isinstance(created, int) else 0,
         content=message.get("content") if message else choice.get("text"),
-        calls=message_calls(message),
         finish_reason=text_of(choice.get("finish_reason")) or None,
-        usage=_usage(usages) or None,
-        hidden_tokens=_hidden_tokens(message, usages),
-        reasoning=message_reasoning(message),
-        refusal=text_of(message.get("refusal")),
+        usage=usage or None,
+        hidden_tokens=0 if shows_thoughts else usage.get("reasoning_tokens", 0),
         source=message or None,
     )
 
@@ -92,25 +93,18 @@ def answered_calls(response: Document | None) -> list[Any]:
     return [{"type": "function", "function": function}] if isinstance(function, dict) and function else []
 
 
-def _read_completion(document: Document, body: bytes) -> Reading:
+def problem_of(document: Document) -> Problem | None:
+    """Return why a completion is not an answer; None if it is one."""
     choice = first_choice(document)
     if reports_error(document):
-        return _broken_answer("error_body", f"the body reports an error: {excerpt(body)}", document)
+        return Problem("error_body", "the body reports an error", mapping_of(document.get("error")).get("code"))
     if not choice:
-        return _broken_answer("no_choices", f"the completion has no choice, or an empty one: {excerpt(body)}", document)
-    reason = choice.get("finish_reason")
+        return Problem("no_choices", "the completion has no choice, or an empty one")
     if not isinstance(choice.get("message"), dict) and not isinstance(choice.get("text"), str):
-        return _broken_answer("null_message", f"the first choice has no message: {excerpt(body)}", document, reason)
-    if not isinstance(reason, str) or not reason:
-        return _broken_answer("no_finish_reason", f"the first choice has no finish reason: {excerpt(body)}", document)
-    return Reading(outcome_of(reason), reason, document, answer=read_answer(document))
-
-
-def _broken_answer(kind: str, message: str, document: Document, reason: Any = None) -> Reading:
-    known = reason if isinstance(reason, str) else None
-    error = document.get("error")
-    problem = Problem(kind, message, error.get("code") if isinstance(error, dict) else None)
-    return Reading("protocol_error", known, document, problem, answer=read_answer(document))
+        return Problem("null_message", "the first choice has no message")
+    if not text_of(choice.get("finish_reason")):
+        return Problem("no_finish_reason", "the first choice has no finish reason")
+    return None
 
 
 def _usage(places: list[Document]) -> dict[str, int]:
@@ -126,12 +120,4 @@ def _usage(places: list[Document]) -> dict[str, int]:
     return found
 
 
-def _hidden_tokens(message: Document, places: list[Document]) -> int:
-    details = [found for place in places if isinstance(found := place.get("completion_tokens_details"), dict)]
-    if not details or any(message.get(key) for key in (*REASONING, "reasoning_details")):
-        return 0
-    counts: list[Any] = [found.get("reasoning_tokens") for found in details]
-    return next((count for count in reversed(counts) if is_count(count)), 0)
-
-
-read_body = body_reader(_read_completion)
+read_body = partial(read_document, read_answer, problem_of)

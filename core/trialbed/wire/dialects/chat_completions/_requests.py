@@ -150,9 +150,7 @@ def read_choices(document: Mapping[str, Any]) -> int:
     return 1 if number is None else min(max(number, 1), MOST_CHOICES)
 
 
-def read_request(document: Mapping[str, Any], problem: str = "") -> ChatRequest:
-    """Read a request; ``problem``: why its body is not a JSON object."""
-    return ChatRequest(document, problem)
+read_request = ChatRequest
 
 
 def write_request(
@@ -222,30 +220,21 @@ def read_message(message: Any) -> ModelMessage:
     """Read a message, however careless; a value that is not an object is the content of a message without a role."""
     if not isinstance(message, Mapping):
         return ModelMessage(role="", content=message, source=message)
+    calls = []
+    for call in objects_of(message.get("tool_calls")):
+        function = mapping_of(call.get("function"))
+        # Arguments that are not text are written as JSON.
+        arguments = arguments_text(function.get("arguments"))
+        calls.append(Call(text_of(function.get("name")), arguments, text_of(call.get("id")), call))
     return ModelMessage(
         role=text_of(message.get("role")),
         content=message.get("content"),
-        calls=message_calls(message),
+        calls=tuple(calls),
         call_id=text_of(message.get("tool_call_id")),
-        reasoning=message_reasoning(message),
+        reasoning="\n".join([said for key in REASONING if (said := text_of(message.get(key)))]),
         refusal=text_of(message.get("refusal")),
         source=message,
     )
-
-
-def message_calls(message: Mapping[str, Any]) -> tuple[Call, ...]:
-    """Return the calls of a message, in order; arguments that are not text are written as JSON."""
-    found = []
-    for call in objects_of(message.get("tool_calls")):
-        function = mapping_of(call.get("function"))
-        arguments = arguments_text(function.get("arguments"))
-        found.append(Call(text_of(function.get("name")), arguments, text_of(call.get("id")), call))
-    return tuple(found)
-
-
-def message_reasoning(message: Mapping[str, Any]) -> str:
-    """Return the reasoning that a message has as text."""
-    return "\n".join([said for key in REASONING if (said := text_of(message.get(key)))])
 
 
 def read_function(function: Mapping[str, Any]) -> OfferedTool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from trialbed.wire._events import Event
-from trialbed.wire._exchange import Document, ModelAnswer
+from trialbed.wire._exchange import Document
 from trialbed.wire._readings import Problem, Reading
 from trialbed.wire.dialects._stream_reader import DONE, AnswerStream, Phase
 from trialbed.wire.dialects.chat_completions._answers import read_answer, reports_error
@@ -31,7 +31,7 @@ class ChatStreamReader(AnswerStream):
     LAST = "[DONE]"
 
     def __init__(self, names: Collection[str]) -> None:
-        super().__init__()
+        super().__init__(read_answer)
         self._assembly = Assembly(names, self._note)
 
     def _take(self, event: Event, now: float) -> None:
@@ -65,13 +65,8 @@ class ChatStreamReader(AnswerStream):
     def _document(self) -> Document:
         return self._assembly.completion()
 
-    def _answer(self, document: Document) -> ModelAnswer:
-        return read_answer(document)
 
-
-def open_stream(names: Collection[str]) -> ChatStreamReader:
-    """A reader of a streamed answer to a request that offers tools with these names."""
-    return ChatStreamReader(names)
+open_stream = ChatStreamReader
 
 
 def read_stream(body: bytes, names: Collection[str] = ()) -> Reading:

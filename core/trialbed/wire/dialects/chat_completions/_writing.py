@@ -21,15 +21,10 @@ DETAILS = {"cached_tokens": "prompt_tokens_details", "reasoning_tokens": "comple
 
 
 class ChunkWriter(AnswerWriter):
-    """Writes one completion, chunk by chunk.
+    """Writes one completion, chunk by chunk; its usage, if the request asks for it, in a last chunk without choices."""
 
-    Args:
-        with_usage: whether the usage, where it is reported, comes in a last chunk without choices.
-    """
-
-    def __init__(self, head: ModelAnswer, *, with_usage: bool) -> None:
-        super().__init__(head)
-        self._with_usage = with_usage
+    def __init__(self, head: ModelAnswer, request: ModelRequest) -> None:
+        super().__init__(head, request)
         self._fixed = write_head(head, "chat.completion.chunk")
 
     def chunk(self, said: Document, finish_reason: str | None = None) -> Document:
@@ -39,7 +34,7 @@ class ChunkWriter(AnswerWriter):
     def ends(self, answer: ModelAnswer, said: Document) -> Iterator[Document]:
         """Yield the chunk with the finish reason, and the one with the usage."""
         yield self.chunk(said, answer.finish_reason)
-        if self._with_usage and answer.usage is not None:
+        if self._request.wants_usage and answer.usage is not None:
             yield {**self._fixed, "choices": [], "usage": write_usage(answer.usage)}
 
     def _encode(self, events: Iterable[Document]) -> bytes:
@@ -140,10 +135,11 @@ def write_answer(
     Raises:
         LookupError: there is no such flaw.
     """
-    raw, choices = "prompt" in request.document, read_choices(request.document)
+    choices = read_choices(request.document)
     if not request.stream:
-        return OWN_FLAWS.write_document(write_document(answer, raw=raw, choices=choices), flaw)
-    chunks = write_chunks(answer, raw=raw, piece=piece, with_usage=request.wants_usage)
+        whole = write_document(answer, raw="prompt" in request.document, choices=choices)
+        return OWN_FLAWS.write_document(whole, flaw)
+    chunks = write_chunks(answer, request, piece=piece)
     parts = [event_bytes(chunk) for chunk in OWN_FLAWS.change(repeat_choices(chunks, choices), flaw)]
     return OWN_FLAWS.break_events((*parts[:-1], parts[-1] + DONE_EVENT), flaw)
 
@@ -161,38 +157,25 @@ def write_document(answer: ModelAnswer, *, raw: bool = False, choices: int = 1) 
     return repeat_choices([document], choices)[0]
 
 
-def write_chunks(
-    answer: ModelAnswer, *, raw: bool = False, piece: int | None = PIECE, with_usage: bool = True
-) -> list[Document]:
+def write_chunks(answer: ModelAnswer, request: ModelRequest, *, piece: int | None = PIECE) -> list[Document]:
     """Return the chunks of a stream: the role, the pieces, the finish reason, the usage.
 
     Args:
-        raw: whether it answers a raw prompt.
         piece: characters of text or arguments in one chunk; None sends the whole message in one.
-        with_usage: whether the usage, where it is reported, comes in a last chunk without choices.
     """
-    writer = ChunkWriter(answer, with_usage=with_usage)
-    if not raw and piece is not None:
+    writer = ChunkWriter(answer, request)
+    if "prompt" in request.document:
+        said = [{"text": part} for part in pieces(_raw_text(answer), piece)]
+        return [*map(writer.chunk, said), *writer.ends(answer, {"text": ""})]
+    if piece is not None:
         return list(writer.rest(answer, piece))
-    said: list[Document] = [{"delta": _whole_delta(answer)}]
-    last: Document = {"delta": {}}
-    if raw:
-        text = _raw_text(answer)
-        said = [{"text": part} for part in ([text] if piece is None else pieces(text, piece))]
-        last = {"text": ""}
-    return [*map(writer.chunk, said), *writer.ends(answer, last)]
-
-
-def open_writer(head: ModelAnswer, request: ModelRequest) -> ChunkWriter:
-    """Return a writer of the answer to a request, piece by piece."""
-    return ChunkWriter(head, with_usage=request.wants_usage)
-
-
-def _whole_delta(answer: ModelAnswer) -> Document:
     message = write_message(answer)
     if answer.calls:
         message["tool_calls"] = [{"index": number, **call} for number, call in enumerate(message["tool_calls"])]
-    return message
+    return [writer.chunk({"delta": message}), *writer.ends(answer, {"delta": {}})]
+
+
+open_writer = ChunkWriter
 
 
 def _raw_text(answer: ModelAnswer) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from trialbed.wire._exchange import Document, ModelAnswer
-from trialbed.wire._readings import Problem, Reading, body_reader, excerpt, outcome_of
+from trialbed.wire._readings import Problem, read_document
 from trialbed.wire.dialects._fields import counts_of, mapping_of, text_of
 from trialbed.wire.dialects.messages._blocks import read_blocks
 
@@ -45,11 +46,6 @@ def write_error(message: str, kind: str, *, code: str | None = None) -> Document
     if code is not None and not status:
         error["details"] = {"error_code": code}
     return {"type": "error", "error": error, "request_id": None}
-
-
-def reports_error(document: Mapping[str, Any]) -> bool:
-    """Return whether a document is an error."""
-    return document.get("type") == "error" or bool(document.get("error"))
 
 
 REASONS = {
@@ -112,26 +108,14 @@ def read_usage(usage: Any) -> dict[str, int] | None:
 
 
 def problem_of(document: Document) -> Problem | None:
-    """Return why a message is no answer; None where it is one."""
-    reason = document.get("stop_reason")
+    """Return why a message is not an answer; None if it is one."""
+    if document.get("type") == "error" or document.get("error"):
+        return Problem("error_body", "the body reports an error", mapping_of(document.get("error")).get("type"))
     if not isinstance(document.get("content"), list):
         return Problem("null_message", "the message has no list of blocks as its content")
-    if not isinstance(reason, str) or not reason:
+    if not text_of(document.get("stop_reason")):
         return Problem("no_finish_reason", "the message has no stop_reason")
     return None
 
 
-def _read_message(document: Document, body: bytes) -> Reading:
-    answer = read_answer(document)
-    reason = answer.finish_reason
-    if reports_error(document):
-        error = mapping_of(document.get("error"))
-        problem = Problem("error_body", f"the body reports an error: {excerpt(body)}", error.get("type"))
-        return Reading("protocol_error", reason, document, problem, answer=answer)
-    found = problem_of(document)
-    if found is not None or reason is None:
-        return Reading("protocol_error", reason, document, found, answer=answer)
-    return Reading(outcome_of(reason), reason, document, answer=answer)
-
-
-read_body = body_reader(_read_message)
+read_body = partial(read_document, read_answer, problem_of)

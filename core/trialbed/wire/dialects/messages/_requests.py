@@ -11,7 +11,6 @@ from typing import Any
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ModelRequest, OfferedTool, ToolChoice
 from trialbed.wire.dialects._fields import (
     SHOWN,
-    NotWritable,
     asked_beyond,
     list_of,
     mapping_of,
@@ -147,9 +146,7 @@ class MessagesRequest(ModelRequest):
         return ""
 
 
-def read_request(document: Mapping[str, Any], problem: str = "") -> MessagesRequest:
-    """Read a request; ``problem``: why its body is not a JSON object."""
-    return MessagesRequest(document, problem)
+read_request = MessagesRequest
 
 
 def write_request(
@@ -251,7 +248,7 @@ def write_settings(request: ModelRequest) -> Document:
     """Return the further fields of a request of any dialect.
 
     Raises:
-        NotWritable: the dialect has no counterpart of one.
+        ValueError: the dialect has no counterpart of one.
     """
     wanted = request.generation
     refuse_settings(wanted, "Messages", "top_logprobs", "choices", "verbosity")
@@ -271,14 +268,14 @@ def _output(wanted: GenerationConfig) -> Document | None:
     found: Document = {"effort": wanted.effort} if wanted.effort else {}
     if wanted.reply_schema is not None:
         if not wanted.reply_schema:
-            raise NotWritable("Messages have no counterpart of an answer that is JSON of any kind")
+            raise ValueError("Messages have no counterpart of an answer that is JSON of any kind")
         found["format"] = {"type": "json_schema", "schema": dict(wanted.reply_schema)}
     return found or None
 
 
 def _choice(choice: ToolChoice, *, parallel: bool) -> Document | None:
     if choice.allowed and not choice.name:
-        raise NotWritable("Messages have no counterpart of 'allowed_tools'")
+        raise ValueError("Messages have no counterpart of 'allowed_tools'")
     named = {"type": "tool", "name": choice.name}
     found: Document = named if choice.name else {"type": KINDS.get(choice.mode, "auto")}
     if not parallel and found["type"] != "none":

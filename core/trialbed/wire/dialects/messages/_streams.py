@@ -15,7 +15,6 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelAnswer, TextKind
-from trialbed.wire._readings import Problem
 from trialbed.wire.dialects._fields import mapping_of, text_of
 from trialbed.wire.dialects._stream_reader import TypedStream
 from trialbed.wire.dialects.messages._answers import canonical_reason, problem_of, read_answer
@@ -36,12 +35,17 @@ KINDS: dict[str, TextKind] = {"text": "text", "thinking": "reasoning"}
 
 
 class MessagesStreamReader(TypedStream):
-    """Reads one stream from bytes that may be cut anywhere."""
+    """Reads one stream from bytes that may be cut anywhere.
+
+    Args:
+        names: of the tools on offer, which need no help here: a call's name comes whole.
+    """
 
     ENDS = frozenset(("message_stop",))
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, names: Collection[str] = ()) -> None:
+        del names
+        super().__init__(self._answer, problem_of)
         self._message: Document = {}
         self._end: Document = {}
         self._usage: Document = {}
@@ -78,9 +82,6 @@ class MessagesStreamReader(TypedStream):
         if self.pieces is not None:
             self.pieces += [(kind, text) for field, kind in KINDS.items() if (text := text_of(delta.get(field)))]
         return block.add(delta)
-
-    def _problem_at_end(self) -> Problem | None:
-        return problem_of(self._document())
 
     def _document(self) -> Document:
         """The message as far as it came."""
@@ -131,7 +132,4 @@ class _Block:
         return whole
 
 
-def open_stream(names: Collection[str]) -> MessagesStreamReader:
-    """Return a reader; ``names`` of the tools on offer need no help here: a call's name comes whole."""
-    del names
-    return MessagesStreamReader()
+open_stream = MessagesStreamReader

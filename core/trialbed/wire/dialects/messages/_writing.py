@@ -18,8 +18,8 @@ OWN_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_toke
 class MessagesWriter(AnswerWriter):
     """Writes one message, block by block; the words of a refusal stand at its end."""
 
-    def __init__(self, head: ModelAnswer) -> None:
-        super().__init__(head)
+    def __init__(self, head: ModelAnswer, request: ModelRequest) -> None:
+        super().__init__(head, request)
         self._index = -1
         self._open: TextKind | None = None
 
@@ -122,7 +122,7 @@ def write_answer(
     """Return the body of the response to a request: a message, or the events of one."""
     if not request.stream:
         return OWN_FLAWS.write_document(write_document(answer), flaw)
-    return OWN_FLAWS.write_typed(MessagesWriter(answer).rest(answer, piece), flaw)
+    return OWN_FLAWS.write_typed(MessagesWriter(answer, request).rest(answer, piece), flaw)
 
 
 def write_document(answer: ModelAnswer) -> Document:
@@ -134,7 +134,4 @@ def write_document(answer: ModelAnswer) -> Document:
     return document
 
 
-def open_writer(head: ModelAnswer, request: ModelRequest) -> MessagesWriter:
-    """Return a writer of the answer to a request, piece by piece."""
-    del request
-    return MessagesWriter(head)
+open_writer = MessagesWriter

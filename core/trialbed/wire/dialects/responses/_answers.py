@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from trialbed.wire._exchange import Document, ModelAnswer, ModelMessage
-from trialbed.wire._readings import Problem, Reading, body_reader, excerpt, outcome_of
+from trialbed.wire._readings import Problem, read_document
 from trialbed.wire.dialects._fields import counts_of, mapping_of, objects_of, text_of, whole_number
 from trialbed.wire.dialects.responses._items import read_said
 
@@ -69,13 +69,4 @@ def _reason(document: Mapping[str, Any], said: ModelMessage) -> str | None:
     return REASONS.get(reason, reason) or "length"
 
 
-def _read_response(document: Document, body: bytes) -> Reading:
-    answer = read_answer(document)
-    reason, found = answer.finish_reason, problem_of(document)
-    if found is not None or reason is None:
-        shown = None if found is None else replace(found, message=f"{found.message}: {excerpt(body)}")
-        return Reading("protocol_error", reason, document, shown, answer=answer)
-    return Reading(outcome_of(reason), reason, document, answer=answer)
-
-
-read_body = body_reader(_read_response)
+read_body = partial(read_document, read_answer, problem_of)

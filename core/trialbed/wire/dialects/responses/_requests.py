@@ -170,9 +170,7 @@ class ResponsesRequest(ModelRequest):
         return ""
 
 
-def read_request(document: Mapping[str, Any], problem: str = "") -> ResponsesRequest:
-    """Read a request; ``problem``: why its body is not a JSON object."""
-    return ResponsesRequest(document, problem)
+read_request = ResponsesRequest
 
 
 def write_request(
@@ -221,7 +219,7 @@ def write_settings(request: ModelRequest) -> Document:
     """Return the further fields of a request of any dialect; the endpoint is not to keep its answer.
 
     Raises:
-        NotWritable: the dialect has no counterpart of one.
+        ValueError: the dialect has no counterpart of one.
     """
     wanted, tools = request.generation, bool(request.tools)
     refuse_settings(wanted, "Responses", "stop", "top_logprobs", "choices")

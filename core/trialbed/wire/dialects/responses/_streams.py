@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from trialbed.wire._exchange import Document, ModelAnswer, TextKind
-from trialbed.wire._readings import Problem
+from trialbed.wire._exchange import Document, TextKind
 from trialbed.wire.dialects._fields import list_of, mapping_of, text_of
 from trialbed.wire.dialects._stream_reader import TypedStream
 from trialbed.wire.dialects.responses._answers import problem_of, read_answer
@@ -34,12 +33,17 @@ KINDS: dict[str, TextKind] = {"text": "text", "refusal": "refusal", "thought": "
 
 
 class ResponsesStreamReader(TypedStream):
-    """Reads one stream from bytes that may be cut anywhere."""
+    """Reads one stream from bytes that may be cut anywhere.
+
+    Args:
+        names: of the tools on offer, which need no help here: a call's name comes whole.
+    """
 
     ENDS = ENDS
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, names: Collection[str] = ()) -> None:
+        del names
+        super().__init__(read_answer, problem_of)
         self._response: Document = {}
         self._items: dict[int, _Item] = {}
 
@@ -70,18 +74,12 @@ class ResponsesStreamReader(TypedStream):
                 self.pieces.append((KINDS[field], text))
         return bool(text)
 
-    def _problem_at_end(self) -> Problem | None:
-        return problem_of(self._document())
-
     def _document(self) -> Document:
         """The response as far as it came."""
         output = self._response.get("output")
         if self._items and not list_of(output):
             return {**self._response, "output": [self._items[place].document() for place in sorted(self._items)]}
         return self._response
-
-    def _answer(self, document: Document) -> ModelAnswer:
-        return read_answer(document)
 
 
 class _Item:
@@ -112,7 +110,4 @@ class _Item:
         return {**item, "content": parts} if parts else item
 
 
-def open_stream(names: Collection[str]) -> ResponsesStreamReader:
-    """Return a reader; ``names`` of the tools on offer need no help here: a call's name comes whole."""
-    del names
-    return ResponsesStreamReader()
+open_stream = ResponsesStreamReader

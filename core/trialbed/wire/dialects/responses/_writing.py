@@ -91,8 +91,7 @@ class ResponsesWriter(AnswerWriter):
     """Writes one response, item by item."""
 
     def __init__(self, head: ModelAnswer, request: ModelRequest) -> None:
-        super().__init__(head)
-        self._request = request
+        super().__init__(head, request)
         self._number = 0
         self._items: list[Document] = []
         self._item: Document | None = None
@@ -230,6 +229,4 @@ def write_document(answer: ModelAnswer, request: ModelRequest) -> Document:
     return write_whole(answer, request, write_items(answer, item_identity(answer), status))
 
 
-def open_writer(head: ModelAnswer, request: ModelRequest) -> ResponsesWriter:
-    """Return a writer of the answer to a request, piece by piece."""
-    return ResponsesWriter(head, request)
+open_writer = ResponsesWriter

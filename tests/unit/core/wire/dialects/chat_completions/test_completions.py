@@ -21,6 +21,7 @@ from trialbed.wire.dialects.chat_completions import (
     write_message,
 )
 
+USAGE_ASKED = read_request({"stream": True, "stream_options": {"include_usage": True}})
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 ANSWERS = st.builds(
     ModelAnswer,
@@ -41,8 +42,7 @@ ANSWERS = st.builds(
 @given(ANSWERS, st.none() | st.integers(1, 9))
 def test_a_stream_says_the_same_as_the_document(answer: ModelAnswer, piece: int | None) -> None:
     whole = read_body(dump_json(write_document(answer)))
-    asked = read_request({"stream": True, "stream_options": {"include_usage": True}})
-    streamed = read_stream(b"".join(write_answer(answer, asked, piece=piece)), ["look", "find"])
+    streamed = read_stream(b"".join(write_answer(answer, USAGE_ASKED, piece=piece)), ["look", "find"])
     assert whole.problem is None
     assert streamed.problem is None
     assert whole.outcome == streamed.outcome
@@ -56,7 +56,7 @@ def test_tokens_that_are_parts_of_others_stand_in_their_details() -> None:
     counts = {**usage_counts(9, 4), "cached_tokens": 5, "reasoning_tokens": 3}
     answer = ModelAnswer(content="hi", usage=counts)
     details = {"prompt_tokens_details": {"cached_tokens": 5}, "completion_tokens_details": {"reasoning_tokens": 3}}
-    for usage in (write_document(answer)["usage"], write_chunks(answer)[-1]["usage"]):
+    for usage in (write_document(answer)["usage"], write_chunks(answer, USAGE_ASKED)[-1]["usage"]):
         assert usage == {**usage_counts(9, 4), **details}
     assert read_body(dump_json(write_document(answer))).answer.usage == counts
 
@@ -85,15 +85,15 @@ def test_further_fields_stand_where_they_belong(piece: int | None) -> None:
     (token,) = document["choices"][0]["logprobs"]["content"]
     assert (token["token"], token["logprob"], token["top_logprobs"][0]["token"]) == ("hi", -0.5, "ho")
     assert document["choices"][0]["message"]["refusal"] is None
-    for chunk in write_chunks(answer, piece=piece):
+    for chunk in write_chunks(answer, read_request({}), piece=piece):
         assert chunk["system_fingerprint"] == "fp"
         assert chunk["choices"][0]["logprobs"] == document["choices"][0]["logprobs"]
 
 
 def test_usage_comes_in_a_last_chunk_if_it_is_wanted() -> None:
     answer = ModelAnswer(content="hi", usage=usage_counts(3, 4))
-    assert write_chunks(answer)[-1]["usage"]["total_tokens"] == 7
-    assert not any("usage" in chunk for chunk in write_chunks(answer, with_usage=False))
+    assert write_chunks(answer, USAGE_ASKED)[-1]["usage"]["total_tokens"] == 7
+    assert not any("usage" in chunk for chunk in write_chunks(answer, read_request({})))
 
 
 def test_as_many_choices_as_are_asked_for_are_written() -> None:
