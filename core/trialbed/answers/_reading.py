@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, get_args
 
@@ -17,81 +16,47 @@ from trialbed.wire import lenient_json
 ROLES = ("tool", "assistant", "user", "system")
 
 
-@dataclass(frozen=True)
-class NodePlace:
-    """The place of a value; linked to its parent, so that a deep chain costs nothing until it is named."""
-
-    text: str
-    parent: NodePlace | None = None
-
-    def __truediv__(self, text: str) -> NodePlace:
-        return NodePlace(text, self)
-
-    def __str__(self) -> str:
-        parts = [self.text]
-        place = self.parent
-        while place is not None:
-            parts.append(place.text)
-            place = place.parent
-        return "".join(reversed(parts))
+ToolNode = tuple[str, str, Any, Any]
+"""The place of a node's message, and the name, the arguments and the response in it."""
 
 
-@dataclass(frozen=True)
-class ToolNode:
-    """A node of role ``tool``, its message read."""
-
-    place: NodePlace
-    name: str
-    arguments: Any
-    response: Any
-
-
-def tool_nodes(details: Any, place: NodePlace) -> Iterator[ToolNode]:
-    """Yield the tool nodes in the order of the calls: a node, then what follows from its ``next``, then its neighbour.
+def tool_nodes(details: Any, place: str) -> Iterator[ToolNode]:
+    """Yield the nodes of role ``tool`` in the order of the calls: a node, what follows from ``next``, its neighbour.
 
     Raises:
         AnswerError: a node is malformed; names it.
     """
     pending = _number_nodes(details, place)
     while pending:
-        node, at = pending.pop()
+        node, place = pending.pop()
         if not isinstance(node, Mapping):
-            raise AnswerError(f"{at}: a node must be an object, not {_kind(node)}")
-        if _role(node, at) == "tool":
-            yield _tool_node(node.get("message"), at / ".message")
-        pending += _number_nodes(node.get("next", []), at / ".next")
+            raise AnswerError(f"{place}: a node must be an object, not {_kind(node)}")
+        role = node.get("role")
+        if role not in ROLES:
+            raise AnswerError(f"{place}.role: must be one of {', '.join(ROLES)}, not {role!r}")
+        if role == "tool":
+            yield _read_message(node.get("message"), f"{place}.message")
+        pending += _number_nodes(node.get("next", []), f"{place}.next")
 
 
-def _number_nodes(nodes: Any, place: NodePlace) -> list[tuple[Any, NodePlace]]:
+def _number_nodes(nodes: Any, place: str) -> list[tuple[Any, str]]:
     if not isinstance(nodes, (list, tuple)):
         raise AnswerError(f"{place}: must be a list of nodes, not {_kind(nodes)}")
-    return [(node, place / f"[{index}]") for index, node in enumerate(nodes)][::-1]
+    return [(node, f"{place}[{index}]") for index, node in enumerate(nodes)][::-1]
 
 
-def _role(node: Mapping[str, Any], place: NodePlace) -> str:
-    role = node.get("role")
-    if role not in ROLES:
-        raise AnswerError(f"{place}.role: must be one of {', '.join(ROLES)}, not {role!r}")
-    return str(role)
-
-
-def _tool_node(message: Any, place: NodePlace) -> ToolNode:
-    fields = _parse(message, place)
-    if not isinstance(fields, Mapping):
-        raise AnswerError(f"{place}: must be an object with name, arguments and response, not {_kind(fields)}")
-    name = fields.get("name")
+def _read_message(message: Any, place: str) -> ToolNode:
+    if isinstance(message, str):
+        try:
+            message = json.loads(message)
+        except (ValueError, RecursionError) as error:
+            raise AnswerError(f"{place}: is not JSON: {error}") from error
+    if not isinstance(message, Mapping):
+        raise AnswerError(f"{place}: must be an object with name, arguments and response, not {_kind(message)}")
+    name = message.get("name")
     if not isinstance(name, str) or not name:
         raise AnswerError(f"{place}.name: must be the tool's name, not {name!r}")
-    return ToolNode(place, name, fields.get("arguments"), fields.get("response", ""))
-
-
-def _parse(message: Any, place: NodePlace) -> Any:
-    if not isinstance(message, str):
-        return message
-    try:
-        return json.loads(message)
-    except (ValueError, RecursionError) as error:
-        raise AnswerError(f"{place}: is not JSON: {error}") from error
+    return place, name, message.get("arguments"), message.get("response", "")
 
 
 def _kind(value: Any) -> str:
@@ -160,58 +125,53 @@ def _fields(value: Any, names: Iterable[str]) -> Iterator[Any]:
 
 
 def _from_fields(value: Mapping[str, Any], names: Mapping[str, ApiRef]) -> Answer:
+    calls = value.get("calls")
+    if isinstance(calls, (list, tuple)):
+        # Any JSON may be claimed as a response.
+        calls = [
+            {**call, "response": _as_text(call.get("response", ""))} if isinstance(call, Mapping) else call
+            for call in calls
+        ]
+        value = {**value, "calls": calls}
     try:
-        answer = Answer.model_validate({**value, **_claims(value)})
+        answer = Answer.model_validate(value)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         place = ".".join(map(str, ("answer", *problem["loc"])))
         raise AnswerError(f"{place}: {problem['msg']}") from error
-    calls = [call.model_copy(update={"api": call.api or names.get(call.name)}) for call in answer.calls]
-    return answer.model_copy(update={"calls": tuple(calls)})
-
-
-def _claims(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the calls with responses as text: any JSON may be claimed as a response."""
-    calls = value.get("calls")
-    return {"calls": [_claim(call) for call in calls]} if isinstance(calls, (list, tuple)) else {}
-
-
-def _claim(call: Any) -> Any:
-    return {**call, "response": _as_text(call.get("response", ""))} if isinstance(call, Mapping) else call
+    known = (call.model_copy(update={"api": call.api or names.get(call.name)}) for call in answer.calls)
+    return answer.model_copy(update={"calls": tuple(known)})
 
 
 def _from_document(value: Mapping[str, Any], names: Mapping[str, ApiRef]) -> Answer:
-    body = _object(value["answer"], "answer")
-    nodes = list(tool_nodes(body.get("answer_details", []), NodePlace("answer.answer_details")))
-    calls = [_call(node, names) for node in nodes if node.name != FINISH]
+    body = value["answer"]
+    if not isinstance(body, Mapping):
+        raise AnswerError(f"answer: must be an object, not {type(body).__name__}")
+    calls, ending = list[ClaimedCall](), ("", None)
+    for place, name, arguments, response in tool_nodes(body.get("answer_details", []), "answer.answer_details"):
+        if name == FINISH:
+            ending = place, arguments
+        else:
+            claimed = _arguments(arguments, place)
+            text = _as_text(response)
+            calls.append(ClaimedCall(name=name, api=names.get(name), arguments=claimed, response=text))
     calls += _only_listed(value.get("called_apis"), calls, names)
-    finish, said = _ending(nodes)
-    final = _text(body.get("final_answer", ""), "answer.final_answer")
+    finish, said = _ending(*ending)
+    final = body.get("final_answer") or ""
+    if not isinstance(final, str):
+        raise AnswerError(f"answer.final_answer: must be text, not {type(final).__name__}")
     return Answer(final_answer=final or said, calls=tuple(calls), finish=finish)
 
 
-def _call(node: ToolNode, names: Mapping[str, ApiRef]) -> ClaimedCall:
-    return ClaimedCall(
-        name=node.name,
-        api=names.get(node.name),
-        arguments=_arguments(node.arguments, node.place),
-        response=_as_text(node.response),
-    )
-
-
-def _arguments(value: Any, place: NodePlace) -> dict[str, Any] | str | None:
+def _arguments(value: Any, place: str) -> dict[str, Any] | str | None:
     if isinstance(value, str):
-        return _object_in(value)
+        found = lenient_json(value)
+        return found if isinstance(found, dict) else value
     if value is None:
         return None
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return dict(value)
     raise AnswerError(f"{place}.arguments: must be an object or its JSON text, not {type(value).__name__}")
-
-
-def _object_in(text: str) -> dict[str, Any] | str:
-    value = lenient_json(text)
-    return value if isinstance(value, dict) else text
 
 
 def _only_listed(pairs: Any, calls: Iterable[ClaimedCall], names: Mapping[str, ApiRef]) -> list[ClaimedCall]:
@@ -223,7 +183,9 @@ def _only_listed(pairs: Any, calls: Iterable[ClaimedCall], names: Mapping[str, A
     seen = {call.api.pair for call in calls if call.api} | {call.name for call in calls if not call.api}
     listed: list[ClaimedCall] = []
     for index, pair in enumerate(pairs):
-        tool_name, api_name = _pair(pair, f"called_apis[{index}]")
+        if not (isinstance(pair, (list, tuple)) and len(pair) == 2 and all(isinstance(part, str) for part in pair)):
+            raise AnswerError(f"called_apis[{index}]: must be [tool_name, api_name], not {pair!r}")
+        tool_name, api_name = pair
         title = f"{tool_name}_{api_name}"
         api = known.get((tool_name, api_name))
         key: tuple[str, str] | str = api.pair if api else title
@@ -233,35 +195,17 @@ def _only_listed(pairs: Any, calls: Iterable[ClaimedCall], names: Mapping[str, A
     return listed
 
 
-def _pair(value: Any, place: str) -> tuple[str, str]:
-    if isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(part, str) for part in value):
-        return value[0], value[1]
-    raise AnswerError(f"{place}: must be [tool_name, api_name], not {value!r}")
-
-
-def _ending(nodes: Iterable[ToolNode]) -> tuple[Finish | None, str]:
-    last = next((node for node in reversed(list(nodes)) if node.name == FINISH), None)
-    if last is None:
+def _ending(place: str, found: Any) -> tuple[Finish | None, str]:
+    """Return how an agent finished, and the answer there; None where it has no node that says so, at no place."""
+    if not place:
         return None, ""
-    arguments = _arguments(last.arguments, last.place)
+    arguments = _arguments(found, place)
     if not isinstance(arguments, dict):
-        raise AnswerError(f"{last.place}.arguments: must be an object with return_type, not {arguments!r}")
+        raise AnswerError(f"{place}.arguments: must be an object with return_type, not {arguments!r}")
     kind = arguments.get("return_type")
     if kind not in get_args(Finish):
-        raise AnswerError(f"{last.place}.arguments.return_type: must be one of {get_args(Finish)}, not {kind!r}")
+        raise AnswerError(f"{place}.arguments.return_type: must be one of {get_args(Finish)}, not {kind!r}")
     return kind, _as_text(arguments.get("final_answer", ""))
-
-
-def _object(value: Any, place: str) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return value
-    raise AnswerError(f"{place}: must be an object, not {type(value).__name__}")
-
-
-def _text(value: Any, place: str) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    raise AnswerError(f"{place}: must be text, not {type(value).__name__}")
 
 
 def _as_text(value: Any) -> str:
