@@ -10,7 +10,7 @@ from trialbed.api import evaluate
 from trialbed.catalogs import open_dataset
 from trialbed.contracts import AnswerStatus, Dataset, Judge, Verdict
 from trialbed.drivers import load_driver
-from trialbed.evidence import carries_fact
+from trialbed.evidence import carries
 from trialbed.files import temporary_folder
 from trialbed.records import Answer, GoldCall, Query, TrialResult, WireLog
 from trialbed.settings import data_dir as default_folder
@@ -67,7 +67,7 @@ def check_tasks(name: str, data_dir: Path | None, mcp: Sequence[str] = ()) -> tu
 def contradictions(query: Query) -> Iterator[str]:
     """Yield the contradictions in a task, in words."""
     for fact in query.reference_facts:
-        if carries_fact(query.text, fact):
+        if carries(query.text, fact):
             yield f"the query itself says {fact!r}, so that an answer may say it without any tool"
     expected = query.expected
     for call in [*query.gold_calls, *(call for way in (expected.ways if expected else ()) for call in way)]:

@@ -151,10 +151,9 @@ class ObservedTrial:
 
     def lost(self, tool: str | None = None) -> str:
         """Return where the first expected call, or the first of a tool, was lost, and why; empty if none was."""
-        from trialbed.attribution import attribute, unrequested_calls
+        from trialbed.attribution import attribute
 
-        tools = self.single.tools
-        for found in attribute(self.single.query, tools, self.result, unrequested_calls(self.result, tools)):
+        for found in attribute(self.single.query, self.single.tools, self.result):
             api = found.gold.api
             if found.lost is not None and tool in (None, api.api_name, api.title):
                 return f"{api.api_name}: {found.lost}: {found.reason}"
@@ -189,9 +188,9 @@ class ObservedTrial:
 
     def said(self, *texts: str) -> Condition:
         """Return whether the answer says each of these texts."""
-        from trialbed.evidence import carries_fact
+        from trialbed.evidence import carries
 
-        missing = [text for text in texts if not carries_fact(self.answer, text)]
+        missing = [text for text in texts if not carries(self.answer, text)]
         return Condition(
             not missing,
             f"the answer {'lacks ' + ', '.join(map(repr, missing)) if missing else 'says it'}: {self.answer!r:.300}",

@@ -4,7 +4,7 @@ The rule judge checks whether an answer contains the evidence of a response; scr
 the short values that say too little for a judge.
 """
 
-from trialbed.evidence._carriage import Passages, carries, carries_fact
+from trialbed.evidence._carriage import Passages, carries
 from trialbed.evidence._responses import MAX_TEXT, MIN_TEXT, every_value, evidence_values, short_values
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "MIN_TEXT",
     "Passages",
     "carries",
-    "carries_fact",
     "every_value",
     "evidence_values",
     "short_values",

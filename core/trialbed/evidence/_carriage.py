@@ -5,13 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from datetime import date
 from functools import cached_property, lru_cache
 from itertools import islice
 
 from trialbed.evidence._negation import is_denied
-from trialbed.evidence._readings import FoundDate, dates, merged, scaled, second_readings
-from trialbed.evidence._tokens import readable, tokens
+from trialbed.evidence._readings import dates, merged, scaled, second_readings
+from trialbed.evidence._tokens import Token, readable, tokens
 
 MOST = 200
 """Places of a value in a text that are looked at; the first ones."""
@@ -23,25 +22,20 @@ SHORT = 500
 """Characters of a text that is kept once it was read: queries, arguments and most answers come again and again."""
 
 
-def carries(answer: str, values: Iterable[str]) -> bool:
-    """Return whether the answer says any of the values, in whatever spelling, and does not deny it where it does.
+def carries(answer: str, value: str) -> bool:
+    """Return whether the answer says a value, such as a fact, in whatever spelling, and does not deny it where it does.
 
     Case, white space, markup, separators of thousands, zeros at the end of a fraction, the space before a unit, and the
     form of times and dates do not matter. A value is said only as a whole: ``21.5`` is not in ``121.5``.
     """
-    return any(map(read(answer).says, values))
-
-
-def carries_fact(answer: str, fact: str) -> bool:
-    """Return whether the answer says this one reference fact, by the same rule."""
-    return carries(answer, (fact,))
+    return read(answer).says(value)
 
 
 @lru_cache(maxsize=4096)
-def wanted(value: str) -> tuple[list[str], list[date]]:
+def wanted(value: str) -> tuple[list[str], list[str]]:
     """Return the words of a value, and the days that it names if it is a date; read once for all texts."""
     shown = readable(value)
-    days = [found.day for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
+    days = [found.text for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
     found = merged(tokens(shown), scaled(shown))
     readings = second_readings(shown)
     # A value that is a number as a whole, such as "48 213", is known by it.
@@ -67,7 +61,7 @@ class Text:
         self.words = frozenset().union(*(words for words, _ in self._readings))
 
     @cached_property
-    def dates(self) -> list[FoundDate]:
+    def dates(self) -> list[Token]:
         """The dates that stand in it."""
         return dates(self._text)
 
@@ -88,9 +82,14 @@ class Text:
         sought, days = wanted(value)
         if sought and self.words.issuperset(sought):
             for words, reading in self._readings:
-                yield from ((reading[begin].start, reading[end].end) for begin, end in _runs(sought, words))
+                place = -1
+                for _ in range(words.count(sought[0])):
+                    place = words.index(sought[0], place + 1)
+                    end = place + len(sought)
+                    if words[place:end] == sought:
+                        yield reading[place].start, reading[end - 1].end
         for day in days:
-            yield from ((found.start, found.end) for found in self.dates if found.day == day)
+            yield from ((found.start, found.end) for found in self.dates if found.text == day)
 
 
 _read_short, _read_long = lru_cache(maxsize=4096)(Text), lru_cache(maxsize=64)(Text)
@@ -99,15 +98,6 @@ _read_short, _read_long = lru_cache(maxsize=4096)(Text), lru_cache(maxsize=64)(T
 def read(text: str) -> Text:
     """Return the text, read once for all values that are looked for in it, and for all scores of a trial."""
     return _read_short(text) if len(text) <= SHORT else _read_long(text)
-
-
-def _runs(wanted: list[str], words: list[str]) -> Iterator[tuple[int, int]]:
-    """Find these words one after the other: return the places of the first and the last."""
-    width, place = len(wanted), -1
-    for _ in range(words.count(wanted[0])):
-        place = words.index(wanted[0], place + 1)
-        if words[place : place + width] == wanted:
-            yield place, place + width - 1
 
 
 class Passages:

@@ -77,10 +77,10 @@ def is_denied(text: str, start: int, end: int) -> bool:
     """Return whether what stands between these places of a text in lower case is denied there."""
     if _AFTER.match(text, end):
         return True
-    sentence = _after_last(_SENTENCE, text[max(0, start - FAR) : start])
+    sentence = _SENTENCE.split(text[max(0, start - FAR) : start])[-1]
     if _DENIAL.search(sentence) or _REPLACED.search(sentence):
         return True
-    clause = _after_last(_CLAUSE, _ASKING.sub(r"\1", sentence))
+    clause = _CLAUSE.split(_ASKING.sub(r"\1", sentence))[-1]
     if _FAILING.search(clause):
         return True
     # A negation that reaches the end of the clause.
@@ -91,10 +91,3 @@ def is_denied(text: str, start: int, end: int) -> bool:
     between = clause[found[-1].end() :]
     reach = REACH_OF_NO if found[-1][0] == "no" else REACH
     return len(between.split()) <= reach and _LIMITING.search(between) is None
-
-
-def _after_last(mark: re.Pattern[str], text: str) -> str:
-    last = 0
-    for found in mark.finditer(text):
-        last = found.end()
-    return text[last:]

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from contextlib import suppress
 from datetime import date
 from decimal import Decimal
-from typing import NamedTuple
 
 from trialbed.evidence._tokens import LONGEST_NUMBER, Token, spelled_number, spelled_time
 
@@ -45,16 +44,8 @@ _FORMS = (
 )
 
 
-class FoundDate(NamedTuple):
-    """A date and its place in the text."""
-
-    day: date
-    start: int
-    end: int
-
-
-def dates(text: str) -> list[FoundDate]:
-    """Return the full dates of a lower-case text: ``2026-05-03``, ``3 may 2026``, ``may 3rd, 2026``, ``03.05.2026``."""
+def dates(text: str) -> list[Token]:
+    """Return the full dates of a lower-case text, such as ``3 may 2026``, ``may 3rd, 2026``, ``03.05.2026``, as ISO."""
     days = []
     # Most texts have no year, and are searched for no form.
     for found in (found for form in _FORMS for found in form.finditer(text)) if _YEAR.search(text) else ():
@@ -63,7 +54,7 @@ def dates(text: str) -> list[FoundDate]:
         month = _BEGINNINGS.get(name[:3]) or _BEGINNINGS.get(name[:4], 0) if name else int(parts["number"])
         with suppress(ValueError):
             day = date(int(parts["year"]), month, int(parts["day"]))
-            days.append(FoundDate(day, found.start(), found.end()))
+            days.append(Token(day.isoformat(), *found.span()))
     return days
 
 
@@ -163,9 +154,15 @@ def second_readings(text: str) -> list[Token]:
     Args:
         text: that ``readable`` gave.
     """
-    found = []
-    has_digit = _DIGIT.search(text)
-    for form in number_forms(text) if has_digit and _PARTED.search(text) else ():
+    found, forms = [], _NUMBERS
+    if not (_DIGIT.search(text) and _PARTED.search(text)):
+        forms = ()
+    elif (
+        any(form.search(text) for form in _DECIMAL_COMMA)
+        or len(_WORDS.intersection(re.findall(r"[^\W\d_]+", text))) >= ENOUGH_WORDS
+    ):
+        forms += _CONTINENTAL
+    for form in forms:
         for match in form.finditer(text):
             if "ended" not in form.groupindex or match["ended"] is not None:
                 whole = match["sign"] + re.sub("[^0-9]", "", match["whole"])
@@ -191,13 +188,6 @@ def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
         if place == len(readings) or token.end <= readings[place].start:
             kept.append(token)
     return sorted(kept, key=lambda token: token.start)
-
-
-def number_forms(text: str) -> tuple[re.Pattern[str], ...]:
-    """Return the forms of numbers; more of them if the text is in a language with a comma in fractions."""
-    is_continental = any(form.search(text) for form in _DECIMAL_COMMA)
-    words = () if is_continental else re.findall(r"[^\W\d_]+", text)
-    return (*_NUMBERS, *_CONTINENTAL) if is_continental or len(_WORDS.intersection(words)) >= ENOUGH_WORDS else _NUMBERS
 
 
 def _time(match: re.Match[str]) -> str:

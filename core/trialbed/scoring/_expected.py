@@ -11,7 +11,7 @@ from typing import Any
 
 from trialbed.contracts import Judge
 from trialbed.errors import JudgeError
-from trialbed.evidence import carries_fact
+from trialbed.evidence import carries
 from trialbed.records import Expected, GoldCall, Query, TaskTest
 from trialbed.scoring._context import CheckResult, ScoreContext
 from trialbed.tool_calls import align_gold_calls
@@ -75,7 +75,7 @@ def undecided_criteria(context: ScoreContext) -> frozenset[str]:
 def _all(context: ScoreContext, expected: Expected) -> Iterator[Expectation]:
     query = context.query
     for fact in query.reference_facts:
-        said = carries_fact(context.text, fact)
+        said = carries(context.text, fact)
         yield _weigh(f"the answer says {fact!r}", said, denial=f"the answer does not say {fact!r}")
     if query.states_calls:
         yield _calls(context, expected)

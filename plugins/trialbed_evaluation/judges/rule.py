@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge, Verdict
 from trialbed.errors import JudgeError
-from trialbed.evidence import Passages, carries, carries_fact, evidence_values
+from trialbed.evidence import Passages, carries, evidence_values
 from trialbed.records import Answer, ApiCall, ApiRef, Json, Query, WireLog
 from trialbed_evaluation.judges import without_answer
 
@@ -185,7 +185,7 @@ def _grade(units: Sequence[Unit]) -> Verdict:
 
 def _units(query: Query, text: str, wire: WireLog) -> list[Unit]:
     if query.reference_facts:
-        return [Unit(f"the fact {fact!r}", carries_fact(text, fact)) for fact in query.reference_facts]
+        return [Unit(f"the fact {fact!r}", carries(text, fact)) for fact in query.reference_facts]
     return [_response_unit(ref, query, text, wire) for ref in query.gold_apis]
 
 
@@ -199,7 +199,9 @@ def _response_unit(ref: ApiRef, query: Query, text: str, wire: WireLog) -> Unit:
     values = (value for call in good for value in _telling(call, query))
     first = next(values, None)
     # A response that says nothing new leaves nothing to hold the answer to; that it was fetched must do.
-    return Unit(f"the response of {ref.title}", first is None or carries(text, chain((first,), values)))
+    return Unit(
+        f"the response of {ref.title}", first is None or any(carries(text, value) for value in chain((first,), values))
+    )
 
 
 def _telling(call: ApiCall, query: Query) -> Iterable[str]:

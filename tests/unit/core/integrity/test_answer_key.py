@@ -10,7 +10,7 @@ from urllib.parse import quote
 from support.cases import for_each
 
 from trialbed.integrity import answer_key, unsourced
-from trialbed.integrity._answer_key import decoded_texts
+from trialbed.integrity._answer_key import with_decoded
 from trialbed.records import Api, ApiCall, ApiRef, GoldCall, ModelCall, Query, ToolSpec, WireLog
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
@@ -85,7 +85,7 @@ def test_a_gold_value_is_found_as_it_may_be_encoded(spelled: str) -> None:
 
 def test_texts_that_only_look_encoded_are_read_as_they_are() -> None:
     plain = "The quick0brown1fox2jumps deadbeef0123 over 100% of the lazydogsABCD== \\u12 and \\xZZ"
-    assert list(decoded_texts(plain)) == []
+    assert list(with_decoded([plain])) == [plain]
 
 
 def test_the_documentation_of_tools_on_offer_is_a_source() -> None:

@@ -9,7 +9,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 from support.cases import for_each
 
-from trialbed.evidence import carries_fact
+from trialbed.evidence import carries
 from trialbed.records import ScriptedCall, finish_of
 from trialbed.wire import OfferedTool
 from trialbed.wire.dialects.chat_completions import read_message
@@ -164,7 +164,7 @@ def test_errors_are_no_evidence_and_content_in_parts_is_read() -> None:
 )
 def test_short_results_are_repeated(result: str, fact: str) -> None:
     messages = (read_message({"role": "tool", "content": result}),)
-    assert carries_fact(POLICIES["gold"](PolicyInput((), Tools((), ()), messages)).text or "", fact)
+    assert carries(POLICIES["gold"](PolicyInput((), Tools((), ()), messages)).text or "", fact)
 
 
 def test_there_are_the_thirteen_documented_policies() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from trialbed.errors import UsageError
-from trialbed.evidence import carries_fact, evidence_values
+from trialbed.evidence import carries, evidence_values
 from trialbed.records import Query
 from trialbed_plugins.datasets.mini import MiniDriver, MiniSimulator
 
@@ -96,11 +96,11 @@ async def test_each_gold_call_contributes_facts_of_its_own(subtests: pytest.Subt
             responses = await gold_responses(query)
             owners = []
             for fact in query.reference_facts:
-                holders = [number for number, response in enumerate(responses) if carries_fact(text_of(response), fact)]
+                holders = [number for number, response in enumerate(responses) if carries(text_of(response), fact)]
                 assert len(holders) == 1, fact
                 assert fact in evidence_values(responses[holders[0]])
-                assert not carries_fact(query.text, fact)
-                assert not carries_fact(json.dumps(query.gold_calls[holders[0]].arguments), fact)
+                assert not carries(query.text, fact)
+                assert not carries(json.dumps(query.gold_calls[holders[0]].arguments), fact)
                 owners += holders
             assert set(owners) == set(range(len(responses)))
 
@@ -109,7 +109,7 @@ def test_the_reference_answer_states_every_fact(subtests: pytest.Subtests) -> No
     for query in QUERIES:
         with subtests.test(query=query.query_id):
             assert query.reference_answer is not None
-            assert all(carries_fact(query.reference_answer, fact) for fact in query.reference_facts)
+            assert all(carries(query.reference_answer, fact) for fact in query.reference_facts)
 
 
 async def test_arguments_come_from_the_query_or_an_earlier_response(subtests: pytest.Subtests) -> None:
@@ -118,7 +118,7 @@ async def test_arguments_come_from_the_query_or_an_earlier_response(subtests: py
             known = query.text
             for call, response in zip(query.gold_calls, await gold_responses(query), strict=True):
                 for name, value in (call.arguments or {}).items():
-                    assert isinstance(value, bool) or carries_fact(known, str(value)), (name, value)
+                    assert isinstance(value, bool) or carries(known, str(value)), (name, value)
                 known = "\n".join([known, text_of(response)])
 
 
@@ -128,7 +128,7 @@ def test_many_queries_chain_calls() -> None:
 
 def _unasked(query: Query, number: int) -> bool:
     values = (query.gold_calls[number].arguments or {}).values()
-    return any(isinstance(value, str) and not carries_fact(query.text, value) for value in values)
+    return any(isinstance(value, str) and not carries(query.text, value) for value in values)
 
 
 def test_facts_read_the_same_however_a_number_is_written() -> None:
