@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -87,25 +87,17 @@ FAILED_BY = {"model": "model", "limit": "model"} | dict.fromkeys(
 
 
 @dataclass(frozen=True)
-class FirstLoss:
-    """The first expected call that was lost at a stage."""
-
-    query_id: int | str
-    call: AttributedCall
-
-
-@dataclass(frozen=True)
 class Attribution:
     """The expected calls of many trials by the stage at which they were lost, or used.
 
     Attributes:
         counts: every stage in order, then ``used`` -> the expected calls that were lost there, or used.
-        first: stage -> the first call that was lost there.
+        first: stage -> the query and the first of its calls that was lost there.
         losers: each of ``LOSERS`` -> the expected calls that it lost.
     """
 
     counts: Mapping[str, int]
-    first: Mapping[str, FirstLoss] = field(default_factory=dict)
+    first: Mapping[str, tuple[int | str, AttributedCall]] = field(default_factory=dict)
     losers: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -134,14 +126,14 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], s
     """
     counts = Counter[str]()
     losers = Counter[str]()
-    first: dict[str, FirstLoss] = {}
+    first: dict[str, tuple[int | str, AttributedCall]] = {}
     for query_id, calls, failure in trials:
         for call in calls:
             lost = call["lost"]
             counts[lost or USED] += 1
             if lost is not None:
                 if lost not in first:
-                    first[lost] = FirstLoss(query_id, AttributedCall.model_validate(call))
+                    first[lost] = query_id, AttributedCall.model_validate(call)
                 if call["reason"].startswith(BY_FRAMEWORK):
                     losers["framework"] += 1
                 elif lost == "trial failed":
@@ -149,16 +141,6 @@ def count_calls(trials: Iterable[tuple[int | str, Iterable[Mapping[str, Any]], s
                 else:
                     losers[LOST_BY[lost]] += 1
     return Attribution({stage: counts[stage] for stage in (*STAGES, USED)}, first, dict(losers))
-
-
-def attribute_trial(result: TrialResult, query: Query, tools: Sequence[ToolSpec]) -> tuple[AttributedCall, ...] | None:
-    """Attribute the expected calls of a scored trial, bodies included; None if it was not measured.
-
-    Args:
-        tools: the tools that the query was offered.
-    """
-    unasked = unrequested_calls(result, tools)
-    return None if result.status == "not measured" else attribute(query, tools, result, unasked)
 
 
 def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
@@ -172,21 +154,19 @@ def unrequested_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> tuple[A
     return unasked_calls(result.wire, tools)
 
 
-def attribute(
-    query: Query, tools: Sequence[ToolSpec], result: TrialResult, unasked: Collection[ApiCall] = ()
-) -> tuple[AttributedCall, ...]:
-    """Say of each expected call of a query whether its result was used in a trial, or where it was lost.
+def attribute(query: Query, tools: Sequence[ToolSpec], result: TrialResult) -> tuple[AttributedCall, ...]:
+    """Say of each expected call of a query whether its result was used in a scored trial, or where it was lost.
 
     A call is lost at the first stage that it does not pass. One that was never asked for in a trial that ended in an
-    error is lost by that error, as the model could not ask any more.
+    error is lost by that error, as the model could not ask any more. Calls that no answer of the model asked for stand
+    for no expected call.
 
     Args:
         tools: the tools that the query was offered.
-        unasked: the calls that no answer of the model asked for; they stand for no expected call.
     """
-    calls = asked_calls(result.wire, tools, unasked)
+    calls = asked_calls(result.wire, tools, unrequested_calls(result, tools))
     by_api = {tool.api: tool for tool in tools}
-    ended, stopped = _final_problem(result), _early_end(result, calls)
+    ended, stopped = _ends(result, calls)
     found = []
     for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
         loss = _loss(aligned, by_api.get(aligned.gold.api), query, tools, result, calls)
@@ -254,26 +234,26 @@ def _loss(
     return _loss_by_disuse(call, query, result, calls)
 
 
-def _final_problem(result: TrialResult) -> str:
-    """Return the problem of the model's last calls, where none can be made and the framework did not say so."""
+def _ends(result: TrialResult, calls: Sequence[AskedCall]) -> tuple[str, str]:
+    """Return how the framework ended the run with the model's last answer; two empty texts if it did not.
+
+    Returns:
+        The problem of the answer's calls where none can be made and the framework did not say so; and that the agent
+        made them and ended.
+    """
     turns, failure = result.wire.model_calls, result.outcome.failure
-    if not turns or failed(turns[-1]) or (failure is not None and failure.kind in NOT_BY_FRAMEWORK):
-        return ""
-    wrong = [call.problem for call in turns[-1].tool_calls]
-    return (wrong[0] or "") if wrong and all(wrong) else ""
-
-
-def _early_end(result: TrialResult, calls: Sequence[AskedCall]) -> str:
-    """Return that the agent made the calls of the model's last answer and ended; empty where it did not."""
-    turns = result.wire.model_calls
     if not turns or failed(turns[-1]):
-        return ""
-    end = turns[-1].started + turns[-1].duration
+        return "", ""
+    last, ended = turns[-1], ""
+    wrong = [call.problem or "" for call in last.tool_calls]
+    if wrong and all(wrong) and (failure is None or failure.kind not in NOT_BY_FRAMEWORK):
+        ended = wrong[0]
+    end = last.started + last.duration
     made = dict.fromkeys(call.api.api_name for call in calls if call.api and call.reached and call.asked == end)
-    if not turns[-1].tool_calls or not made:
-        return ""
+    if not last.tool_calls or not made:
+        return ended, ""
     requests = "1 request" if len(turns) == 1 else f"{len(turns)} requests"
-    return f"{STOPPED} {requests} without passing the result of {' and '.join(made)} back"
+    return ended, f"{STOPPED} {requests} without passing the result of {' and '.join(made)} back"
 
 
 def _loss_by_disuse(call: AskedCall, query: Query, result: TrialResult, calls: Sequence[AskedCall]) -> Loss | None:

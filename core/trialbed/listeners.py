@@ -17,7 +17,7 @@ import pluggy
 from trialbed.errors import DataError
 from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, offers
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
-from trialbed.scoring import SILENT_SECONDS, RelayedJudge, ScoreContext, ScoringStopped
+from trialbed.scoring import SILENT_SECONDS, RelayedJudge, ScoreContext, ScoringStopped, trial_size
 from trialbed.tracebacks import exception_text
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ log = logging.getLogger("trialbed.plugins")
 
 class Elsewhere(Protocol):
     """Scores trials outside of this process."""
-
-    def takes(self, context: ScoreContext, *, foreign: bool) -> bool:
-        """Return whether a plugin, foreign or Trialbed's own, is to score a trial there."""
 
     async def score(self, plugin: str, context: ScoreContext) -> Sequence[Score]:
         """Return the scores that a plugin gives."""
@@ -115,7 +112,9 @@ class Listeners:
                 code, asked = self._objects[plugin], replace(context, judge=judge)
                 given = await code.do(partial(caller, context=asked), SILENT_SECONDS)
                 return cast("list[Score]", await code.wait(partial(_read_scores, given), SILENT_SECONDS))
-            if self.elsewhere is None or not self.elsewhere.takes(context, foreign=foreign):
+            # Trialbed's own scorers and judges read every text in linear time: a small one needs no process.
+            is_large = trial_size(context.answer, context.wire) == "large"
+            if self.elsewhere is None or not (foreign or is_large):
                 return await _given_scores(caller, context)
         except Exception as error:  # noqa: BLE001 - a scorer is foreign code: its fault becomes its score's failure
             return [_no_score(plugin, exception_text(error, self._manager.get_plugin(plugin)))]

@@ -27,11 +27,11 @@ from trialbed.scoring import (
     RelayedJudge,
     ScoreContext,
     ScoringStopped,
-    is_large,
     judged_score,
     make_judge,
     open_criteria,
     run_criteria,
+    trial_size,
 )
 
 if TYPE_CHECKING:
@@ -84,13 +84,6 @@ class ScoringProcesses:
         for process in idle:
             await process.end()
 
-    def takes(self, context: ScoreContext, *, foreign: bool) -> bool:
-        """Return whether a plugin is to score a trial here: a foreign one always, another if there is much to read.
-
-        Trialbed's own scorers and judges read every text in linear time, so that they need no process for a small one.
-        """
-        return foreign or is_large(context.answer, context.wire)
-
     async def score(self, plugin: str | None, context: ScoreContext) -> Sequence[Score]:
         """Return the scores that a plugin gives; the judge's alone if it is None.
 
@@ -110,7 +103,7 @@ class ScoringProcesses:
             ScoringStopped: the trial's texts are more than can be read within the limits, whoever judges them.
             RuntimeError: it failed; the text is why.
         """
-        if not self.takes(context, foreign=False):
+        if trial_size(context.answer, context.wire) != "large":
             return await judged_score(context)
         return (await self.score(None, context))[0]
 
@@ -179,7 +172,7 @@ async def with_criteria(context: ScoreContext, processes: ScoringProcesses | Non
     expected = context.query.expected
     if expected is None or not expected.all_criteria:
         return context
-    if processes is None or not is_large(context.answer, context.wire):
+    if processes is None or trial_size(context.answer, context.wire) != "large":
         asked = await asyncio.to_thread(open_criteria, context)
     else:  # no judge is asked there, and few can be sent
         asked = await processes.call(open_criteria, replace(context, judge=cast("Judge", None)))

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
-from trialbed.attribution import attribute_trial
+from trialbed.attribution import attribute
 from trialbed.records import GoldAnswer, Query, Run, ToolSpec, TrialResult
 from trialbed.report import Report, legacy_document, read_report
 from trialbed.scoring import absent_scores
@@ -61,12 +61,15 @@ def ended_with(result: TrialResult, run: Run, query: Query, tools: Sequence[Tool
         tools: those on offer; None if the result says what became of the expected calls.
     """
     prices = run.prices_of(result.key.framework)
+    attributed = result.gold_calls
+    if tools is not None:
+        attributed = None if result.status == "not measured" else attribute(query, tools, result)
     used = [call.usage for call in result.wire.model_calls if call.usage is not None]
     return result.model_copy(
         update={
             "absent": absent_scores(query),
             "cost": None if prices is None else sum(map(prices.cost, used)),
-            "gold_calls": result.gold_calls if tools is None else attribute_trial(result, query, tools),
+            "gold_calls": attributed,
         }
     )
 

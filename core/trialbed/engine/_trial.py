@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from trialbed.answers import look_up_claims
-from trialbed.attribution import attribute_trial
+from trialbed.attribution import attribute
 from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, OpenedModel
 from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient, new_trial_token
@@ -51,11 +51,10 @@ from trialbed.scoring import (
     ScoreContext,
     ScoringStopped,
     absent_scores,
-    is_large,
     is_short,
-    is_small,
     judge_label,
     run_checks,
+    trial_size,
 )
 from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import secret_values
@@ -301,10 +300,11 @@ class TrialRunner:
         """
         answer, live = result.outcome.answer or Answer(final_answer=""), self._is_live(result.key)
         query, wire = self.queries[result.key.query_id], result.wire
-        if is_small(answer, wire) and (not unnamed_gold(query) or is_short(query, tools)):
+        size = trial_size(answer, wire)
+        if size == "small" and (not unnamed_gold(query) or is_short(query, tools)):
             # To wait for a thread takes nearly as long, and both then take turns.
             return examine(result, query, tools, outside, in_process=live)
-        if self.processes is None or not is_large(answer, wire):
+        if self.processes is None or size != "large":
             return await asyncio.to_thread(examine, result, query, tools, outside, in_process=live)
         found = await self.processes.call(examine, result, query, tools, outside, in_process=live)
         return cast("Examined", found)
@@ -344,7 +344,7 @@ def examine(
 ) -> Examined:
     """Return the findings on the integrity of a scored trial, and what became of its expected calls."""
     found = integrity_findings(query, tools, result.outcome, result.wire, outside, in_process=in_process)
-    return found, attribute_trial(result, query, tools)
+    return found, None if result.status == "not measured" else attribute(query, tools, result)
 
 
 def _empty_log(trial: str) -> WireLog:

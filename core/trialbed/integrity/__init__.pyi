@@ -8,4 +8,3 @@ from ._tally import Integrity as Integrity
 from ._tally import IntegrityTally as IntegrityTally
 from ._tally import finding_text as finding_text
 from ._tally import framework_integrity as framework_integrity
-from ._tally import trial_findings as trial_findings

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import chain
 
 from trialbed.integrity._answer_key import answer_key, end_of, unsourced
 from trialbed.records import ApiCall, IntegrityFinding, IntegrityKind, ModelCall, Outcome, Query, ToolSpec, WireLog
-from trialbed.tool_calls import call_origins, compare_calls, is_forced, replaced
+from trialbed.tool_calls import call_sources, compare_calls, is_forced, replaced
 from trialbed.wire import recorded_request
-from trialbed.wire.offers import Offers
 from trialbed.wire_log import failed
 
 EXAMPLES = 5
@@ -55,7 +54,7 @@ def integrity_findings(
     if added := [call.added for call in wire.model_calls if call.added]:
         found.append(_finding("added_header", len(added), chain.from_iterable(added)))
     found += _requests(wire, tools)
-    origins = () if in_process else call_origins(wire, tools)
+    origins = [] if in_process else [source.origin for source in call_sources(wire, tools)]
     if not in_process:
         for origin, kind in CALLS.items():
             titles = [call.api.title for call, own in zip(wire.api_calls, origins, strict=True) if own == origin]
@@ -101,7 +100,9 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFin
         if unchanged or request.names <= names:
             continue
         if request.names not in seen:
-            # The functions that stand for none of the trial's tools.
+            from trialbed.wire.offers import Offers  # most requests offer the trial's tools alone
+
+            # The functions that stand for none of them.
             offers, others = Offers(tools, request.tools), [function.name for function in request.tools]
             seen[request.names] = [name for name in others if name not in names and offers.tool(name) is None]
         added.update(dict.fromkeys(seen[request.names]))
@@ -139,7 +140,7 @@ def outside_clock(outcome: Outcome, wire: WireLog, opening: Opening) -> list[Mod
         return []
     earliest, latest = opening
     ended = (outcome.ended_at - earliest).total_seconds() + ALLOWANCE
-    began = (_start_of(outcome) - latest).total_seconds() - ALLOWANCE
+    began = (outcome.ended_at - latest).total_seconds() - outcome.wall_time - ALLOWANCE
     every: list[ModelCall | ApiCall] = [*wire.model_calls, *wire.api_calls]
     calls = sorted(every, key=lambda call: call.started)
     last = max((end_of(call) for call in calls if call.started <= ended), default=ended)
@@ -151,11 +152,7 @@ def with_outside_time(outcome: Outcome, calls: Sequence[ModelCall | ApiCall], op
     """Return the outcome with a wall time that reaches from the first to the last request, where any lie outside."""
     if not calls or outcome.ended_at is None:
         return outcome
-    begun = (_start_of(outcome) - opening[0]).total_seconds()
+    begun = (outcome.ended_at - opening[0]).total_seconds() - outcome.wall_time
     first = min(begun, *(call.started for call in calls))
     last = max(begun + outcome.wall_time, *map(end_of, calls))
     return outcome.model_copy(update={"wall_time": last - first})
-
-
-def _start_of(outcome: Outcome) -> datetime:
-    return (outcome.ended_at or outcome.started_at) - timedelta(seconds=outcome.wall_time)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from trialbed.records import IntegrityFinding, IntegrityKind, RunConfig
@@ -20,51 +18,25 @@ EXAMPLES = 3
 MOST = 10
 """Names of one kind that are kept."""
 
-WORDS: Mapping[IntegrityKind, tuple[str, str]] = MappingProxyType(
-    {
-        "other_model": ("request for another model refused", "requests for other models refused"),
-        "other_model_answered": ("request answered by another model", "requests answered by other models"),
-        "added_header": (
-            "request with a header or a query that reaches no endpoint",
-            "requests with headers or a query that reach no endpoint",
-        ),
-        "old_functions": (
-            "request with the old fields functions or function_call, whose calls score nothing",
-            "requests with the old fields functions or function_call, whose calls score nothing",
-        ),
-        "required_choice": ("request demands a call", "requests demand a call"),
-        "forced_choice": ("request forces a call by name", "requests force a call by name"),
-        "added_tool": ("tool on offer that is not the trial's", "tools on offer that are not the trial's"),
-        "answer_key": (
-            "expected value in a request, and in nothing of the trial before it",
-            "expected values in a request, and in nothing of the trial before it",
-        ),
-        "forced_call": ("forced call, which scores nothing", "forced calls, which score nothing"),
-        "dictated_call": (
-            "call that the request had already, which scores nothing",
-            "calls that the request had already, which score nothing",
-        ),
-        "changed_call": (
-            "call with arguments that the model did not write, which scores nothing",
-            "calls with arguments that the model did not write, which score nothing",
-        ),
-        "unasked_call": (
-            "call in no answer of the model, which scores nothing",
-            "calls in no answer of the model, which score nothing",
-        ),
-        "outside_clock": (
-            "request outside of the agent's time, which counts as time",
-            "requests outside of the agent's time, which count as time",
-        ),
-        "unwritten_answer": ("answer that the model never wrote", "answers that the model never wrote"),
-        "unsourced_answer": (
-            "answer without a source, which is Unsolved",
-            "answers without a source, which are Unsolved",
-        ),
-        "invented_claim": ("claimed call that was never made", "claimed calls that were never made"),
-    }
-)
-"""Kind -> words for one, and for several."""
+WORDS: Mapping[IntegrityKind, tuple[str, str]] = {
+    "other_model": ("request", "for another model, refused"),
+    "other_model_answered": ("request", "answered by another model"),
+    "added_header": ("request", "with a header or a query that reaches no endpoint"),
+    "old_functions": ("request", "with the old fields functions or function_call, whose calls are not scored"),
+    "required_choice": ("request", "with a demand for a call"),
+    "forced_choice": ("request", "with a call forced by its name"),
+    "added_tool": ("tool", "on offer besides the trial's"),
+    "answer_key": ("expected value", "in a request, and in nothing of the trial before it"),
+    "forced_call": ("call", "forced by the request, not scored"),
+    "dictated_call": ("call", "that the request had already, not scored"),
+    "changed_call": ("call", "with arguments that the model did not write, not scored"),
+    "unasked_call": ("call", "in no answer of the model, not scored"),
+    "outside_clock": ("request", "outside of the agent's time, added to its time"),
+    "unwritten_answer": ("answer", "that the model never wrote"),
+    "unsourced_answer": ("answer", "without a source, graded Unsolved"),
+    "invented_claim": ("claimed call", "that was never made"),
+}
+"""Kind -> a noun that is counted, and the words behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,51 +65,40 @@ class Integrity:
     def lines(self) -> Iterator[str]:
         """Yield a line for each kind."""
         for kind, tally in self.found.items():
-            trials = number_of(tally.trials, "trial")
-            yield f"{tally.count:,} {WORDS[kind][tally.count != 1]}, in {trials}{_names(tally)}"
+            yield _line(kind, tally, f", in {number_of(tally.trials, 'trial')}")
 
 
 def finding_text(found: IntegrityFinding) -> str:
     """Return a finding on one trial in words."""
-    return f"{found.count:,} {WORDS[found.kind][found.count != 1]}{_names(found)}"
+    return _line(found.kind, found)
 
 
-def _names(found: IntegrityFinding | IntegrityTally) -> str:
-    return f" ({', '.join(found.examples[:EXAMPLES])})" if found.examples else ""
+def _line(kind: IntegrityKind, found: IntegrityFinding | IntegrityTally, trials: str = "") -> str:
+    noun, words = WORDS[kind]
+    names = f" ({', '.join(found.examples[:EXAMPLES])})" if found.examples else ""
+    return f"{number_of(found.count, noun)} {words}{trials}{names}"
 
 
-def trial_findings(facts: Mapping[str, Any]) -> tuple[IntegrityFinding, ...] | None:
-    """Return the findings among the facts of a stored trial; None where none were looked for."""
-    found = facts.get("integrity")
-    return None if found is None else tuple(IntegrityFinding.model_construct(**one) for one in found)
-
-
-def framework_integrity(
-    config: RunConfig, framework: str, trials: Iterable[Sequence[IntegrityFinding] | None]
-) -> Integrity:
-    """Sum up the findings of a framework's trials in a run; those of a trial are None where none were recorded.
+def framework_integrity(config: RunConfig, framework: str, facts: Iterable[Mapping[str, Any]]) -> Integrity:
+    """Sum up the findings of a framework's trials in a run.
 
     A row is void where a model answered that the run does not allow: its scores are then not those of the run's model.
     All else either scores nothing, or is a fact that readers judge. An agent that is an object of the caller's program
     may ask for any model.
+
+    Args:
+        facts: those of each trial, as they are stored; without ``integrity`` where none were looked for.
     """
-    looked_at = 0
-    counts, in_trials = Counter[IntegrityKind](), Counter[IntegrityKind]()
-    examples: dict[IntegrityKind, dict[str, None]] = {}
-    for findings in trials:
-        looked_at += findings is not None
-        in_trials.update({found.kind for found in findings or ()})
-        for found in findings or ():
-            counts[found.kind] += found.count
-            known = examples.setdefault(found.kind, {})
-            for name in found.examples:
-                if len(known) < MOST:
-                    known[name] = None
-    found_kinds = [kind for kind in WORDS if kind in in_trials]
-    tallies = {kind: IntegrityTally(counts[kind], in_trials[kind], tuple(examples[kind])) for kind in found_kinds}
+    trials = [one["integrity"] for one in facts if one.get("integrity") is not None]
+    every = [found for findings in trials for found in findings]  # of each kind, a trial has one at most
+    tallies: dict[IntegrityKind, IntegrityTally] = {}
+    for kind in WORDS:
+        if own := [found for found in every if found["kind"] == kind]:
+            names = dict.fromkeys(name for found in own for name in found["examples"])
+            tallies[kind] = IntegrityTally(sum(found["count"] for found in own), len(own), tuple(names)[:MOST])
     others = tallies["other_model_answered"].examples if "other_model_answered" in tallies else ()
     foreign = [name for name in others if not {name, ANY} & {*config.allowed_models}]
     is_void = foreign and config.cell(framework).framework in config.adapter_versions
     return Integrity(
-        looked_at, tallies, f"{', '.join(foreign)} answered in place of the run's model" if is_void else ""
+        len(trials), tallies, f"{', '.join(foreign)} answered in place of the run's model" if is_void else ""
     )

@@ -36,7 +36,6 @@ from ._summary import AttributedCall as AttributedCall
 from ._summary import Attribution as Attribution
 from ._summary import Counts as Counts
 from ._summary import Figures as Figures
-from ._summary import FirstLoss as FirstLoss
 from ._summary import Integrity as Integrity
 from ._summary import IntegrityTally as IntegrityTally
 from ._summary import Reason as Reason

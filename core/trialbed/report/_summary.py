@@ -10,11 +10,10 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from trialbed.attribution import Attribution as Attribution
-from trialbed.attribution import FirstLoss as FirstLoss
 from trialbed.attribution import count_calls
 from trialbed.integrity import Integrity as Integrity
 from trialbed.integrity import IntegrityTally as IntegrityTally
-from trialbed.integrity import framework_integrity, trial_findings
+from trialbed.integrity import framework_integrity
 from trialbed.records import AttributedCall as AttributedCall
 from trialbed.records import Failure, FrameworkInfo, GoldAnswer, Run, ScoreDescription, framework_profile
 from trialbed.report._metadata import framework_info
@@ -365,7 +364,7 @@ def _summary(
     places_of_failures = np.flatnonzero(own["failure"] != "").tolist()
     failed = [(place, "", found) for place in places_of_failures if (found := own.row(place).failure)]
     failures = sorted(_reasons(own, failed), key=lambda found: -found.count)
-    integrity = framework_integrity(run.config, label, map(trial_findings, own["facts"]))
+    integrity = framework_integrity(run.config, label, own["facts"])
     figures = partial(score_summaries, own, first_apart=first_apart)
     lost = ((row.query_id, row["facts"].get("gold_calls") or (), row["failure"]) for row in own)
     return Summary(

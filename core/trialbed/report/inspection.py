@@ -279,7 +279,7 @@ def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
     score = result.score("api_call_score")
     detail = score.detail if score is not None else {}
     refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
-    for found in attribute(query, tools, result, unrequested_calls(result, tools)) if query is not None else ():
+    for found in attribute(query, tools, result) if query is not None else ():
         pair = found.gold.api.pair
         # A call that the Api refused stands among the calls, with the arguments that are expected.
         if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):

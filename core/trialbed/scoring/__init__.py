@@ -6,9 +6,8 @@ from trialbed.scoring._bounds import (
     PROCESSOR_SECONDS,
     SILENT_SECONDS,
     ScoringStopped,
-    is_large,
     is_short,
-    is_small,
+    trial_size,
 )
 from trialbed.scoring._calibration import (
     CRITERIA_CALIBRATION,
@@ -71,9 +70,7 @@ __all__ = [
     "criterion_name",
     "expectations",
     "has_expectations",
-    "is_large",
     "is_short",
-    "is_small",
     "judge_apart",
     "judge_identity",
     "judge_label",
@@ -87,4 +84,5 @@ __all__ = [
     "score_heading",
     "score_words",
     "scorer",
+    "trial_size",
 ]

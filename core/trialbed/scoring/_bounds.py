@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from trialbed.identity import once_for
 from trialbed.records import Answer, Query, ToolSpec, WireLog
@@ -33,18 +33,11 @@ MEMORY = 4 * 2**30
 """Bytes of data of a scoring process."""
 
 
+TrialSize = Literal["small", "medium", "large"]
+
+
 class ScoringStopped(Exception):
     """The scoring of a trial passed a limit; says which one."""
-
-
-def is_large(answer: Answer, wire: WireLog) -> bool:
-    """Return whether the texts of a trial are too large to be scored between two events of the engine."""
-    return len(answer.final_answer) > LONG_ANSWER or _size_of(answer, wire) > LARGE_LOG
-
-
-def is_small(answer: Answer, wire: WireLog) -> bool:
-    """Return whether the texts of a trial are so small that reading every word in them holds up nothing."""
-    return _size_of(answer, wire) + len(answer.final_answer) <= SMALL_LOG
 
 
 @once_for(128)
@@ -59,14 +52,18 @@ def is_short(query: Query, tools: Sequence[ToolSpec]) -> bool:
 
 
 @once_for(8)
-def _size_of(answer: Answer, wire: WireLog) -> int:
-    """Return about as many characters as the log and the claims of a trial have, counted little beyond ``LARGE_LOG``.
+def trial_size(answer: Answer, wire: WireLog) -> TrialSize:
+    """Return how large the texts of a trial are.
 
-    Both bounds are counted against one sum: most trials are asked for either.
+    Reading every word of small ones holds up nothing; large ones are not scored between two events of the engine.
     """
-    bodies = sum(len(call.request) + len(call.response) for call in wire.model_calls)
+    length, bodies = len(answer.final_answer), sum(len(call.request) + len(call.response) for call in wire.model_calls)
     results = [[call.arguments, call.response] for calls in (wire.api_calls, answer.calls) for call in calls]
-    return bodies + _size(results, LARGE_LOG - bodies)
+    # Counted little beyond the larger bound.
+    size = bodies + _size(results, LARGE_LOG - bodies)
+    if length > LONG_ANSWER or size > LARGE_LOG:
+        return "large"
+    return "small" if size + length <= SMALL_LOG else "medium"
 
 
 def _size(value: Any, most: int) -> int:

@@ -71,11 +71,6 @@ class CallSource:
     sent: SentCall | None = None
 
 
-def call_origins(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[Origin, ...]:
-    """Return the origin of each call that an Api got, in order; see ``call_sources``."""
-    return tuple(source.origin for source in call_sources(wire, tools))
-
-
 @once_for(8)
 def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, ...]:
     """Return the source of each call that an Api got, in order.

@@ -71,7 +71,8 @@ def _first(summary: Summary, stage: str) -> str:
     first = summary.attribution.first.get(stage) if summary.attribution else None
     if first is None:
         return ""
-    return f"in query {first.query_id}: {': '.join(filter(None, first.call.gold.api.pair))} ({first.call.reason})."
+    query_id, call = first
+    return f"in query {query_id}: {': '.join(filter(None, call.gold.api.pair))} ({call.reason})."
 
 
 def percentages(counts: Sequence[int]) -> list[int]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.cases import for_each
 from support.scoring import NOON, api_call, gold_call, model_call, ref, sent_call, tool
 
-from trialbed.attribution import ENDED, attribute, attribute_trial
+from trialbed.attribution import ENDED, attribute
 from trialbed.records import (
     Answer,
     ApiCall,
@@ -58,9 +58,9 @@ def trial(
     )
 
 
-def attributed(result: TrialResult, *gold: GoldCall, unasked: Sequence[ApiCall] = ()) -> tuple[AttributedCall, ...]:
+def attributed(result: TrialResult, *gold: GoldCall) -> tuple[AttributedCall, ...]:
     query = Query(query_id=1, text="Who is the mayor of Pelluin?", apis=(), gold_calls=gold or (GOLD,))
-    return attribute(query, TOOLS, result, unasked)
+    return attribute(query, TOOLS, result)
 
 
 def test_a_result_that_reaches_the_answer_is_not_lost() -> None:
@@ -77,7 +77,7 @@ def test_a_result_is_not_lost_where_all_that_the_task_expects_is_met(
     query = Query(query_id=1, text="Is there a mayor?", apis=(), gold_calls=(GOLD,), expected=expected)
     result = trial([RIGHT], final_answer="Yes, there is one.")
     judged = result.model_copy(update={"scores": (Score(name="sopr_score", value=1.0, label=label),)})
-    (found,) = attribute(query, TOOLS, judged, ())
+    (found,) = attribute(query, TOOLS, judged)
     assert found.lost == lost
 
 
@@ -149,24 +149,12 @@ def test_what_was_not_selected_was_not_offered() -> None:
     assert (found.lost, found.reason) == ("not offered", "its tool was not selected")
 
 
-def test_a_call_that_nobody_asked_for_stands_for_none() -> None:
-    (found,) = attributed(trial([RIGHT]), unasked=[RIGHT])
-    assert found.lost == "not called"
-
-
 def test_calls_are_the_agents_own_if_the_scorers_found_none_unasked() -> None:
     """An agent in process may be led by a model that the gateway does not see, beside one that it sees."""
     query = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
     result = trial([api_call("a", {"city": "Pelluin"}, started=1)], [model_call()])
     led = result.model_copy(update={"scores": (Score(name="unasked_calls", value=0.0, bounded=False),)})
-    found = [attribute_trial(one, query, TOOLS) for one in (led, result)]
-    assert [calls[0].lost for calls in found if calls] == [None, "not called"]
-
-
-def test_only_trials_that_were_measured_have_expected_calls() -> None:
-    query = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
-    assert attribute_trial(trial(failure=Failure(kind="endpoint", message="busy")), query, TOOLS) is None
-    assert attribute_trial(trial(), query.model_copy(update={"gold_calls": ()}), TOOLS) == ()
+    assert [attribute(query, TOOLS, one)[0].lost for one in (led, result)] == [None, "not called"]
 
 
 def test_a_failed_call_that_was_mended_is_not_lost() -> None:

@@ -21,7 +21,7 @@ from trialbed.listeners import Listeners
 from trialbed.model_access import ModelAccess
 from trialbed.plugins import installed_listeners
 from trialbed.records import Answer, ModelEndpoint, Query, Score, WireLog
-from trialbed.scoring import ScoreContext, ScoringStopped, is_large, judge_apart
+from trialbed.scoring import ScoreContext, ScoringStopped, judge_apart, trial_size
 from trialbed.scoring_process import ScoringProcesses, judge_in_processes
 from trialbed_evaluation.judges.rule import RuleJudge
 from trialbed_plugins.scorers import score_trial
@@ -174,7 +174,7 @@ async def test_a_function_that_passes_a_limit_is_stopped() -> None:
 
 async def test_scores_are_the_same_in_a_process_and_here(heard: Listeners) -> None:
     long = trial("It is 4242. " * 10_000)
-    assert is_large(long.answer, long.wire)
+    assert trial_size(long.answer, long.wire) == "large"
     here = {score.name: score for score in await score_trial(long)}
     assert (await by_name(heard, long)).items() >= here.items()
 
@@ -268,12 +268,11 @@ async def test_a_foreign_judge_is_asked_within_the_limits_outside_of_trials_too(
 
 
 async def test_small_trials_start_no_process_for_own_scorers() -> None:
-    async with ScoringProcesses() as processes:
-        assert not processes.takes(trial("It is 4242."), foreign=False)
-        assert processes.takes(trial("It is 4242."), foreign=True)
     small = trial("x")
+    assert trial_size(small.answer, small.wire) == "small"
+    assert (await ScoringProcesses().judge_score(small)).value is not None
     log = small.wire.model_copy(update={"api_calls": (api_call("a", {}, response=["x" * 300] * 5000),)})
-    assert is_large(small.answer, log)
+    assert trial_size(small.answer, log) == "large"
 
 
 async def test_a_run_that_is_interrupted_waits_for_no_scores(

@@ -54,9 +54,9 @@ async def test_a_void_row_has_its_reason_in_place_of_scores(cheated: Path, clien
         assert f"void: {VOID}" in row[0]
         assert not re.search(r"\b[01]\.\d\d\b|>120<", row[0])
         assert f"cheat has no result that counts, as its row is void: {VOID}." in text
-        assert "Integrity of reference: 4 forced calls, which score nothing, in 2 trials (&lt;b&gt;now" in text
+        assert "Integrity of reference: 4 calls forced by the request, not scored, in 2 trials (&lt;b&gt;now" in text
     assert re.search(r"<div><span>cheat</span>.*?<b>\u2013</b></div>", listing, re.DOTALL)
-    assert "2 forced calls, which score nothing (&lt;b&gt;now&lt;/b&gt;)" in trial_page
+    assert "2 calls forced by the request, not scored (&lt;b&gt;now&lt;/b&gt;)" in trial_page
 
 
 def test_a_void_row_is_in_no_comparison_rank_or_list(cheated: Path) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import DataError
 from trialbed.files import read_bytes
-from trialbed.integrity import framework_integrity, trial_findings
+from trialbed.integrity import framework_integrity
 from trialbed.records import NOT_MEASURED, Run, ScoreDescription
 from trialbed.report._metadata import fault_words, metadata
 from trialbed.scoring import ALWAYS, OF_SOME, TIMES
@@ -330,7 +330,7 @@ def run_sides(run: Run, table: TrialTable) -> dict[str, Side]:
             quality=quality,
             described=run.scores,
             first_apart=table.first_apart,
-            void=framework_integrity(run.config, label, map(trial_findings, own["facts"])).void,
+            void=framework_integrity(run.config, label, own["facts"]).void,
             against=run.against,
             margin=run.margin,
         )

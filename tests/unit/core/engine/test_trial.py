@@ -253,6 +253,7 @@ async def test_a_tool_that_breaks_in_the_server_leaves_the_trial_not_measured():
             executor.let_go.set()
         result = await run(executor, Server(ASKED))
         assert (result.status, result.outcome.failure, result.scores) == ("not measured", broken, ())
+        assert result.gold_calls is None
 
 
 class Answering(Workers):

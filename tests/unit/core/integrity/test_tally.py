@@ -22,16 +22,17 @@ def sum_up(
 ) -> Integrity:
     adapters = {} if in_process else {"mine": "1"}
     config = run_config(frameworks=("mine",), allowed_models=tuple(allowed), adapter_versions=adapters)
-    return framework_integrity(config, "mine", trials)
+    facts = [{} if findings is None else {"integrity": [one.model_dump() for one in findings]} for findings in trials]
+    return framework_integrity(config, "mine", facts)
 
 
 def test_findings_are_summed_by_kind_over_the_trials_that_were_looked_at() -> None:
     found = sum_up([FORCED, None, (), FORCED, STRONG], ["strong"], in_process=False)
     assert found.trials == 4
     assert list(found.lines()) == [
-        "2 requests answered by other models, in 1 trial (strong)",
-        "2 requests force a call by name, in 2 trials (a)",
-        "2 forced calls, which score nothing, in 2 trials (a)",
+        "2 requests answered by another model, in 1 trial (strong)",
+        "2 requests with a call forced by its name, in 2 trials (a)",
+        "2 calls forced by the request, not scored, in 2 trials (a)",
     ]
     assert sum_up([None], [], in_process=False).trials == 0
 

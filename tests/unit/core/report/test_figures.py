@@ -318,8 +318,8 @@ def test_expected_calls_are_counted_by_stage_and_by_who_lost_them() -> None:
     assert found.losers == {"model": 2, "framework": 3, "rig": 1, "selector": 1}
     assert found.gold_calls == 8
     assert found.shares["used"] == 1 / 8
-    first = found.first["not called"]
-    assert (first.query_id, first.call.reason) == (1, "the model did not ask for it")
+    query_id, call = found.first["not called"]
+    assert (query_id, call.reason) == (1, "the model did not ask for it")
     assert own().attribution.shares["used"] is None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from support.cases import for_each
 
 from trialbed.records import ApiCall, ApiRef, ModelCall, SentCall, ToolSpec, WireLog
-from trialbed.tool_calls import asked_calls, call_origins, unasked_calls
+from trialbed.tool_calls import asked_calls, call_sources, unasked_calls
 
 NOON = datetime(2026, 1, 2, tzinfo=UTC)
 WEATHER, PLACES = (ApiRef(category="C", tool_name="Tool", api_name=name) for name in ("Weather", "Places"))
@@ -36,7 +36,7 @@ def turn(
 def origin(arguments: Any, *turns: ModelCall, api: ApiRef = WEATHER) -> str:
     call = ApiCall(started=9, duration=1, api=api, offered=True, arguments=arguments)
     wire = WireLog(trial="t", opened_at=NOON, model_calls=turns, api_calls=(call,))
-    (found,) = call_origins(wire, TOOLS)
+    (found,) = (source.origin for source in call_sources(wire, TOOLS))
     assert (unasked_calls(wire, TOOLS) == ()) is (found in ("model", "own tool"))
     return found
 
@@ -150,7 +150,7 @@ def test_a_call_that_an_api_links_to_is_the_models_decision() -> None:
     calls = (turn("{}", "Tool_Places"), then)
     for made, expected in (((linked, weather), "model"), ((weather,), "dictated")):
         wire = WireLog(trial="t", opened_at=NOON, model_calls=calls, api_calls=made)
-        assert call_origins(wire, TOOLS)[-1] == expected
+        assert call_sources(wire, TOOLS)[-1].origin == expected
 
 
 def test_examples_of_the_tools_own_description_dictate_nothing() -> None:

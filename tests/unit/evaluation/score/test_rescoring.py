@@ -348,7 +348,8 @@ async def test_texts_that_are_too_much_for_the_scorers_cost_their_trial_alone(
         raise ScoringStopped("takes more than 60 s of work")
 
     monkeypatch.setattr(ScoringProcesses, "score", stops)
-    monkeypatch.setattr(ScoringProcesses, "takes", lambda self, context, foreign: context.text == "bad")
+    large = {"bad": "large"}
+    monkeypatch.setattr("trialbed.listeners.trial_size", lambda answer, wire: large.get(answer.final_answer, "small"))
     await rescore(store, run, queries(run))
     first, second, _ = results(store, run)
     assert first.score("has_finish") is not None

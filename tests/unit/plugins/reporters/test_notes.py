@@ -196,8 +196,8 @@ def test_findings_of_integrity_are_noted_by_framework(show: Show) -> None:
     report = reported(document("smolagents"))
     report = replace(report, frameworks=(replace(report.frameworks[0], integrity=Integrity(3, found)),))
     assert (
-        "integrity: 9 requests demand a call, in 3 trials; "
-        "3 tools on offer that are not the trial's, in 3 trials (final_answer)"
+        "integrity: 9 requests with a demand for a call, in 3 trials; "
+        "3 tools on offer besides the trial's, in 3 trials (final_answer)"
     ) in " ".join(show(report).split())
 
 
