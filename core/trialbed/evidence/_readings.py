@@ -154,7 +154,8 @@ def second_readings(text: str) -> list[Token]:
     Args:
         text: that ``readable`` gave.
     """
-    found, forms = [], _NUMBERS
+    found = list[Token]()
+    forms: tuple[re.Pattern[str], ...] = _NUMBERS
     if not (_DIGIT.search(text) and _PARTED.search(text)):
         forms = ()
     elif (
