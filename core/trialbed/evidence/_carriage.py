@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 
 from trialbed.evidence._negation import is_denied
-from trialbed.evidence._readings import dates, merged, scaled, second_readings
+from trialbed.evidence._readings import dates, merge, scaled_numbers, second_readings
 from trialbed.evidence._tokens import Token, readable, tokens
 
 MOST = 200
@@ -36,7 +36,7 @@ def wanted(value: str) -> tuple[list[str], list[str]]:
     """Return the words of a value, and the days that it names if it is a date; read once for all texts."""
     shown = readable(value)
     days = [found.text for found in dates(shown) if shown.strip() == shown[found.start : found.end]]
-    found = merged(tokens(shown), scaled(shown))
+    found = merge(tokens(shown), scaled_numbers(shown))
     readings = second_readings(shown)
     # A value that is a number as a whole, such as "48 213", is known by it.
     if len(readings) == 1 and shown.strip() == shown[readings[0].start : readings[0].end]:
@@ -54,9 +54,9 @@ class Text:
     def __init__(self, text: str) -> None:
         self._plain = " ".join(text.split())
         self._text = readable(text)
-        first = merged(tokens(self._text), scaled(self._text))
+        first = merge(tokens(self._text), scaled_numbers(self._text))
         others = second_readings(self._text)
-        readings = [first, merged(first, others)] if others else [first]
+        readings = [first, merge(first, others)] if others else [first]
         self._readings = [([token.text for token in reading], reading) for reading in readings]
         self.words = frozenset().union(*(words for words, _ in self._readings))
 

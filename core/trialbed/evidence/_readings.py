@@ -129,7 +129,7 @@ _OF_TIMES = ("uhr", "noon", "night", "morning", "evening", "o'clock")
 """An hour with these signs, or one of these words, stands in every text that has a time of the day like the above."""
 
 
-def scaled(text: str) -> list[Token]:
+def scaled_numbers(text: str) -> list[Token]:
     """Return the numbers with a scale, ``5 million``, which say nothing of the number without it.
 
     Args:
@@ -169,7 +169,7 @@ def second_readings(text: str) -> list[Token]:
                 whole = match["sign"] + re.sub("[^0-9]", "", match["whole"])
                 number = spelled_number(f"{whole}.{match['fraction']}" if match["fraction"] else whole)
                 found.append(Token(number, *match.span()))
-    found += scaled(text)
+    found += scaled_numbers(text)
     if any(map(text.__contains__, _OF_TIMES)) or _HOUR.search(text):
         found += [Token(_time(match), *match.span()) for match in _TIMES.finditer(text)]
     kept: list[Token] = []
@@ -179,7 +179,7 @@ def second_readings(text: str) -> list[Token]:
     return kept
 
 
-def merged(tokens: list[Token], readings: list[Token]) -> list[Token]:
+def merge(tokens: list[Token], readings: list[Token]) -> list[Token]:
     """Return the tokens with each second reading in the place of the first."""
     if not readings:
         return tokens
