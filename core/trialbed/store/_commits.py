@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 
@@ -63,7 +63,7 @@ class Commits:
     async def open(self) -> AsyncIterator[None]:
         """Commit trials while the body runs, and in the end all that have ended, however it ends.
 
-        Of the errors of task groups in the body, the most informative one is raised in place of the groups.
+        Of the errors of task groups in the body, the first of Trialbed's own is raised in place of the groups.
 
         Raises:
             DataError: the store refuses a trial; the body is cancelled.
@@ -75,7 +75,10 @@ class Commits:
                 self._closed.set()
                 self._wake.set()
         except BaseExceptionGroup as errors:
-            raise _most_informative(errors) from None
+            first: BaseException = errors.subgroup(TrialbedError) or errors
+            while isinstance(first, BaseExceptionGroup):
+                first = first.exceptions[0]
+            raise first from None
 
     async def _run(self) -> None:
         try:
@@ -108,17 +111,3 @@ class Commits:
         self.store.add_trials(self.run_id, ended, masked=self.masked)
         if self.after is not None:
             self.after(ended)
-
-
-def _most_informative(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the first of Trialbed's own errors, else the first."""
-    leaves = list(_leaves(group))
-    return next((error for error in leaves if isinstance(error, TrialbedError)), leaves[0])
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error

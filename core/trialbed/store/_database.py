@@ -33,13 +33,14 @@ SETUP_LOCK = 0x7472_6961
 class Database:
     """An engine with the schema in place. Any thread may use it; writers of one process take turns."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, read_only: bool = False) -> None:
         self.engine = engine
+        self.read_only = read_only
         self.where = _where(engine.url)
         # For transactions of several queries; SQLite's see one state anyway.
         repeatable = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
         self._reader = engine.execution_options(**repeatable)
-        self._writer = engine.execution_options(writes=True)
+        self._writer = engine.execution_options(writes=True, postgresql_readonly=read_only)
         self._turn = threading.Lock()
         self._is_closed = False
 
@@ -109,46 +110,20 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
             does not exist or has changes that cannot be read where nothing can be written.
     """
     url = store_url(url_or_path)
-    if not read_only:
-        return _set_up(_engine(url))
-    is_file = url.get_backend_name() == "sqlite" and "uri" not in url.query
-    file = Path(url.database or "")
-    if is_file and not file.exists():
-        raise DataError(f"there is no store at {_where(url)}; `bench run` creates one, or name another with --store")
-    make = _engine
+    database = Database(_engine(url, read_only=read_only), read_only=read_only)
+    retrying = Retrying(
+        # Another process is creating the same database: SQLite does not wait for the switch to WAL.
+        retry=retry_if_exception(_is_busy),
+        stop=stop_after_delay(BUSY_SECONDS),
+        wait=wait_random(0.01, 0.1),
+        reraise=True,
+    )
     try:
-        _set_up(make(url)).close()
-    except DataError as error:
-        is_unwritable = is_file and file.is_file() and not os.access(file.absolute().parent, os.W_OK)
-        if not is_unwritable or not isinstance(error.__cause__, OperationalError) or _is_busy(error):
-            raise
-        make = _immutable_engine
-        _set_up(make(url)).close()
-    engine = make(url)
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only=ON").close())
-        return Database(engine)
-    return Database(engine.execution_options(postgresql_readonly=True))
-
-
-def _immutable_engine(url: URL) -> Engine:
-    """Return an engine that reads a file, and makes none beside it.
-
-    Raises:
-        DataError: changes stand beside the file that are not in it yet; says what to copy.
-    """
-    log = Path(f"{url.database}-wal")
-    if log.is_file() and log.stat().st_size > 0:
-        raise DataError(
-            f"the store {url.database} cannot be read where it is: its folder cannot be written, and {log.name} beside "
-            "it has trials that are not in it yet; copy both files into another folder and name the copy with --store"
-        )
-    address = f"{Path(url.database or '').absolute().as_uri()}?mode=ro&immutable=1"
-    # The engine keeps the file's own URL, by which it is named in errors and by its locks.
-    connect = partial(sqlite3.connect, address, uri=True, check_same_thread=False, isolation_level=None)
-    engine = create_engine(url, creator=connect)
-    event.listen(engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN"))
-    return engine
+        retrying(_create, database)
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 def store_url(url_or_path: str) -> URL:
@@ -174,7 +149,7 @@ def _where(url: URL) -> str:
     return url.render_as_string(hide_password=True)
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: URL, *, read_only: bool) -> Engine:
     try:
         engine = create_engine(url)
     except (NoSuchModuleError, ImportError) as error:
@@ -186,51 +161,59 @@ def _engine(url: URL) -> Engine:
         return engine
     if not url.database:
         raise UsageError("the store needs a file; name one, such as .trialbed/trialbed.db")
-    folder = Path(url.database).parent
+    file, is_file = Path(url.database), "uri" not in url.query and url.database != ":memory:"
+    if read_only and is_file and not file.exists():
+        raise _no_store(url.database)
     try:
-        make_private_folder(folder)
+        make_private_folder(file.parent)
     except OSError as error:
         raise UsageError(
-            f"the store's folder {folder} cannot be created: {error.strerror}; name another file"
+            f"the store's folder {file.parent} cannot be created: {error.strerror}; name another file"
         ) from error
-    if "uri" not in url.query and url.database != ":memory:":
-        make_private_file(Path(url.database))
-    event.listen(engine, "connect", _set_pragmas)
+    if is_file and not read_only:
+        make_private_file(file)
     event.listen(engine, "begin", _begin)
+    # SQLite's readers make files beside the store too, by which readers and writers know of each other.
+    if read_only and is_file and not (os.access(file.absolute().parent, os.W_OK) or Path(f"{file}-shm").exists()):
+        event.listen(engine, "do_connect", partial(_connect_unchanging, file))
+    else:
+        event.listen(engine, "connect", partial(_set_pragmas, read_only=read_only))
     return engine
 
 
-def _set_pragmas(connection: Any, _record: Any) -> None:
+def _connect_unchanging(file: Path, *_: object) -> sqlite3.Connection:
+    """Connect to a file that no one writes, and make none beside it.
+
+    Raises:
+        DataError: changes stand beside the file that are not in it yet; says what to copy.
+    """
+    log = Path(f"{file}-wal")
+    if log.is_file() and log.stat().st_size > 0:
+        raise DataError(
+            f"the store {file} cannot be read where it is: its folder cannot be written, and {log.name} beside "
+            "it has trials that are not in it yet; copy both files into another folder and name the copy with --store"
+        )
+    address = f"{file.absolute().as_uri()}?mode=ro&immutable=1"
+    return sqlite3.connect(address, uri=True, check_same_thread=False, isolation_level=None)
+
+
+def _set_pragmas(connection: Any, _record: Any, *, read_only: bool) -> None:
     connection.isolation_level = None  # transactions begin where we say so, not where the driver guesses
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=NORMAL")
-    cursor.execute("PRAGMA foreign_keys=ON")
-    cursor.close()
+    connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
+    connection.execute("PRAGMA journal_mode=WAL").close()
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute(f"PRAGMA query_only={int(read_only)}")
+
+
+def _no_store(where: str) -> DataError:
+    return DataError(f"there is no store at {where}; `bench run` creates one, or name another with --store")
 
 
 def _begin(connection: Connection) -> None:
     writes = connection.get_execution_options().get("writes")
     # A transaction that reads first and writes later cannot wait for another writer; this one takes the lock at once.
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _set_up(engine: Engine) -> Database:
-    database = Database(engine)
-    retrying = Retrying(
-        # Another process is creating the same database: SQLite does not wait for the switch to WAL.
-        retry=retry_if_exception(_is_busy),
-        stop=stop_after_delay(BUSY_SECONDS),
-        wait=wait_random(0.01, 0.1),
-        reraise=True,
-    )
-    try:
-        retrying(_create, database)
-    except BaseException:
-        engine.dispose()
-        raise
-    return database
 
 
 def _is_busy(error: BaseException) -> bool:
@@ -241,6 +224,8 @@ def _create(database: Database) -> None:
     with database.read() as connection:
         if _version(connection, database.where) is not None:
             return
+    if database.read_only:
+        raise _no_store(database.where)
     with database.write() as connection:  # only now is the lock needed: readers never wait for writers
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": SETUP_LOCK})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -35,7 +35,7 @@ def calls_frame(run_id: str, results: Iterable[TrialResult]) -> Any:
         for result in results
         for place, call in enumerate(result.wire.api_calls)
     )
-    return _frame(rows, [*TRIAL, *CALL])
+    return data_frame(rows, [*TRIAL, *CALL])
 
 
 def messages_frame(run_id: str, results: Iterable[TrialResult]) -> Any:
@@ -45,16 +45,11 @@ def messages_frame(run_id: str, results: Iterable[TrialResult]) -> Any:
         UsageError: pandas is not installed.
     """
     rows = ({**_trial(run_id, result), **row} for result in results for row in _messages(result))
-    return _frame(rows, [*TRIAL, *MESSAGE])
+    return data_frame(rows, [*TRIAL, *MESSAGE])
 
 
-def _frame(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Any:
-    every = list(rows)
-    return data_frame({name: [row.get(name) for row in every] for name in columns})
-
-
-def data_frame(columns: Mapping[str, Any]) -> Any:
-    """Return a ``pandas.DataFrame`` of columns.
+def data_frame(values: Any, columns: Sequence[str] | None = None) -> Any:
+    """Return a ``pandas.DataFrame`` of columns by their names, or of rows with these columns.
 
     Raises:
         UsageError: pandas is not installed.
@@ -65,7 +60,7 @@ def data_frame(columns: Mapping[str, Any]) -> Any:
         raise UsageError(
             f"a DataFrame needs pandas, which is not installed ({error}); install it with: {extra_command('dataframe')}"
         ) from error
-    return pandas.DataFrame(dict(columns))
+    return pandas.DataFrame(values, columns=columns)
 
 
 def _trial(run_id: str, result: TrialResult) -> dict[str, Any]:

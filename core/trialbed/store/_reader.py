@@ -109,7 +109,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
                 if set(tags) <= set(run.tags)
                 if (seen := self._with_current_status(run)).status == status or status is None
             )
-            return tuple(StoredRun(self._database.read, lambda: self.mark, run) for run in islice(found, limit))
+            return tuple(StoredRun(self._database, run) for run in islice(found, limit))
 
     def run(self, run_id: str) -> StoredRun:
         """The run with this id.
@@ -121,9 +121,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
             DataError: the store has no such run, or several; lists them.
         """
         with self._database.read() as connection:
-            return StoredRun(
-                self._database.read, lambda: self.mark, self._with_current_status(find_run(connection, run_id))
-            )
+            return StoredRun(self._database, self._with_current_status(find_run(connection, run_id)))
 
     def _with_current_status(self, run: Run) -> Run:
         """The run with the status that it has now: the record of one whose process was killed says ``running``."""

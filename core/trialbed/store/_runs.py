@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, select
 
 from trialbed.errors import DataError
 from trialbed.installed import installed_packages
@@ -28,14 +28,13 @@ from trialbed.records import (
     ToolSpec,
     framework_name,
 )
-from trialbed.store._blobs import Bodies, add_body, insert_bodies, read_bodies
+from trialbed.store._blobs import read_bodies
 from trialbed.store._rows import (
     IN_ONE,
     decode,
     decode_record,
     encode,
     encode_id,
-    insert,
 )
 from trialbed.store._schema import gold_answers, runs, selections
 
@@ -68,11 +67,6 @@ class RunChanges(TypedDict, total=False):
     lost: dict[str, int]
     on_nodes: bool
     over_budget: bool
-
-
-def replace_run(connection: Connection, run: Run) -> None:
-    """Replace the record of a run that is there."""
-    connection.execute(update(runs).where(runs.c.run_id == run.run_id).values(run_row(run)))
 
 
 def read_run(connection: Connection, run_id: str, *, lock: bool = False) -> Run:
@@ -147,34 +141,6 @@ def _known(connection: Connection, name: str) -> str:
             return f"that is a tag: `bench runs --tag {shlex.quote(name)}` lists its runs"
     latest: Sequence[str] = [row.run_id for row in connection.execute(newest.limit(MOST_NAMED))]
     return f"its latest runs are {', '.join(latest)}" if latest else "it has no runs yet; `bench run` creates one"
-
-
-def insert_selections(
-    connection: Connection,
-    run_id: str,
-    selector: str,
-    offers: Mapping[int | str, Sequence[ToolSpec]],
-    most: int,
-) -> None:
-    """Keep the tools that queries were offered, except of those that the run has already.
-
-    Args:
-        most: the number of tools of the columns that they are for.
-    """
-    bodies: Bodies = {}
-    rows = [
-        {
-            "run_id": run_id,
-            "query_id": encode_id(query_id, most),
-            "selector": selector,
-            "tools": add_body(
-                bodies, encode([tool.model_dump() | ({"topped_up": True} if tool.topped_up else {}) for tool in tools])
-            ),
-        }
-        for query_id, tools in offers.items()
-    ]
-    insert_bodies(connection, bodies)
-    insert(connection, selections, rows, only_new=True)
 
 
 def read_selections(

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, c
 from itertools import islice
 from typing import Self, Unpack
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
@@ -30,16 +30,14 @@ from trialbed.store._runs import (
     RunChanges,
     each_run,
     find_run,
-    insert_selections,
     new_run,
     read_gold_answers,
     read_run,
     read_selections,
-    replace_run,
     run_of,
     run_row,
 )
-from trialbed.store._schema import gold_answers, runs
+from trialbed.store._schema import gold_answers, runs, selections
 from trialbed.store._stored import StoredRun
 from trialbed.store._trials import (
     AttemptSummary,
@@ -111,7 +109,8 @@ class Store(AbstractContextManager["Store"]):
     def update_run(self, run_id: str, **changes: Unpack[RunChanges]) -> None:
         """Change the fields that are given, and leave the rest."""
         with self._database.write() as connection:
-            replace_run(connection, read_run(connection, run_id, lock=True).model_copy(update=changes))
+            run = read_run(connection, run_id, lock=True).model_copy(update=changes)
+            connection.execute(update(runs).where(runs.c.run_id == run_id).values(run_row(run)))
 
     def annotate(self, run_id: str, annotation: Annotation) -> None:
         """Keep a person's annotation of a trial in place of an earlier one; an empty one removes it.
@@ -126,7 +125,8 @@ class Store(AbstractContextManager["Store"]):
             run = read_run(connection, run_id, lock=True)
             kept = {one.key: one for one in (*run.annotations, annotation.model_copy(update=masked))}
             annotations = tuple(one for one in kept.values() if not one.is_empty)
-            replace_run(connection, run.model_copy(update={"annotations": annotations}))
+            row = run_row(run.model_copy(update={"annotations": annotations}))
+            connection.execute(update(runs).where(runs.c.run_id == run_id).values(row))
 
     def run(self, run_id: str) -> Run:
         """Return the run with this id."""
@@ -145,7 +145,7 @@ class Store(AbstractContextManager["Store"]):
 
     def with_trials(self, run: Run) -> StoredRun:
         """Return one of its runs with its trials, as those who only read have it."""
-        return StoredRun(self._database.read, lambda: None, run)
+        return StoredRun(self._database, run)
 
     def unfinished_run(self, config_digest: str) -> Run | None:
         """Return the latest run of this configuration that is running, interrupted or incomplete."""
@@ -235,9 +235,16 @@ class Store(AbstractContextManager["Store"]):
         Args:
             most: the number of tools of the columns that they are for.
         """
+        bodies: Bodies = {}
+        rows = []
+        for query_id, tools in offers.items():
+            found = encode([tool.model_dump() | ({"topped_up": True} if tool.topped_up else {}) for tool in tools])
+            row = {"run_id": run_id, "query_id": encode_id(query_id, most), "selector": selector}
+            rows.append(row | {"tools": add_body(bodies, found)})
         try:
             with self._database.write() as connection:
-                insert_selections(connection, run_id, selector, offers, most)
+                insert_bodies(connection, bodies)
+                insert(connection, selections, rows, only_new=True)
         except IntegrityError as error:
             raise DataError(f"the store has no run {run_id!r}; create it before its selections") from error
 

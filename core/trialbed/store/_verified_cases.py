@@ -36,7 +36,7 @@ def verified_cases(
     Args:
         known: the cases that are not read, since the caller has them: None stands for each that the store has.
     """
-    with run._read() as connection:
+    with run._database.read() as connection:
         rows = _rows(connection, run.run_id, label)
         places = sorted(rows)
         for first in range(0, len(places), CASES_IN_ONE):
@@ -54,7 +54,7 @@ def verified_cases(
 def verified_case(run: StoredRun, label: str, place: Place) -> VerifiedCase | None:
     """Return a case of an endpoint as its last session left it; None where there is none."""
     query_id, repeat = place
-    with run._read() as connection:
+    with run._database.read() as connection:
         rows = _rows(connection, run.run_id, label, query_id=encode_id(query_id), repeat=repeat)
         for record, request, response in read_exchanges(connection, list(rows.values())):
             return VerifiedCase(record["verified"], request, response)

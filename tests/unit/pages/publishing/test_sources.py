@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,7 +92,7 @@ def test_the_models_of_set_ups_are_shown_without_their_addresses() -> None:
 def test_the_page_of_a_run_is_made_without_addresses_and_paths(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     paths = {"dataset": f"/home/{KEY}/.trialbed/tasks/desk-aa.json", "dataset_file": f"/home/{KEY}/desk.py"}
     named = run(model=WITH_KEY, judge=WITH_KEY, **paths)
-    stored = StoredRun(lambda: nullcontext(), lambda: None, named)  # type: ignore[arg-type, return-value] # nothing reads the store
+    stored = StoredRun(None, named)  # type: ignore[arg-type] # nothing reads the store
     monkeypatch.setattr(_publish, "dataset_of", lambda *_: PublishedDataset("datasets/desk.py", {}, {}))
     monkeypatch.setattr(_publish, "_recording", lambda _: (b"", 0))
     monkeypatch.setattr(_publish, "traces_of", lambda *_: TrialTraces())
