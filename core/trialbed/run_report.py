@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +14,7 @@ from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
 from trialbed.records import Run, TrialResult
-from trialbed.report import DocumentEntries, Report, check_folder, each_document, read_report, write_document
+from trialbed.report import Entries, Report, add_entries, check_folder, each_document, read_report, write_document
 from trialbed.store import Store, open_store
 
 
@@ -42,31 +41,31 @@ async def run_and_report(
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
     store, queries, shown = prepared.options.store, prepared.queries, progress or RunProgress()
-    # Entries of documents are written as trials are committed, so that the end of the run need not read them again.
-    with DocumentEntries(lambda: queries) if documents else nullcontext() as entries:
-        keep = entries.add if entries else None
-        ended = await run(prepared, executor=executor, ambient=ambient, progress=progress, committed=keep)
-        if await _judge_again(prepared, ended, shown) and entries is not None:
-            entries.places.clear()
+    # Entries of documents are made as trials are committed, so that the end of the run need not read them again.
+    entries: Entries | None = {} if documents else None
+    keep = None if entries is None else partial(add_entries, entries, queries)
+    ended = await run(prepared, executor=executor, ambient=ambient, progress=progress, committed=keep)
+    if await _judge_again(prepared, ended, shown) and entries:
+        entries.clear()
 
-        def conclude() -> Report:
-            with open_store(store) as reader:
-                listeners = installed_listeners(objects.plugins)
-                report = read_report(
-                    reader.run(ended.run_id),
-                    queries,
-                    listeners,
-                    against=options.against,
-                    margin=options.margin,
-                    allow_incomplete=options.allow_incomplete,
-                )
-                if entries is not None:
-                    for document, own in each_document(report, entries):
-                        write_document(document, options.output, own)
-                listeners.notify("run_finished", run=report.run, report=report)
-            return replace(report, results=partial(_results, store, ended.run_id))
+    def conclude() -> Report:
+        with open_store(store) as reader:
+            listeners = installed_listeners(objects.plugins)
+            report = read_report(
+                reader.run(ended.run_id),
+                queries,
+                listeners,
+                against=options.against,
+                margin=options.margin,
+                allow_incomplete=options.allow_incomplete,
+            )
+            if entries is not None:
+                for document, own in each_document(report, entries):
+                    write_document(document, options.output, own)
+            listeners.notify("run_finished", run=report.run, report=report)
+        return replace(report, results=partial(_results, store, ended.run_id))
 
-        return await say_when_long(shown.note, "reporting the trials", asyncio.to_thread(conclude))
+    return await say_when_long(shown.note, "reporting the trials", asyncio.to_thread(conclude))
 
 
 async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> bool:
@@ -74,32 +73,25 @@ async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) ->
 
     What keeps one from it is a note: the trials have been paid for, and are reported all the same.
     """
-    for judge in prepared.options.judge[1:]:
+    options, run_id = prepared.options, ended.run_id
+    for judge in options.judge[1:]:
+        from trialbed.engine import judge_refusal  # few runs have several judges
+
         try:
-            refusal = await _judge_once(prepared, ended.run_id, judge, progress)
+            with Store.open(options.store) as store:
+                stored = await asyncio.to_thread(store.find_run, run_id)
+                refusal = await asyncio.to_thread(judge_refusal, options.budget, options, judge, store, stored)
+                if refusal is None:
+                    progress.note(f"the judge {judge} grades the answers")
+                    rejudge = load_driver("components", "judging").rejudge
+                    await rejudge(store, stored, prepared.queries, options, judge, is_part=True)
         except TrialbedError as error:
             refusal = str(error)
         if refusal:
             progress.note(
-                f"the judge {judge} has not graded the answers: {refusal}; "
-                f"bench score {ended.run_id} --judge {judge} asks it"
+                f"the judge {judge} has not graded the answers: {refusal}; bench score {run_id} --judge {judge} asks it"
             )
-    return len(prepared.options.judge) > 1
-
-
-async def _judge_once(prepared: Prepared, run_id: str, judge: str, progress: RunProgress) -> str | None:
-    """Have a further judge grade the answers; returns why it may not."""
-    from trialbed.engine import judge_refusal  # few runs have several judges
-
-    options, queries = prepared.options, prepared.queries
-    with Store.open(options.store) as store:
-        stored = await asyncio.to_thread(store.find_run, run_id)
-        refusal = await asyncio.to_thread(judge_refusal, options.budget, options, judge, store, stored)
-        if refusal is None:
-            progress.note(f"the judge {judge} grades the answers")
-            rejudge = load_driver("components", "judging").rejudge
-            await rejudge(store, stored, queries, options, judge, is_part=True)
-        return refusal
+    return len(options.judge) > 1
 
 
 def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -25,8 +24,8 @@ from trialbed.wire.redaction import redaction_of
 if TYPE_CHECKING:
     from trialbed.report.comparison import FactorEffects
 
-IN_MEMORY = 8 * 2**20
-"""Bytes of entries that are kept in memory, before they go into a file."""
+Entries = dict[tuple[TrialKey, int], bytes]
+"""Trial and attempt -> its entry as compressed JSON."""
 
 ALWAYS_THERE = ("prompt_tokens", "completion_tokens", "total_tokens", "model_turns", *TIMES)
 """Figures that are null where no trial has them."""
@@ -59,86 +58,55 @@ def legacy_documents(report: Report) -> list[dict[str, Any]]:
     return [{**document, "results": list(map(json.loads, entries))} for document, entries in each_document(report)]
 
 
-class DocumentEntries(AbstractContextManager["DocumentEntries"]):
-    """The entries of a run's documents, in a scratch file, so that trials need not be read again at the end.
+def add_entries(
+    entries: Entries,
+    queries: Queries,
+    results: Iterable[TrialResult],
+    gold: Mapping[QueryId, GoldAnswer] | None = None,
+) -> None:
+    """Add the entries of trials, so that these need not be read again at the end of a run.
 
     Args:
-        queries: gives the tasks by id.
-
-    Attributes:
-        places: the trials and attempts whose entries are known.
-
-    Raises:
-        DataError: the file, which is in the system's folder of temporary files, cannot be written.
+        gold: the answers to the expected calls of queries, if the run made them.
     """
+    answers, secrets = gold or {}, secret_values()
+    # A secret that JSON escapes need not be found in it.
+    escaped = any(json.dumps(secret, ensure_ascii=False) != f'"{secret}"' for secret in secrets)
+    for result in results:
+        query = queries[result.key.query_id]
+        found = entry(query, result, answers.get(query.query_id))
+        text = json_bytes(found)
+        if escaped or redaction_of(secrets).finds(text.decode()):
+            text = json_bytes(clean(found, secrets))
+        entries[result.key, result.attempt] = zlib.compress(text, 1)
 
-    def __init__(self, queries: Callable[[], Queries]) -> None:
-        self._queries = queries
-        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - `__exit__` closes it
-        self.places: dict[tuple[TrialKey, int], tuple[int, int]] = {}
-        self._end = 0
 
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def add(self, results: Iterable[TrialResult], gold: Mapping[QueryId, GoldAnswer] | None = None) -> None:
-        """Write the entries of trials.
-
-        Args:
-            gold: the answers to the expected calls of queries, if the run made them.
-        """
-        queries, answers, secrets = self._queries(), gold or {}, secret_values()
-        # A secret that JSON escapes need not be found in it.
-        escaped = any(json.dumps(secret, ensure_ascii=False) != f'"{secret}"' for secret in secrets)
-        for result in results:
-            query = queries[result.key.query_id]
-            found = entry(query, result, answers.get(query.query_id))
+def _entries_of(summary: Summary, entries: Entries) -> Iterator[bytes]:
+    """Yield the entries of a framework as JSON, in the order of its trials."""
+    quality = [score.name for score in summary.scores.values() if score.quality]
+    for row in summary.trials:
+        text = zlib.decompress(entries[row.key, int(row["attempt"])])
+        if row.status == "failed":  # which scores it has as 0 is known at the end alone
+            absent = summary.trials.absences[int(row["absent"])]
+            found = json.loads(text)  # a message may hold half of a pair of surrogates
+            found["scores"] = failed_scores(name for name in quality if name not in absent)
             text = json_bytes(found)
-            if escaped or redaction_of(secrets).finds(text.decode()):
-                text = json_bytes(clean(found, secrets))
-            try:
-                self._file.write(text)
-            except OSError as error:
-                full = f"{tempfile.gettempdir()} cannot be written: {error.strerror}; name another folder in TMPDIR"
-                raise DataError(full) from error
-            self.places[result.key, result.attempt] = self._end, len(text)
-            self._end += len(text)
-
-    def of(self, summary: Summary) -> Iterator[bytes]:
-        """Yield the entries of a framework as JSON, in the order of its trials."""
-        quality = [score.name for score in summary.scores.values() if score.quality]
-        for row in summary.trials:
-            begin, length = self.places[row.key, int(row["attempt"])]
-            self._file.seek(begin)
-            text = self._file.read(length)
-            if row.status == "failed":  # which scores it has as 0 is known at the end alone
-                absent = summary.trials.absences[int(row["absent"])]
-                found = json.loads(text)  # a message may hold half of a pair of surrogates
-                found["scores"] = failed_scores(name for name in quality if name not in absent)
-                text = json_bytes(found)
-            yield text
+        yield text
 
 
-def each_document(
-    report: Report, entries: DocumentEntries | None = None
-) -> Iterator[tuple[dict[str, Any], Iterator[bytes]]]:
+def each_document(report: Report, entries: Entries | None = None) -> Iterator[tuple[dict[str, Any], Iterator[bytes]]]:
     """Yield each framework's document without its results, and these as JSON, one by one.
 
     Args:
         entries: those that are known; the others are read from the store.
-
-    Raises:
-        DataError: the scratch file cannot be written.
     """
-    with entries or DocumentEntries(lambda: report.queries) as known:
-        if report.gold:
-            known.places.clear()
-        missing = [int(row["row"]) for row in report.table if (row.key, int(row["attempt"])) not in known.places]
-        known.add(report.results(missing), report.gold)
-        shared = {} if report.factors is None else {"effects": _effects(report.factors)}
-        for one in report.frameworks:
-            summary = legacy_summary(one) | shared
-            yield {"metadata": legacy_metadata(one), "summary": summary, "results": []}, known.of(one)
+    known: Entries = {} if entries is None or report.gold else entries
+    missing = [int(row["row"]) for row in report.table if (row.key, int(row["attempt"])) not in known]
+    add_entries(known, report.queries, report.results(missing), report.gold)
+    shared = {} if report.factors is None else {"effects": _effects(report.factors)}
+    for one in report.frameworks:
+        summary = legacy_summary(one) | shared
+        yield {"metadata": legacy_metadata(one), "summary": summary, "results": []}, _entries_of(one, known)
 
 
 def legacy_metadata(summary: Summary) -> dict[str, Any]:
