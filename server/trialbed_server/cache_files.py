@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -96,13 +95,14 @@ class ImportProblem:
     message: str
 
 
-def read_entries(file: Path, name: StandardName, content: bytes) -> Iterator[Entry | ImportProblem]:
+def read_entries(file: Path) -> Iterator[Entry | ImportProblem]:
     """Yield the entries of a file, and the problems of those that cannot be read."""
     try:
-        answers = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_object)
+        name = name_of(file)
+        answers = json.loads(read_bytes(file).decode("utf-8-sig"), object_pairs_hook=_object)
         if not isinstance(answers, dict):
             raise TypeError("the file is not a JSON object")
-    except (ValueError, TypeError, RecursionError) as error:
+    except (OSError, DataError, ValueError, TypeError, RecursionError) as error:
         yield ImportProblem(file, None, str(error))
         return
     if isinstance(answers, _Repeating):
@@ -153,7 +153,7 @@ def _entry(name: StandardName, key: str, answer: Any) -> Entry:
 def _input(key: str) -> Any:
     """The input that a key stands for: the text of a Python value, or JSON."""
     for read in (ast.literal_eval, json.loads):
-        with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             return read(key)
     raise ValueError("the key is neither the text of a Python value nor JSON")
 
@@ -167,7 +167,7 @@ def _body(answer: Any) -> str:
 
 
 BATCH = 2000
-"""Entries in one transaction; files are never split."""
+"""Entries in one transaction, at least; files are never split."""
 
 Progress = Callable[[int, int], None]
 
@@ -191,8 +191,8 @@ class ImportReport:
 def import_cache(folder: Path, location: str, progress: Progress | None = None) -> ImportReport:
     """Import every readable entry of a cache folder, and report the unreadable ones.
 
-    An entry is found again by the spelling of its parameters in the folder and by the standardised one. Files whose
-    content was imported before are not read again, so that an import that was interrupted goes on where it was.
+    An entry is found again by the spelling of its parameters in the folder and by the standardised one. Every batch is
+    kept, so an import that was interrupted can be repeated.
 
     Args:
         folder: laid out as ``{category}/{tool}_for_{category}/{api}.json``, or as
@@ -209,71 +209,24 @@ def import_cache(folder: Path, location: str, progress: Progress | None = None) 
     files = sorted(cache_files(folder))
     if not files:
         raise DataError(f"{folder} holds no cache files; they are expected at {LAYOUTS}")
-    store = ResponseStore(location)
-    try:
-        batches = _Import(store)
-        for file in sorted(misplaced_files(folder)):
-            batches.problems.append(ImportProblem(file, None, f"it is not a file at {LAYOUTS}"))
+    problems = [ImportProblem(file, None, f"it is not a file at {LAYOUTS}") for file in sorted(misplaced_files(folder))]
+    entries: dict[str, Entry] = {}
+    new = known = 0
+    with closing(ResponseStore(location)) as store:
         for done, file in enumerate(files, 1):
-            if batches.take(file) and progress is not None:
-                progress(done, len(files))
-        batches.keep()
-        if progress is not None:
-            progress(len(files), len(files))
-        return ImportReport(len(files), batches.new, batches.known, tuple(batches.problems))
-    finally:
-        store.close()
-
-
-@dataclass
-class _Import:
-    """An import: the entries of a batch, and its counts."""
-
-    store: ResponseStore
-    new: int = 0
-    known: int = 0
-    problems: list[ImportProblem] = field(default_factory=list)
-    entries: dict[str, Entry] = field(default_factory=dict)
-    files: dict[str, int] = field(default_factory=dict)
-
-    def take(self, file: Path) -> bool:
-        """Read a file; return whether a batch was stored."""
-        try:
-            name, content = name_of(file), read_bytes(file)
-        except (OSError, DataError) as error:
-            self.problems.append(ImportProblem(file, None, str(error)))
-            return False
-        digest = hashlib.sha256(repr(name).encode("utf-8", "replace") + content).hexdigest()
-        before = self.store.imported(digest)
-        if before is not None:
-            self.known += before
-            return False
-        problems = len(self.problems)
-        number = sum(1 for found in read_entries(file, name, content) if self._add(found))
-        if len(self.problems) == problems:
-            # A file with problems is read again, so that they are reported again.
-            self.files[digest] = number
-        if len(self.entries) < BATCH:
-            return False
-        self.keep()
-        return True
-
-    def keep(self) -> None:
-        """Put the entries into the store, in one transaction."""
-        entries = list(self.entries.values())
-        aliases = [found for entry in entries if (found := alias(entry)) is not None]
-        added = self.store.add(entries, aliases, self.files)
-        self.new += added
-        self.known += len(entries) - added
-        self.entries, self.files = {}, {}
-
-    def _add(self, found: Entry | ImportProblem) -> bool:
-        if isinstance(found, ImportProblem):
-            self.problems.append(found)
-            return False
-        if self.entries.setdefault(found.key, found) is not found:
-            self.known += 1
-        return True
+            for found in read_entries(file):
+                if isinstance(found, ImportProblem):
+                    problems.append(found)
+                elif entries.setdefault(found.key, found) is not found:
+                    known += 1
+            if len(entries) >= BATCH or done == len(files):
+                aliases = [found for entry in entries.values() if (found := alias(entry)) is not None]
+                added = store.add(list(entries.values()), aliases)
+                new, known = new + added, known + len(entries) - added
+                entries.clear()
+                if progress is not None:
+                    progress(done, len(files))
+    return ImportReport(len(files), new, known, tuple(problems))
 
 
 EVERY = "all"
@@ -312,15 +265,13 @@ def export_cache(location: str, folder: Path, provenances: Sequence[str] = AUTHO
         UsageError: the folder is not empty, or cannot be written.
         DataError: the response cache cannot be used.
     """
-    store = ResponseStore(location)
-    try:
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UsageError(f"{folder} is not an empty folder; name another one")
-        return _write(store, folder, provenances)
-    except OSError as error:
-        raise UsageError(f"{folder}: cannot be written: {error}") from error
-    finally:
-        store.close()
+    with closing(ResponseStore(location)) as store:
+        try:
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                raise UsageError(f"{folder} is not an empty folder; name another one")
+            return _write(store, folder, provenances)
+        except OSError as error:
+            raise UsageError(f"{folder}: cannot be written: {error}") from error
 
 
 def _write(store: ResponseStore, folder: Path, provenances: Sequence[str]) -> ExportReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
+from tenacity import Retrying, retry_if_exception_message, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_file, make_private_folder
@@ -130,14 +130,6 @@ responses = Table(
     Index("trialbed_responses_api", "api"),
 )
 
-imported_files = Table(
-    "trialbed_imported_files",
-    metadata,
-    # SHA-256 of a file's content and of the Api that it is about.
-    Column("digest", String(64), primary_key=True),
-    Column("entries", Integer, nullable=False),
-)
-
 claims = Table(
     "trialbed_claims",
     metadata,
@@ -156,8 +148,6 @@ PAGE = 1000
 
 SETUP_LOCK = 0x7472_6962
 """Names the advisory lock under which PostgreSQL creates the tables once."""
-
-BACKENDS = ("sqlite", "postgresql")
 
 
 class ResponseStore:
@@ -195,33 +185,21 @@ class ResponseStore:
         """Every entry under these keys."""
         return [_entry(row) for row in self._read(select(responses).where(responses.c.key.in_(keys)))]
 
-    def add(
-        self, entries: Sequence[Entry], aliases: Sequence[Entry] = (), files: Mapping[str, int] | None = None
-    ) -> int:
+    def add(self, entries: Sequence[Entry], aliases: Sequence[Entry] = ()) -> int:
         """Keep these entries, in one transaction, if there are none of their key and origin; how many were new.
 
         Args:
             aliases: kept as well, and not counted.
-            files: digests of the files that they are from, which are remembered, with their numbers of entries.
         """
-        now = datetime.now(UTC)
+        now, new = datetime.now(UTC), 0
         statement = self._insert(responses).on_conflict_do_nothing()
         with self._describing_errors(), self._engine.begin() as connection:
-            new = 0
             if entries:
                 values = [_values(entry, now) for entry in entries]
                 new = len(connection.execute(statement.returning(responses.c.key), values).all())
             if aliases:
                 connection.execute(statement, [_values(entry, now) for entry in aliases])
-            if files:
-                remembered = [{"digest": digest, "entries": number} for digest, number in files.items()]
-                connection.execute(self._insert(imported_files).on_conflict_do_nothing(), remembered)
         return new
-
-    def imported(self, digest: str) -> int | None:
-        """The number of entries of an imported file; None if it was not imported."""
-        query = select(imported_files.c.entries).where(imported_files.c.digest == digest)
-        return next((row.entries for row in self._read(query)), None)
 
     def all(self) -> Iterator[Entry]:
         """Every entry, those of an Api together."""
@@ -337,15 +315,16 @@ def _create_tables(connection: Connection) -> None:
 
 
 def _engine(location: str) -> Engine:
-    url = _url(location)
-    if url.get_backend_name() not in BACKENDS:
-        raise UsageError(
-            f"--response-cache {_without_password(location)}: only SQLite files and PostgreSQL URLs are supported"
-        )
-    if url.get_backend_name() != "sqlite":
-        return _create(url, location)
-    engine = _create(url, location, connect_args={"timeout": BUSY_TIMEOUT})
-    event.listen(engine, "connect", _tune)
+    url, shown = _url(location), _without_password(location)
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise UsageError(f"--response-cache {shown}: only SQLite files and PostgreSQL URLs are supported")
+    is_file = url.get_backend_name() == "sqlite"
+    try:
+        engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT} if is_file else {})
+    except (SQLAlchemyError, ImportError) as error:
+        raise UsageError(f"--response-cache {shown}: {error}; install the database's driver") from error
+    if is_file:
+        event.listen(engine, "connect", _tune)
     return engine
 
 
@@ -374,30 +353,16 @@ def _without_password(location: str) -> str:
         return f"{location.partition('://')[0]}://…"
 
 
-def _create(url: URL, location: str, **arguments: Any) -> Engine:
-    try:
-        return create_engine(url, **arguments)
-    except (SQLAlchemyError, ImportError) as error:
-        raise UsageError(
-            f"--response-cache {_without_password(location)}: {error}; install the database's driver"
-        ) from error
-
-
-def _is_locked(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
-
-
 def _tune(connection: sqlite3.Connection, _record: object) -> None:
     # Readers and the writer do not block each other; a crash of the machine can lose the last entries only.
-    for attempt in Retrying(
-        retry=retry_if_exception(_is_locked),
+    switching = Retrying(
+        retry=retry_if_exception_message(match=".*locked"),
         stop=stop_after_delay(BUSY_TIMEOUT),
         wait=wait_random(0.01, 0.1),
         reraise=True,
-    ):
-        # SQLite does not wait for a switch to WAL that another process is making.
-        with attempt:
-            connection.execute("PRAGMA journal_mode=WAL").close()
+    )
+    # SQLite does not wait for a switch to WAL that another process is making.
+    switching(connection.execute, "PRAGMA journal_mode=WAL").close()
     connection.execute("PRAGMA synchronous=NORMAL").close()
 
 

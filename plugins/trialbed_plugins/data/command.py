@@ -66,7 +66,7 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
 
     Afterwards --dataset accepts its test sets. A folder of cached answers, such as StableToolBench's
     tool_response_cache, goes into the virtual API's response cache. Files that cannot be read are listed on standard
-    error. An import that was interrupted goes on where it was.
+    error. After an interruption, the same command imports the rest.
     """
     from trialbed.errors import UsageError
 
