@@ -226,14 +226,13 @@ async def _sweep(trials: TrialRegistry) -> None:
 def _upstreams(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstreams:
     keys = {} if options.upstream is None else {options.upstream: options.upstream_key}
     keys |= {url: options.upstream_keys.get(url) for url in options.other_upstreams}
-    policy = RetryWaits(options.model_retries, options.endpoint_patience)
-
-    def pace() -> Pace:
-        return Pace(clock, requests=options.rpm, tokens=options.tpm, patience=options.endpoint_patience)
-
-    each = [Upstream(url, key, clock, policy, metrics.upstream_attempt, pace()) for url, key in keys.items()]
-    upstreams = Upstreams(each)
-    metrics.endpoint = upstreams.status if each else None
+    patience = options.endpoint_patience
+    policy = RetryWaits(options.model_retries, patience)
+    upstreams = Upstreams()
+    for url, key in keys.items():
+        pace = Pace(clock, requests=options.rpm, tokens=options.tpm, patience=patience)
+        upstreams.each.append(Upstream(url, key, clock, policy, metrics.upstream_attempt, pace))
+        metrics.endpoint = upstreams.status
     return upstreams
 
 
@@ -294,25 +293,8 @@ def _status_routes(metrics: Metrics, upstream: str | None, cache: ResponseCache)
         """Show figures for Prometheus."""
         return Response(metrics.page(), headers={"content-type": metrics.content_type})
 
-    paths = {"/healthz": healthz, "/readyz": readyz, "/metrics": show_metrics, "/openapi.json": _show_document}
+    paths = {"/healthz": healthz, "/readyz": readyz, "/metrics": show_metrics}
     return [Route(path, endpoint, methods=["GET"]) for path, endpoint in paths.items()]
-
-
-async def _show_document(request: Request) -> Response:
-    """Show this document, which FastAPI writes from the routes."""
-    from fastapi.openapi.utils import get_openapi  # most servers are never asked for it
-    from fastapi.routing import APIRoute
-
-    routes = [route for route in request.app.routes if isinstance(route, Route | APIRoute)]
-    written = [
-        # Not the endpoint itself, which reads and writes its bodies as plain ASGI.
-        APIRoute(route.path, lambda: None, methods=[method], summary=(route.endpoint.__doc__ or "").partition("\n")[0])
-        for route in routes
-        for method in sorted((route.methods or set()) - {"HEAD"})
-        if not isinstance(route, APIRoute)
-    ]
-    written += [route for route in routes if isinstance(route, APIRoute)]
-    return JSONResponse(get_openapi(title="Trialbed", version=trialbed.__version__, routes=written))
 
 
 def _add_plugin_routes(app: Starlette, manager: PluginManager) -> None:

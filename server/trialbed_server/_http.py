@@ -12,15 +12,11 @@ from starlette.types import Message, Receive, Scope, Send
 from trialbed.wire.dialects import dialect, dialect_at
 
 LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
-"""Seconds, and bytes, that are still read of a request that was refused for its size."""
+"""Seconds, and bytes, that are still read of a request whose body is too large."""
 
 
 class BodyTooLarge(Exception):
-    """The request's body is over the limit; ``more`` of it may still arrive."""
-
-    def __init__(self, *, more: bool) -> None:
-        super().__init__()
-        self.more = more
+    """The request's body is over the limit."""
 
 
 class ClientGone(Exception):
@@ -42,7 +38,15 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
         body += message.get("body", b"")
         more = message.get("more_body", False)
         if len(body) > limit or (more and stated_length(scope) > limit):
-            raise BodyTooLarge(more=more)
+            # A client that reads only when it has sent everything would see no answer.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LINGER_SECONDS):
+                    left = LINGER_BYTES
+                    while more and left > 0:
+                        message = await receive()
+                        left -= len(message.get("body", b""))
+                        more = message.get("more_body", False)
+            raise BodyTooLarge
     return bytes(body)
 
 
@@ -57,24 +61,6 @@ async def send_json(body: bytes, status: int, send: Send, more: Sequence[tuple[b
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *more]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-async def refuse_large(error: BodyTooLarge, body: bytes, receive: Receive, send: Send) -> None:
-    """Refuse a request for its size, but let its sender finish: a client that reads only then would see no answer.
-
-    The rest of the request is dropped, within limits of time and size; then the connection ends.
-    """
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": True})
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LINGER_SECONDS):
-            left, more = LINGER_BYTES, error.more
-            while more and left > 0:
-                message = await receive()
-                left -= len(message.get("body", b""))
-                more = message["type"] == "http.request" and message.get("more_body", False)
-    await send({"type": "http.response.body", "body": b""})
 
 
 def read_already(body: bytes, receive: Receive) -> Receive:

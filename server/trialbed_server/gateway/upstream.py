@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -249,46 +249,40 @@ class Upstream(Connection):
         then still fails is given back: the endpoint's own answer if there is one, else a 502, 503 or 504 in the
         dialect's form. An answer that breaks off later is cut, as the upstream's was, by leaving it incomplete.
         """
-        with ExitStack() as waiting:
-            failure = await self._repeatedly(request, writer, waiting)
+        failure = await self._repeatedly(request, writer)
         if failure is not None and failure.unspoken:
             return False
         if failure is not None:
             await self._give_up(request, writer, failure)
         return True
 
-    async def _repeatedly(
-        self, request: ProxiedRequest, writer: ResponseWriter, waiting: ExitStack
-    ) -> FailedAttempt | None:
-        """Return the last failure; None if an answer was passed on, whole or cut.
-
-        Args:
-            waiting: entered once the request has failed.
-        """
+    async def _repeatedly(self, request: ProxiedRequest, writer: ResponseWriter) -> FailedAttempt | None:
+        """Return the last failure; None if an answer was passed on, whole or cut."""
         failure: FailedAttempt | None = None
-        since = 0.0
-        arrival = next(self._arrivals)
-        for number in count(1):
-            patience = self._policy.patience - (self._clock.monotonic() - since if failure else 0.0)
-            try:
+        since, number, arrival = 0.0, 0, next(self._arrivals)
+        try:
+            while True:
+                number += 1
+                patience = self._policy.patience - (self._clock.monotonic() - since if failure else 0.0)
                 found, held = await self._in_turn(request, writer, arrival, patience)
-            except EndpointDown as error:
-                message = f"the request was not sent, as the endpoint keeps failing: {error}"
-                return failure or FailedAttempt(0, message, (503, [], None))
-            # Its patience is for failures, not for its turn.
-            since += held
-            if found is None:
-                return None
-            if failure is None:
-                since = self._clock.monotonic()
-                waiting.enter_context(self._waits())
-            failure = found
-            wait = self._wait(failure, number, self._clock.monotonic() - since)
-            if wait is None:
-                break
-            writer.exchange.attempt_failed(failure.status, failure.message, wait)
-            await self._clock.sleep(wait)
-        return failure
+                # Its patience is for failures, not for its turn.
+                since += held
+                if found is None:
+                    return None
+                if failure is None:
+                    since = self._clock.monotonic()
+                    self._waiting += 1
+                failure = found
+                wait = self._wait(failure, number, self._clock.monotonic() - since)
+                if wait is None:
+                    return failure
+                writer.exchange.attempt_failed(failure.status, failure.message, wait)
+                await self._clock.sleep(wait)
+        except EndpointDown as error:
+            message = f"the request was not sent, as the endpoint keeps failing: {error}"
+            return failure or FailedAttempt(0, message, (503, [], None))
+        finally:
+            self._waiting -= failure is not None
 
     async def _in_turn(
         self, request: ProxiedRequest, writer: ResponseWriter, arrival: int, patience: float
@@ -307,15 +301,6 @@ class Upstream(Connection):
     def _may_go(self, probe: bool) -> bool:
         """Return whether a request whose turn comes may be sent: the circuit may have opened while it was in line."""
         return probe or not self.circuit.is_open
-
-    @contextmanager
-    def _waits(self) -> Iterator[None]:
-        """Count a request that has failed, until it is answered or given up."""
-        self._waiting += 1
-        try:
-            yield
-        finally:
-            self._waiting -= 1
 
     def _wait(self, failure: FailedAttempt, number: int, elapsed: float) -> float | None:
         again = failure.transient or (failure.provoked and failure.status in PLAINLY_ASKED and number < REFUSALS)
@@ -338,7 +323,7 @@ class Upstream(Connection):
                     failure = await self._refusal(request, answer, writer.exchange)
                     self.pace.note_refusal(turn, failure.status, failure.asked)
                     return failure
-                await self._pass_on(answer, writer, partial(self._begins, asked, continued))
+                await self._pass_on(answer, writer, asked, continued=continued)
         except (aiohttp.ClientError, OSError) as error:
             return self._fail(request, writer, error)
         except asyncio.CancelledError:
@@ -352,30 +337,24 @@ class Upstream(Connection):
         self._budget.answered()
         self._continued += continued
         self.dialects.answered.add((request.named, request.spoken.NAME))
-        self._count_tokens(request, turn, writer)
-        self.circuit.completed(answered=True)
-        return None
-
-    def _count_tokens(self, request: ProxiedRequest, turn: PacedTurn, writer: ResponseWriter) -> None:
         self.pace.note_answer()
         # Other requests, such as for vectors, take about as many tokens as was assumed.
         usage = writer.exchange.used() if self.pace.counts_tokens and request.asks else None
         if usage is not None:
             self.pace.set_tokens(turn, usage.total_tokens)
-
-    def _begins(self, asked: float, continued: bool) -> None:
-        """Note that an answer begins: who answers later turns answers first ones too, but not the reverse."""
-        for kind in (False, True) if continued else (False,):
-            self._liveness[kind].began(asked)
+        self.circuit.completed(answered=True)
+        return None
 
     async def _pass_on(
-        self, answer: aiohttp.ClientResponse, writer: ResponseWriter, begins: Callable[[], None]
+        self, answer: aiohttp.ClientResponse, writer: ResponseWriter, asked: float, *, continued: bool
     ) -> None:
         redactor = self.redactor()
         pieces = answer.content.iter_any()
         # Until the first byte is there the request can be repeated, so nothing is said before.
         piece: bytes | None = await anext(pieces, None)
-        begins()
+        # Who answers later turns answers first ones too, but not the reverse.
+        for kind in (False, True) if continued else (False,):
+            self._liveness[kind].began(asked)
         self.circuit.begins_to_answer()
         await writer.start(answer.status, self.response_headers(answer))
         try:
@@ -428,14 +407,11 @@ class Upstream(Connection):
         """
         if not request.model:
             return False
-        if status in PLAINLY_ASKED:
-            return await self._answers_plainly(request, exchange)
-        if cause_of_status(status, others_answered=False) != "request":
-            return False
-        return bool(self.circuit.answered or self._plain.answered) or await self._answers_plainly(request, exchange)
-
-    async def _answers_plainly(self, request: ProxiedRequest, exchange: RecordedExchange) -> bool:
-        """Return whether the endpoint answers a plain request."""
+        if status not in PLAINLY_ASKED:
+            if cause_of_status(status, others_answered=False) != "request":
+                return False
+            if self.circuit.answered or self._plain.answered:
+                return True
         return is_answer(await self._plain_status(request, exchange))
 
     async def _plain_status(self, request: ProxiedRequest, exchange: RecordedExchange) -> int:
@@ -515,7 +491,7 @@ class Upstreams:
         each: the first is that of requests that belong to no trial, and of trials that name none.
     """
 
-    each: Sequence[Upstream]
+    each: list[Upstream] = field(default_factory=list)
 
     @property
     def urls(self) -> tuple[str, ...]:

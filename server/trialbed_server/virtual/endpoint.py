@@ -16,7 +16,7 @@ from trialbed.records import ApiCall
 from trialbed.texts import whole_body, whole_text
 from trialbed.wire import json_decoder
 from trialbed.wire.redaction import Redaction
-from trialbed_server._http import BodyTooLarge, ClientGone, read_body, refuse_large, send_json
+from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.faults import RETRY_AFTER, PutIn, VirtualAnswer, answer_body
@@ -185,17 +185,12 @@ class VirtualApi:
             return
         except MalformedRequest as error:
             status, body = 422, json.dumps({"detail": error.detail}).encode()
-        except BodyTooLarge as error:
-            self.metrics.refused()
-            body = answer_body(f"the request is larger than {self.options.max_body} bytes")
-            await refuse_large(error, body, receive, send)
-            return
+        except BodyTooLarge:
+            status, body = 413, answer_body(f"the request is larger than {self.options.max_body} bytes")
         except TrialRefused as error:
             status, body = error.status, answer_body(str(error))
-        if status == 200:
-            await send_json(body, status, send)
-            return
-        self.metrics.refused()
+        if status != 200:
+            self.metrics.refused()
         await send_json(body, status, send, RETRY if status == 429 else ())
 
     def immediate(self, sent: bytes) -> bytes | None:

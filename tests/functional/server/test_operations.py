@@ -25,19 +25,6 @@ async def test_a_client_that_asks_too_often_is_told_when_to_ask_again(serve: Ser
     assert (await client.get("/healthz")).status_code == 200
 
 
-async def test_one_document_has_every_route(serve: Serve) -> None:
-    client = await serve()
-    paths = (await client.get("/openapi.json")).json()["paths"]
-    for path, method in (
-        ("/virtual", "post"),
-        ("/t/{trial}/virtual", "post"),
-        ("/t/{trial}/v1/{path}", "post"),
-        ("/control/trials/{trial}", "delete"),
-        ("/healthz", "get"),
-    ):
-        assert paths[path][method]["summary"]
-
-
 async def test_a_server_that_is_about_to_end_does_not_say_that_it_is_well(tmp_path: Path) -> None:
     app = create_app(ServerOptions(cache=str(tmp_path / "responses.db")))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
