@@ -67,30 +67,25 @@ class HostedWorld:
     simulator: Simulator
     state: Json
     seconds: float
-    failure: Failure | None = None
     _world: World | None = None
     _is_made: bool = False
     _thread: ForeignCode = field(default_factory=lambda: ForeignCode(in_order=True))
 
-    async def ask(self, work: Callable[[World], T]) -> T | None:
+    async def ask(self, work: Callable[[World], T], seconds: float | None = None) -> T | None:
         """Return the result of some work on the world; None if the simulator makes no world for the trial's state.
 
         Raises:
             StuckCode: it did not return in time.
             Exception: the world cannot be made.
         """
-        return await self._do(work, self.seconds)
 
-    async def end(self) -> Json:
-        """Return the state, and drop the world; a failure is noted in ``failure``."""
-        try:
-            return await self._do(lambda world: world.state(), min(self.seconds, CLOSING_SECONDS))
-        except Exception as error:
-            logger.exception("the state of a world cannot be read")
-            self.failure = tool_failure(f"{type(self.code).__name__}.state()", error, self.code)
-        finally:
-            self.drop()
-        return None
+        def on_world() -> T | None:
+            if not self._is_made:
+                self._world = made_world(self.simulator, self.state)
+                self._is_made = True
+            return None if self._world is None else work(self._world)
+
+        return cast("T | None", await self._thread.do(on_world, seconds or self.seconds, self.code))
 
     def drop(self) -> None:
         """Drop the world."""
@@ -100,15 +95,6 @@ class HostedWorld:
     def code(self) -> object:
         """The object whose code runs: the world, or the simulator until there is one."""
         return self._world or self.simulator
-
-    async def _do(self, work: Callable[[World], T], seconds: float) -> T | None:
-        def on_world() -> T | None:
-            if not self._is_made:
-                self._world = made_world(self.simulator, self.state)
-                self._is_made = True
-            return None if self._world is None else work(self._world)
-
-        return cast("T | None", await self._thread.do(on_world, seconds, self.code))
 
 
 OWN_MODELS = (OWN, "trialbed_scripted.")
@@ -213,7 +199,7 @@ class OpenTrial:
     model_calls: list[RecordedModelCall] = field(default_factory=list)
     api_calls: list[RecordedCall[ApiCall]] = field(default_factory=list)
     embedding_calls: list[EmbeddingCall] = field(default_factory=list)
-    _hosted_state: Json = None
+    _state: Json = None
     _requests: int = 0
     _steps: int = 0
     _deadline: float | None = None
@@ -317,36 +303,30 @@ class OpenTrial:
         return idle if self._requests else max(self._used, self._renewed) + idle - now
 
     async def end_world(self) -> None:
-        """Read the state of a foreign world, and drop it."""
-        if self.hosted is None:
-            return
+        """Read the state of the world, and drop a foreign one."""
         try:
-            self._hosted_state = self.budget.keep_value(await self.hosted.end())
-        except (TypeError, ValueError, RecursionError) as error:
-            self.note_failure(tool_failure(f"{type(self.hosted.code).__name__}.state()", error, self.hosted.code))
-        if self.hosted.failure is not None:
-            self.note_failure(self.hosted.failure)
-
-    def _state(self) -> Json:
-        if self.world is None:
-            return self._hosted_state
-        try:
-            return self.budget.keep_value(self.world.state())
+            state = None if self.world is None else self.world.state()
+            if self.hosted is not None:
+                seconds = min(self.hosted.seconds, CLOSING_SECONDS)
+                state = await self.hosted.ask(lambda world: world.state(), seconds)
+            self._state = None if state is None else self.budget.keep_value(state)
         except Exception as error:
+            code = self.world if self.hosted is None else self.hosted.code
             logger.exception("the state of trial %s cannot be read", self.registration.trial)
-            self.note_failure(tool_failure(f"{type(self.world).__name__}.state()", error, self.world))
-            return None
+            self.note_failure(tool_failure(f"{type(code).__name__}.state()", error, code))
+        finally:
+            if self.hosted is not None:
+                self.hosted.drop()
 
     def wire_log(self) -> WireLog:
         """Everything the server saw of the trial, including unfinished requests."""
-        state = self._state()
         log = WireLog(
             trial=self.registration.trial,
             opened_at=self.opened_at,
             model_name=self.model_name,
             model_calls=tuple(call.record() for call in self.model_calls),
             api_calls=tuple(call.record() for call in self.api_calls),
-            state=state,
+            state=self._state,
             failure=self._failure,
             embedding_calls=tuple(self.embedding_calls),
         )

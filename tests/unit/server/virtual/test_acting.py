@@ -77,9 +77,11 @@ def test_an_answer_of_a_world_that_is_too_large_is_an_error() -> None:
     assert answer.failure is None
 
 
-def test_a_state_that_cannot_be_read_is_a_failure_of_the_trial() -> None:
+async def test_a_state_that_cannot_be_read_is_a_failure_of_the_trial() -> None:
     registration = TrialRegistration(trial="one", model="scripted:gold")
-    log = OpenTrial(registration, CATALOG, SystemClock(), Seats()).wire_log()
+    trial = OpenTrial(registration, CATALOG, SystemClock(), Seats())
+    await trial.end_world()
+    log = trial.wire_log()
     assert log.state is None
     assert log.failure is not None
     assert log.failure.message.startswith("Seats.state() raised RuntimeError: the database is gone (File ")
