@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from trialbed.contracts import Example, Simulation, Simulator
 from trialbed.errors import ModelFailed, ModelUnavailable, SimulationError
@@ -14,9 +14,6 @@ from trialbed.model_access import Unreadable, read_object
 from trialbed.records import Api, Json, Parameter
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.standard_names import canonical_json
-
-if TYPE_CHECKING:
-    from trialbed.model_access import ModelAccess
 
 REPLY_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -105,24 +102,9 @@ def _simulation(value: Mapping[str, Any]) -> Simulation:
     return Simulation(error=error, response=response)
 
 
-def revision_of(version: str, settings: Mapping[str, Json], api: Api | None) -> str:
-    """A digest of the prompts, the model's settings and the Api's documentation."""
-    document = "" if api is None else api.model_dump_json()
-    text = json.dumps([version, dict(settings), document], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def model_settings(model: ModelAccess | None, prompt: str, **sampling: Json) -> dict[str, Json]:
-    """The settings that the answers of a model depend on."""
-    name = "" if model is None else model.model
-    return {"model": name, "prompt": prompt, **sampling}
-
-
 PROMPT = "llm-1"
 """The version of the prompts; part of the revision."""
 
-MAX_TOKENS = 1024
-EXAMPLES = 5
 EXAMPLE_CHARACTERS = 2048
 """Characters of all examples together; longer answers are left out."""
 
@@ -143,29 +125,61 @@ Example: the documentation describes an API that returns the exchange rate of tw
 {"error": "", "response": {"base": "EUR", "target": "CHF", "rate": 0.9437, "date": "2024-03-18"}}"""
 
 
-class LlmSimulator(Simulator):
-    """Has a model answer, by the Api's documentation and up to five cached answers of it.
+class ModelSimulator(Simulator):
+    """A simulator that asks a model. Answers are kept for this model, these prompts and this documentation only.
 
-    The reply must be JSON with ``error`` and ``response``; one that is not is asked for once more. Answers are kept
-    for this model, this version of the prompts and this documentation only.
+    Attributes:
+        prompt: the version of its prompts.
+        sampling: the settings with which the model is asked.
     """
 
-    provenance: ClassVar[str] = "llm"
     needs_model: ClassVar[bool] = True
-    max_examples: ClassVar[int] = EXAMPLES
+    sampling: ClassVar[Mapping[str, Any]]
+    prompt: str
 
     @property
     def label(self) -> str:
-        """``llm:<model>``."""
+        """The provenance and the model."""
         return self.provenance if self.model is None else f"{self.provenance}:{self.model.model}"
 
     def settings(self) -> Mapping[str, Json]:
         """The model and how it is asked."""
-        return model_settings(self.model, PROMPT, temperature=0.0, max_tokens=MAX_TOKENS)
+        return {"model": "" if self.model is None else self.model.model, "prompt": self.prompt, **self.sampling}
 
     def revision(self, api: Api | None) -> str:
         """A digest of the prompts, the settings and the documentation."""
-        return revision_of(PROMPT, self.settings(), api)
+        document = "" if api is None else api.model_dump_json()
+        text = json.dumps([self.prompt, dict(self.settings()), document], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    async def ask(self, ref: str, read: Callable[[str], Simulation], system: str, task: str, **more: Any) -> Simulation:
+        """Ask the model for one answer.
+
+        Raises:
+            SimulationError: the model refuses, or gives no answer that can be read.
+            ModelUnavailable: it cannot be asked, or its budget is used up.
+        """
+        if self.model is None:
+            raise SimulationError(f"{ref}: the simulator {self.provenance!r} has no model")
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": task}]
+        try:
+            return await self.model.ask_for(read, messages, **self.sampling, **more)
+        except ModelUnavailable:
+            raise
+        except ModelFailed as error:
+            raise SimulationError(f"{ref}: the simulator's model gave no answer: {error}") from error
+
+
+class LlmSimulator(ModelSimulator):
+    """Has a model answer, by the Api's documentation and up to five cached answers of it.
+
+    The reply must be JSON with ``error`` and ``response``; one that is not is asked for once more.
+    """
+
+    provenance: ClassVar[str] = "llm"
+    max_examples: ClassVar[int] = 5
+    sampling: ClassVar[Mapping[str, Any]] = {"temperature": 0.0, "max_tokens": 1024}
+    prompt: str = PROMPT
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
         """Answer one call without examples."""
@@ -174,26 +188,11 @@ class LlmSimulator(Simulator):
     async def simulate_like(
         self, api: Api | None, ref: str, arguments: dict[str, Json], examples: Sequence[Example]
     ) -> Simulation:
-        """Answer one call.
-
-        Raises:
-            SimulationError: the model refuses, or gives no answer that can be read.
-            ModelUnavailable: it cannot be asked, or its budget is used up.
-        """
+        """Answer one call."""
         # Whether an Api does with other arguments than it documents is the model's to say.
         problems = argument_problems(api, arguments) if api is not None else ""
-        if self.model is None:
-            raise SimulationError(f"{ref}: the simulator 'llm' has no model")
-        messages = [
-            {"role": "system", "content": SYSTEM},
-            {"role": "user", "content": _task(api_document(api, ref), examples, arguments, problems)},
-        ]
-        try:
-            return await self.model.ask_for(read_simulation, messages, schema=REPLY_SCHEMA, max_tokens=MAX_TOKENS)
-        except ModelUnavailable:
-            raise
-        except ModelFailed as error:
-            raise SimulationError(f"{ref}: the simulator's model gave no answer: {error}") from error
+        task = _task(api_document(api, ref), examples, arguments, problems)
+        return await self.ask(ref, read_simulation, SYSTEM, task, schema=REPLY_SCHEMA)
 
 
 def _task(document: dict[str, Json], examples: Sequence[Example], arguments: dict[str, Json], problems: str) -> str:

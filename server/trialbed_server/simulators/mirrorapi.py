@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from trialbed.contracts import Simulation, Simulator
-from trialbed.errors import ModelFailed, ModelUnavailable, SimulationError, UsageError
+from trialbed.contracts import Simulation
+from trialbed.errors import UsageError
 from trialbed.records import Api, Json
-from trialbed_server.simulators.llm import api_document, model_settings, read_truncated, revision_of
+from trialbed_server.simulators.llm import ModelSimulator, api_document, read_truncated
 
 FILE = "system_prompts.py"
 PLACES = (FILE, f"server/{FILE}")
@@ -41,11 +41,6 @@ def read_mirror_prompts(folder: Path) -> dict[str, str]:
         raise UsageError(f"--simulator-prompts: {path} cannot be read: {error}") from error
 
 
-def prompt_digest(text: str) -> str:
-    """A short digest of a prompt."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def _texts(module: ast.Module) -> dict[str, str]:
     """The string literals that are assigned to names."""
     return {
@@ -61,9 +56,6 @@ def _texts(module: ast.Module) -> dict[str, str]:
 
 PROMPT = "mirrorapi-2"
 """The version of the prompts; part of the revision."""
-
-SAMPLING: Mapping[str, Any] = {"temperature": 0.1, "seed": 42, "max_tokens": 2048}
-"""The settings with which StableToolBench's server asks these models."""
 
 SYSTEM = """\
 Act as the server of an API. From the documentation and a request, work out what the request is for, and write the \
@@ -90,17 +82,17 @@ call is processed without a fault. "response" holds the content that the API ret
 with that mechanism."""
 
 
-class MirrorSimulator(Simulator):
+class MirrorSimulator(ModelSimulator):
     """Asks a MirrorAPI model in the style of its fine-tuning: the documentation and the request.
 
     Both are written as Python writes a dict, as in the training data. The system prompt is Trialbed's own, unless that
     of the training is read from a copy of StableToolBench. A reply that breaks off inside its response is used as far
-    as it goes, as StableToolBench's server does.
+    as it goes. Sampling is that of StableToolBench's server, too.
     """
 
     provenance: ClassVar[str] = "mirrorapi"
-    needs_model: ClassVar[bool] = True
     trained_with: ClassVar[str] = "SFT_SYSTEM"
+    sampling: ClassVar[Mapping[str, Any]] = {"temperature": 0.1, "seed": 42, "max_tokens": 2048}
     system: str = SYSTEM
     prompt: str = PROMPT
 
@@ -111,42 +103,18 @@ class MirrorSimulator(Simulator):
             UsageError: the folder has no such prompt.
         """
         self.system = read_mirror_prompts(folder)[self.trained_with]
-        self.prompt = f"stabletoolbench-{prompt_digest(self.system)}"
+        self.prompt = f"stabletoolbench-{hashlib.sha256(self.system.encode()).hexdigest()[:16]}"
         return True
-
-    @property
-    def label(self) -> str:
-        """``mirrorapi:<model>``."""
-        return self.provenance if self.model is None else f"{self.provenance}:{self.model.model}"
 
     def settings(self) -> Mapping[str, Json]:
         """The model and how it is asked."""
-        return model_settings(self.model, f"{self.prompt}:{self.provenance}", **SAMPLING)
-
-    def revision(self, api: Api | None) -> str:
-        """A digest of the prompts, the settings and the documentation."""
-        return revision_of(self.prompt, self.settings(), api)
+        return {**super().settings(), "prompt": f"{self.prompt}:{self.provenance}"}
 
     async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
-        """Answer one call.
-
-        Raises:
-            SimulationError: the model refuses, or gives no answer that can be read.
-            ModelUnavailable: it cannot be asked, or its budget is used up.
-        """
-        if self.model is None:
-            raise SimulationError(f"{ref}: the simulator {self.provenance!r} has no model")
+        """Answer one call."""
         request = {name: value for name, value in arguments.items() if name != "toolbench_key"}
-        messages = [
-            {"role": "system", "content": self.system},
-            {"role": "user", "content": f"API doc:\n{api_document(api, ref)}\n\nRequest:\n{request}"},
-        ]
-        try:
-            return await self.model.ask_for(read_truncated, messages, **SAMPLING)
-        except ModelUnavailable:
-            raise
-        except ModelFailed as error:
-            raise SimulationError(f"{ref}: the simulator's model gave no answer: {error}") from error
+        task = f"API doc:\n{api_document(api, ref)}\n\nRequest:\n{request}"
+        return await self.ask(ref, read_truncated, self.system, task)
 
 
 class MirrorCotSimulator(MirrorSimulator):
