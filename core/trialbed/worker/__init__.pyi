@@ -7,10 +7,9 @@ from ._protocol import Command as Command
 from ._protocol import CommandSpec as CommandSpec
 from ._protocol import Done as Done
 from ._protocol import Failed as Failed
+from ._protocol import Fork as Fork
 from ._protocol import Hello as Hello
 from ._protocol import Ready as Ready
-from ._protocol import Renew as Renew
-from ._protocol import Renewed as Renewed
 from ._protocol import Reply as Reply
 from ._protocol import Started as Started
 from ._protocol import message_line as message_line

@@ -11,6 +11,7 @@ import os
 import platform
 import random
 import signal
+import socket
 import sys
 import time
 import traceback
@@ -34,21 +35,21 @@ from trialbed.tracebacks import own_line
 from trialbed.wire._httpx import httpx, tls_for
 from trialbed.wire.redaction import redact
 from trialbed.worker._protocol import (
+    WORKER_MARK,
     Begin,
     ClockSwitch,
     CommandSpec,
     Done,
     Failed,
+    Fork,
     Hello,
     Ready,
-    Renew,
-    Renewed,
     Started,
     ask_directly,
     message_line,
     read_command,
 )
-from trialbed.worker._supervisor import SUPERVISED, end_as
+from trialbed.worker._supervisor import SUPERVISED, fork_supervised
 
 LAST_RESORT = 3600.0
 """Seconds past its limit after which a trial ends its worker, if the engine is gone and the code never yields.
@@ -85,8 +86,8 @@ WATCHED = (
 """Packages that every trial relies on, without their private modules; code may change its own and other packages."""
 
 
-RENEW = 75
-"""Exit code of a forked process that another one is to follow; as ``EX_TEMPFAIL`` of sysexits.h."""
+MAX_REQUEST, ENDS = 1 << 16, 4
+"""Bytes of a request for a fork, and the ends of pipes that come with it."""
 
 
 def show_stacks_on_request() -> None:
@@ -106,6 +107,9 @@ def serve(framework: str, command: str | None = None) -> int:
     if not isinstance(hello, Hello):
         sys.stderr.write("trialbed.worker: the first line must be hello; workers are started by an executor\n")
         return 2
+    requests = None if hello.forks is None else socket.socket(fileno=hello.forks)
+    if requests is not None:
+        requests.set_inheritable(False)
     # A framework's modules stay: to look through ever more of them for garbage takes a fifth of the time of the import.
     gc.disable()
     try:
@@ -118,16 +122,48 @@ def serve(framework: str, command: str | None = None) -> int:
     # All that was loaded until here stays: to look through it for garbage takes longer than a short trial.
     gc.freeze()
     gc.enable()
-    state = ProcessState()
+    state, nonce = ProcessState(), hello.nonce
     # A fork has no other threads, so what one of them holds would never be let go there.
-    renewable = hello.renewable and SUPERVISED and len(os.listdir("/proc/self/task")) == 1
-    if not renewable or channel.fork():
-        channel.send(Ready(nonce=hello.nonce, info=info, renewable=renewable))
-    else:
-        while not channel.fork():
+    forks = requests is not None and len(os.listdir("/proc/self/task")) == 1
+    channel.send(Ready(nonce=nonce, info=info, forks=forks))
+    if requests is not None:
+        with requests:
+            nonce = fork_workers(requests) if forks else nonce
+    if forks:
+        channel = Channel.take_over()
+        channel.send(Ready(nonce=nonce, info=info, supervisor=os.getppid()))
+    return _run_trials(channel, nonce, agent_class, state)
+
+
+def fork_workers(requests: socket.socket) -> str:
+    """Fork a worker for each request, and return in these alone, with their nonces. The process ends with its input."""
+    signal.signal(signal.SIGCHLD, _wait_for_ended)
+    while True:
+        line, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, ENDS)
+        if not line:
+            os._exit(0)
+        if not os.fork():
+            break
+        for end in descriptors:
+            os.close(end)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    fork = Fork.model_validate_json(line)
+    *streams, report = descriptors
+    for number, end in enumerate(streams):
+        os.dup2(end, number)
+        os.close(end)
+    os.chdir(fork.folder)
+    os.environ[WORKER_MARK] = fork.mark
+    fork_supervised(report)
+    show_stacks_on_request()
+    return fork.nonce
+
+
+def _wait_for_ended(*_: object) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG) != (0, 0):
             pass
-        channel.send(Renewed(nonce=hello.nonce))
-    return _run_trials(channel, hello.nonce, agent_class, state, renewable=renewable)
 
 
 def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:
@@ -194,16 +230,12 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
     return NamedAgent, info
 
 
-def _run_trials(
-    channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState, *, renewable: bool = False
-) -> int:
+def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState) -> int:
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
     client, blocking = None, BlockingClient()
     while True:
         command = channel.receive()
-        if isinstance(command, Renew):
-            return RENEW
         if not isinstance(command, Begin):
             raise TypeError("hello was sent twice")
         spec = command.spec
@@ -229,8 +261,7 @@ def _run_trials(
             spent = f"close() raised {failure_of(trial.close_error).message}; the trial stays as it is"
         faulthandler.cancel_dump_traceback_later()
         channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome, spent=spent))
-        # A renewable one waits for the word: its executor looks first for processes that the trial has left.
-        if spent and not renewable:
+        if spent:
             return 0
 
 
@@ -421,28 +452,7 @@ class Channel:
         os.dup2(2, 1)
         return cls(commands, replies)
 
-    def fork(self) -> bool:
-        """Go on in a child, which has the channel now.
-
-        Returns:
-            True in the child; False in this process, when the child has ended and is to be followed by another. If it
-            ends in any other way, this process ends likewise.
-        """
-        self._owner = 0
-        faulthandler.unregister(signal.SIGUSR1)
-        child = os.fork()
-        if not child:
-            self._owner = os.getpid()
-            show_stacks_on_request()
-            return True
-        # Only the child is asked for its stacks.
-        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-        _, status = os.waitpid(child, 0)
-        if os.waitstatus_to_exitcode(status) != RENEW:
-            end_as(status)
-        return False
-
-    def receive(self) -> Hello | Begin | Renew:
+    def receive(self) -> Hello | Begin:
         """The next command; blocks until there is one, and ends the process if there will be none.
 
         Raises:
@@ -468,6 +478,7 @@ class Channel:
     def _abandon(self) -> None:
         if not self._owner:
             return
+        self._owner = 0
         for descriptor in self._descriptors:
             with contextlib.suppress(OSError):
                 os.close(descriptor)

@@ -5,7 +5,7 @@ Each message is one JSON object on a line.
 ::
 
     executor                      worker
-    hello {nonce, renewable} →
+    hello {nonce, forks}     →
                              ←    ready {info}           the adapter is loaded
                              ←    failed {error, message, detail}     or it is not; the worker ends
     begin {spec}             →
@@ -13,9 +13,11 @@ Each message is one JSON object on a line.
                              ←    clock {trial, running}     its work begins, and ends; the executor times it
                              ←    done {trial, outcome, spent}     the worker ends if it is spent
     begin {spec}             →    …
-    renew {}                 →                              a renewable worker, spent or not
-                             ←    renewed {}                a new process, forked from the one that loaded the adapter
     (end of input)           →    the worker ends, busy or not
+
+A worker that is asked for ``forks`` and can be forked is a template: it runs no trials. For each ``Fork`` that comes to
+that descriptor, with the ends of four pipes for its input, output, error output and its supervisor's report, it forks
+a worker, which begins with ``ready``.
 
 Every reply carries the nonce of ``hello``, so that no accidental print of a framework is taken for one.
 """
@@ -79,12 +81,12 @@ class Hello(Record):
 
     Attributes:
         nonce: marks the worker's replies.
-        renewable: whether trials may run in a fork of the process that loads the adapter, which can fork another.
+        forks: the descriptor of a socket at which a template is asked for workers; None if none is wanted.
     """
 
     type: Literal["hello"] = "hello"
     nonce: str
-    renewable: bool = False
+    forks: int | None = None
 
 
 class Begin(Record):
@@ -94,30 +96,33 @@ class Begin(Record):
     spec: TrialSpec
 
 
-class Renew(Record):
-    """End the process that runs the trials, and fork another."""
+class Fork(Record):
+    """Fork a worker.
 
-    type: Literal["renew"] = "renew"
+    Attributes:
+        nonce: marks its replies.
+        mark: stands in its environment.
+        folder: its working directory.
+    """
+
+    nonce: str
+    mark: str
+    folder: str
 
 
 class Ready(Record):
     """The adapter is loaded.
 
     Attributes:
-        renewable: whether the worker is: not if it was not asked to be, or a thread keeps it from being forked.
+        forks: whether it is a template: not if none was asked for, or a thread keeps it from being forked.
+        supervisor: the id of the process that supervises a forked worker; 0 for others.
     """
 
     type: Literal["ready"] = "ready"
     nonce: str
     info: FrameworkInfo
-    renewable: bool = False
-
-
-class Renewed(Record):
-    """The process that ran the trials has been replaced."""
-
-    type: Literal["renewed"] = "renewed"
-    nonce: str
+    forks: bool = False
+    supervisor: int = 0
 
 
 class Failed(Record):
@@ -151,7 +156,7 @@ class Done(Record):
     """The trial has ended.
 
     Attributes:
-        spent: why the process takes no other trial; empty if it takes one. It ends, or is to be renewed.
+        spent: why the worker ends, and takes no other trial; empty if it takes one.
     """
 
     type: Literal["done"] = "done"
@@ -161,17 +166,17 @@ class Done(Record):
     spent: str = ""
 
 
-Command = Annotated[Hello | Begin | Renew, Field(discriminator="type")]
+Command = Annotated[Hello | Begin, Field(discriminator="type")]
 """A line to the worker."""
 
-Reply = Annotated[Ready | Failed | Started | ClockSwitch | Done | Renewed, Field(discriminator="type")]
+Reply = Annotated[Ready | Failed | Started | ClockSwitch | Done, Field(discriminator="type")]
 """A line from the worker."""
 
-_COMMANDS: TypeAdapter[Hello | Begin | Renew] = TypeAdapter(Command)
-_REPLIES: TypeAdapter[Ready | Failed | Started | ClockSwitch | Done | Renewed] = TypeAdapter(Reply)
+_COMMANDS: TypeAdapter[Hello | Begin] = TypeAdapter(Command)
+_REPLIES: TypeAdapter[Ready | Failed | Started | ClockSwitch | Done] = TypeAdapter(Reply)
 
 
-def read_command(line: bytes) -> Hello | Begin | Renew:
+def read_command(line: bytes) -> Hello | Begin:
     """The command in a line.
 
     Raises:
@@ -180,7 +185,7 @@ def read_command(line: bytes) -> Hello | Begin | Renew:
     return _COMMANDS.validate_json(line)
 
 
-def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | ClockSwitch | Done | Renewed:
+def read_reply(line: bytes, nonce: str) -> Ready | Failed | Started | ClockSwitch | Done:
     """The reply in a line.
 
     Raises:

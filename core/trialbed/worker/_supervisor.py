@@ -33,6 +33,9 @@ NOT_STARTED = 126
 MOST_INHERITED = 1024
 """The supervisor closes the worker's descriptors below this one; those for a sandbox are among the first."""
 
+REPORT = 3
+"""The descriptor to which a supervisor writes its worker's status, where it has one."""
+
 ROUNDS = 500
 PAUSE = 0.01
 """Number of searches for processes to end, and seconds between them."""
@@ -45,17 +48,7 @@ def supervised_command(command: Sequence[str]) -> list[str]:
 
 def supervise(command: Sequence[str]) -> NoReturn:
     """Run a command as the worker, with what this process has inherited, and supervise it."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    supervisor = os.getpid()
-    worker = os.fork()
-    if worker:
-        Supervisor(worker).run()
-    # Signals that an agent sends to its own group must not reach the supervisor.
-    os.setsid()
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != supervisor:
-        os._exit(1)
+    fork_supervised()
     # What Python ignores would be ignored in the program too.
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
@@ -66,11 +59,33 @@ def supervise(command: Sequence[str]) -> NoReturn:
         os._exit(NOT_STARTED)
 
 
+def fork_supervised(report: int | None = None) -> None:
+    """Fork the worker, and return in it alone: this process supervises it, and ends in the same way.
+
+    Args:
+        report: a descriptor to which the worker's status is written when all its processes have ended.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    supervisor = os.getpid()
+    worker = os.fork()
+    if worker:
+        Supervisor(worker, report).run()
+    if report is not None:
+        os.close(report)
+    # Signals that an agent sends to its own group must not reach the supervisor.
+    os.setsid()
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != supervisor:
+        os._exit(1)
+
+
 class Supervisor:
     """Waits until the worker has ended, or its executor has closed its input, and ends all processes that are left."""
 
-    def __init__(self, worker: int) -> None:
+    def __init__(self, worker: int, report: int | None = None) -> None:
         self._worker = worker
+        self._report = report
         self._status: int | None = None
 
     def run(self) -> NoReturn:
@@ -87,6 +102,8 @@ class Supervisor:
             os.read(wake, 4096)
             self._reap()
         self._end_all()
+        if self._report is not None:
+            os.write(REPORT, str(self._status or 0).encode())
         end_as(self._status or 0)
 
     def _set_signals(self) -> int:
@@ -105,7 +122,9 @@ class Supervisor:
         for output in (1, 2):
             os.dup2(nowhere, output)
         os.close(nowhere)
-        os.closerange(3, MOST_INHERITED)
+        if self._report is not None:
+            os.dup2(self._report, REPORT)
+        os.closerange(REPORT if self._report is None else REPORT + 1, MOST_INHERITED)
 
     def _reap(self) -> bool:
         """Wait for those that have ended; returns whether children are left."""

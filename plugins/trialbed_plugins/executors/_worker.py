@@ -9,6 +9,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +31,9 @@ from trialbed.worker import (
     CommandSpec,
     Done,
     Failed,
+    Fork,
     Hello,
     Ready,
-    Renew,
-    Renewed,
     Started,
     message_line,
     read_reply,
@@ -50,8 +50,8 @@ START_LIMIT = 120.0
 BEGIN_LIMIT = 10.0
 """Seconds in which an idle worker must start a trial."""
 
-RENEWAL_LIMIT = 2.0
-"""Seconds in which a worker must have replaced the process that runs its trials."""
+FORK_LIMIT = 30.0
+"""Seconds in which a template must have forked a worker."""
 
 POLL = 0.15
 """Seconds between checks of a worker's memory."""
@@ -86,7 +86,10 @@ READS = 8
 HELD_UP = 1.0
 """Seconds between two checks, more than asked for, after which this process is taken to have been held up."""
 
-Message = Ready | Failed | Started | Done | Renewed
+REPORT_END = 3
+"""The place of the report among a forked worker's pipes."""
+
+Message = Ready | Failed | Started | Done
 
 
 class WorkerFault(Exception):
@@ -228,6 +231,99 @@ class Pipes(asyncio.SubprocessProtocol):
             self._line = bytearray()
             self._searched = 0
             self._arrived.put_nowait(fault)
+
+
+class ForkedProcess(asyncio.SubprocessTransport):
+    """A process that another one has forked for this one, by its pipes: its input, output, error output and report.
+
+    Args:
+        protocol: is told what happens to it.
+        ends: this side's ends of the pipes.
+        pid: of the process that forks it, as long as its own is not known.
+    """
+
+    def __init__(self, protocol: Pipes, ends: Sequence[int], pid: int) -> None:
+        super().__init__()
+        self._protocol = protocol
+        self._files = [open(end, "rb" if place else "wb", buffering=0) for place, end in enumerate(ends)]  # noqa: SIM115
+        self._pipes: dict[int, Any] = {}
+        self._open = len(ends)
+        self._report = b""
+        self.pid = pid
+
+    @property
+    def has_reported(self) -> bool:
+        """Return whether its supervisor has said how it ended."""
+        return bool(self._report)
+
+    async def connect(self) -> None:
+        """Connect its pipes with the event loop."""
+        self._protocol.connection_made(self)
+        loop, (given, *read) = asyncio.get_running_loop(), self._files
+        self._pipes[0], _ = await loop.connect_write_pipe(lambda: _PipeEnd(self, 0), given)
+        for place, file in enumerate(read, 1):
+            self._pipes[place], _ = await loop.connect_read_pipe(partial(_PipeEnd, self, place), file)
+
+    def received(self, place: int, data: bytes) -> None:
+        """Pass on what it wrote."""
+        if place == REPORT_END:
+            self._report += data
+        else:
+            self._protocol.pipe_data_received(place, data)
+
+    def lost(self, place: int, error: Exception | None) -> None:
+        """One of its pipes is closed; the report is when it has ended, with all its processes."""
+        if place == REPORT_END:
+            self._protocol.process_exited()
+        else:
+            self._protocol.pipe_connection_lost(place, error)
+        self._open -= 1
+        if not self._open:
+            self._protocol.connection_lost(None)
+
+    def get_pid(self) -> int:
+        return self.pid
+
+    def get_returncode(self) -> int | None:
+        return os.waitstatus_to_exitcode(int(self._report)) if self._report else -signal.SIGKILL
+
+    def get_pipe_transport(self, fd: int) -> Any:
+        return self._pipes.get(fd)
+
+    def close(self) -> None:
+        for pipe in self._pipes.values():
+            pipe.close()
+
+
+def _pipe_ends(stack: contextlib.ExitStack) -> tuple[list[int], list[int]]:
+    """Make a forked process's pipes; returns the ends of this side, and those of the other, which the stack closes.
+
+    Raises:
+        OSError: there are no descriptors left.
+    """
+    ours, theirs = list[int](), list[int]()
+    with contextlib.ExitStack() as failed:
+        for place in range(REPORT_END + 1):
+            pipe = os.pipe()
+            own, other = pipe if place else reversed(pipe)
+            failed.callback(os.close, own)
+            stack.callback(os.close, other)
+            ours.append(own)
+            theirs.append(other)
+        failed.pop_all()
+    return ours, theirs
+
+
+class _PipeEnd(asyncio.Protocol):
+    def __init__(self, process: ForkedProcess, place: int) -> None:
+        self._process = process
+        self._place = place
+
+    def data_received(self, data: bytes) -> None:
+        self._process.received(self._place, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._process.lost(self._place, exc)
 
 
 def crash(code: int | None) -> WorkerFault:
@@ -390,9 +486,12 @@ class Worker:
     Attributes:
         info: the framework as the worker found it.
         mark: stands in the environment of the process and of all that it starts.
+        is_template: whether it runs no trials, but forks workers.
+        requests: the socket at which it is asked for them.
     """
 
     info: FrameworkInfo
+    requests: socket.socket
     _transport: Any
 
     def __init__(self, framework: str, memory_limit: int, command: AgentCommand | None = None) -> None:
@@ -408,10 +507,10 @@ class Worker:
         self._start_seconds = self._trial_seconds = 0.0
         self._spent = ""
         self._held = 0.0
-        self._renewable = False
+        self.is_template = False
 
     async def start(self, python: str | None, folder: Path, preparing: Preparing | None = None) -> Self:
-        """Start the process and have it load the adapter.
+        """Start the process and have it load the adapter; it is a template if it can be forked.
 
         Args:
             python: the interpreter that has the adapter; None for this one.
@@ -428,9 +527,13 @@ class Worker:
         command = worker_command(framework_driver(self.framework), python, program)
         environment = worker_environment(self.mark, own_packages=python is not None)
         with contextlib.ExitStack() as stack:
-            launched = Launch(command, environment)
+            launched, theirs = Launch(command, environment), None
             if preparing is not None:
                 launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
+            elif SUPERVISED:
+                # Not in a sandbox, where a trial could change the process that later ones are forked from.
+                self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                stack.enter_context(theirs)
             program_file = launched.command[0]
             if shutil.which(program_file) is None:
                 raise WorkerFault("adapter", f"{program_file} cannot be started: the program was not found")
@@ -440,53 +543,73 @@ class Worker:
                     *supervised_command(launched.command),
                     env=launched.environment,
                     cwd=folder,
-                    pass_fds=launched.descriptors,
+                    pass_fds=launched.descriptors if theirs is None else (theirs.fileno(),),
                     start_new_session=True,
                 )
             except OSError as error:
                 raise WorkerFault("adapter", f"{program_file} cannot be started: {error}") from error
-            # In a sandbox, a trial could change the process that later ones are forked from.
-            self._renewable = preparing is None
-            self._send(Hello(nonce=self._nonce, renewable=self._renewable))
-            reply = await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
+            self._send(Hello(nonce=self._nonce, forks=theirs and theirs.fileno()))
+            reply = self._ready(
+                await self._reply(START_LIMIT, f"loading the adapter took more than {START_LIMIT:.0f} s")
+            )
             held = launched.held()
+        if launched.report is not None and not held:
+            raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
+        self.is_template = reply.forks
+        self._has_started(began, reply.info.model_copy(update={"sandbox": held}))
+        return self
+
+    async def start_from(self, template: Worker, folder: Path) -> Self:
+        """Have a template fork the process.
+
+        Raises:
+            WorkerFault: the template has ended, or does not answer.
+        """
+        began = time.monotonic()
+        with contextlib.ExitStack() as stack:
+            try:
+                ours, theirs = _pipe_ends(stack)
+            except OSError as error:
+                raise WorkerFault("adapter", f"its pipes cannot be made: {error}") from error
+            self._transport = ForkedProcess(self._pipes, ours, template.pid)
+            # Connected in any case, so that its end is seen even if this task is cancelled.
+            await asyncio.shield(asyncio.ensure_future(self._transport.connect()))
+            fork = Fork(nonce=self._nonce, mark=self.mark, folder=str(folder))
+            try:
+                socket.send_fds(template.requests, [message_line(fork)], theirs)
+            except OSError as error:
+                raise WorkerFault("crash", f"the process that loaded the adapter has ended: {error}") from error
+        reply = self._ready(await self._reply(FORK_LIMIT, f"forking a worker took more than {FORK_LIMIT:.0f} s"))
+        self._transport.pid = reply.supervisor
+        self._has_started(began, template.info)
+        return self
+
+    def _ready(self, reply: Message) -> Ready:
         if isinstance(reply, Failed):
             raise StartFailed(reply)
         if not isinstance(reply, Ready):
             raise WorkerFault("protocol", f"the worker answered hello with {reply.type!r}")
-        if launched.report is not None and not held:
-            raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
-        self.info = reply.info.model_copy(update={"sandbox": held})
-        self._renewable = reply.renewable
-        self._look_at_processes()
-        self._condition = ProcessCondition.read(self._process)
-        self._start_seconds = time.monotonic() - began
-        return self
+        return reply
 
-    def _look_at_processes(self) -> None:
-        # Above the process that runs the trials are its supervisor, and the one that it is forked from, if any.
+    def _has_started(self, began: float, info: FrameworkInfo) -> None:
+        self.info = info
+        # Above the process that runs the trials is its supervisor.
         traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
         self._process = traced or self.pid
         self._family = processes.family(self.pid)
         self._helpers = frozenset(process.pid for process in processes.living(self._family[1:]))
-
-    async def renew(self) -> bool:
-        """Have the process that runs the trials replaced by one in which none has run; returns whether it was."""
-        if not self._renewable or self._pipes.exited.is_set():
-            return False
-        self._send(Renew())
-        try:
-            reply = await self._reply(RENEWAL_LIMIT, "the worker was not renewed in time")
-        except WorkerFault:
-            return False
-        self._trials, self._spent = 0, ""
-        self._look_at_processes()
-        return isinstance(reply, Renewed) and not self._condition.worse(ProcessCondition.read(self._process))
+        self._condition = ProcessCondition.read(self._process)
+        self._start_seconds = time.monotonic() - began
 
     @property
     def pid(self) -> int:
         """The id of the process that was started: the worker's supervisor where there is one."""
         return int(self._transport.get_pid())
+
+    @property
+    def alive(self) -> bool:
+        """Return whether its process runs."""
+        return not self._pipes.exited.is_set()
 
     @property
     def fresh(self) -> bool:
@@ -563,25 +686,31 @@ class Worker:
     async def dismiss(self) -> None:
         """Close the worker's input and wait for a moment: an idle worker ends by itself, any by its supervisor."""
         self._transport.get_pipe_transport(0).close()
-        await self._exit()
+        await self.has_ended()
 
-    async def _exit(self) -> None:
+    async def has_ended(self) -> bool:
+        """Wait for a moment until it ends; returns whether it has."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DISMISSAL):
                 await self._pipes.exited.wait()
+        return self._pipes.exited.is_set()
 
     async def end(self) -> None:
         """Kill the process and its descendants, and wait until all are gone."""
+        if hasattr(self, "requests"):
+            self.requests.close()
         if not hasattr(self, "_transport"):
             return
         if SUPERVISED:
             self._pipes.hang_up()
-            await self._exit()
+            await self.has_ended()
         if not self._pipes.exited.is_set():
             await asyncio.to_thread(processes.end_family, self.pid)
         await self._pipes.exited.wait()
         try:
-            await asyncio.to_thread(processes.end_marked, self.mark)
+            # A supervisor that reports has seen all processes end.
+            if not (isinstance(self._transport, ForkedProcess) and self._transport.has_reported):
+                await asyncio.to_thread(processes.end_marked, self.mark)
         finally:
             self._transport.close()
         await self._pipes.disconnected.wait()
@@ -633,9 +762,8 @@ class Worker:
         raise WorkerFault("timeout", late)
 
     def _resident_bytes(self, family: Sequence[int]) -> int:
-        # The first is the supervisor. The next shares its memory with those that are forked from it.
-        own = family[SUPERVISED:]
-        return processes.resident_bytes((self._renewable and own[1:]) or own)
+        # The first is the supervisor.
+        return processes.resident_bytes(family[SUPERVISED:])
 
     async def _ask_where(self) -> None:
         """Have the worker write the stacks of its threads to standard error."""

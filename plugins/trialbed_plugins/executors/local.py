@@ -43,10 +43,9 @@ _BYTES = TypeAdapter(ByteSize)
 class LocalExecutor(Executor):
     """Runs each trial in a worker process of its framework, and uses workers again.
 
-    A trial costs at most its worker: a worker whose trial was cut off or left processes behind is ended with everything
-    that it started, and the next trial gets a new one. A trial that failed otherwise, or that changed or used up
-    resources which the next one needs, costs only its process: the next one's is forked from the one that loaded the
-    adapter, where that has a single thread and no sandbox.
+    A trial costs at most its worker: one whose trial failed, was cut off, left processes behind, or changed or used up
+    resources that the next trial needs, is ended with everything that it started, and the next trial gets a new one.
+    Workers are forked from one process that has loaded the adapter, where that has a single thread and no sandbox.
 
     Args:
         worker_trials: trials that a worker runs before it is replaced; default: ``TRIALBED_WORKER_TRIALS``, else 100,
@@ -87,6 +86,9 @@ class LocalExecutor(Executor):
         self._workers: set[Worker] = set()
         self._idle: list[Worker] = []
         self._loaded: set[str] = set()
+        self._templates: dict[str, Worker] = {}
+        self._unforkable: set[str] = set()
+        self._loading: dict[str, asyncio.Lock] = {}
         self._connected = asyncio.Event()
         self._server_url = ""
 
@@ -104,7 +106,7 @@ class LocalExecutor(Executor):
     ) -> None:
         idle, self._idle = self._idle, []
         await asyncio.gather(*(worker.dismiss() for worker in idle))
-        await asyncio.gather(*map(self._discard, list(self._workers)))
+        await asyncio.gather(*map(self._discard, [*self._workers, *self._templates.values()]))
         await asyncio.to_thread(self._temporary.__exit__, None, None, None)
 
     @classmethod
@@ -173,8 +175,7 @@ class LocalExecutor(Executor):
                 # Its own reason is a fault of the agent's, of which nothing else is seen.
                 level = logging.WARNING if worker.is_at_fault else logging.INFO
                 LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
-            # Where the adapter is loaded already, a new process costs milliseconds.
-            reusable = not count and ((outcome.failure is None and not reason) or await worker.renew())
+            reusable = not count and outcome.failure is None and not reason
         except WorkerFault as fault:
             outcome = worker.failed(fault, started_at)
         finally:
@@ -204,6 +205,30 @@ class LocalExecutor(Executor):
             await self._connected.wait()
         while self._idle and len(self._workers) >= self._most_idle + self.concurrency:
             await self._discard(self._idle.pop(0))
+        for left in reversed(range(STARTS)):
+            if self.hidden is not None or framework in self._unforkable:
+                break
+            async with self._loading.setdefault(framework, asyncio.Lock()):
+                template = self._templates.get(framework)
+                if template is None or not template.alive:
+                    if template is not None:
+                        await self._discard(template)
+                    template = self._templates[framework] = await self._start(framework)
+                    self._workers.discard(template)
+                if not template.is_template:
+                    self._unforkable.add(framework)
+                    self._workers.add(template)
+                    return self._templates.pop(framework)
+            try:
+                return await self._start(framework, template)
+            except WorkerFault:
+                # An agent may have ended the template, and all its workers with it.
+                if not left or not await template.has_ended():
+                    raise
+        return await self._start(framework)
+
+    async def _start(self, framework: str, template: Worker | None = None) -> Worker:
+        """Start a process: forked from a template, or else one that loads the adapter."""
         environment, command = self.environments.get(framework), self.commands.get(framework)
         preparing: Preparing | None = None
         if self.hidden is not None:
@@ -225,7 +250,10 @@ class LocalExecutor(Executor):
                     os.makedirs(folder)  # an agent may have removed the one above
                 except FileNotFoundError as error:
                     raise WorkerFault("server", f"its folder cannot be made: {error}") from error
-                await worker.start(environment.python if environment else None, folder, preparing)
+                if template is None:
+                    await worker.start(environment.python if environment else None, folder, preparing)
+                else:
+                    await worker.start_from(template, folder)
             except BaseException as error:
                 removed = not await asyncio.to_thread(folder.is_dir)
                 await self._discard(worker)

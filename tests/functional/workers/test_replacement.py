@@ -7,7 +7,9 @@ import math
 import resource
 import sys
 
+import psutil
 import pytest
+from support.processes import wait_until_ended
 
 from trialbed.worker import SUPERVISED
 from trialbed_plugins.executors.local import LocalExecutor
@@ -29,11 +31,24 @@ async def pids(executor, make_spec, *queries):
 async def test_a_worker_is_replaced_after_a_failure(make_spec):
     async with LocalExecutor() as executor:
         (before,) = await pids(executor, make_spec, "pid")
-        loaded = {worker.mark for worker in executor._workers}
+        loaded = set(psutil.Process().children())
         failed = await executor.execute(make_spec("raise error"))
         (after,) = await pids(executor, make_spec, "pid")
-        assert not SUPERVISED or {worker.mark for worker in executor._workers} == loaded  # it was forked
+        assert not SUPERVISED or set(psutil.Process().children()) == loaded  # both were forked
     assert failed.failure.kind == "agent"
+    assert before != after
+
+
+@forked
+@pytest.mark.skipif(not SUPERVISED, reason="workers are not forked here")
+async def test_a_process_that_has_loaded_the_adapter_is_started_anew_if_it_is_killed(make_spec):
+    others = psutil.Process().children()
+    async with LocalExecutor() as executor:
+        (before,) = await pids(executor, make_spec, "pid")
+        (supervisor,) = set(psutil.Process().children()) - set(others)
+        supervisor.children()[0].kill()
+        await asyncio.to_thread(wait_until_ended, [psutil.Process(int(before))])
+        (after,) = await pids(executor, make_spec, "pid")
     assert before != after
 
 
