@@ -11,7 +11,6 @@ from ._exchange import OfferedTool as OfferedTool
 from ._exchange import TokenLogprob as TokenLogprob
 from ._exchange import ToolChoice as ToolChoice
 from ._exchange import usage_counts as usage_counts
-from ._httpx import parsed_url as parsed_url
 from ._httpx import tls_for as tls_for
 from ._json import check_depth as check_depth
 from ._json import dump_json as dump_json

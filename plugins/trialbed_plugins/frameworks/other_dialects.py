@@ -34,7 +34,7 @@ class OtherDialectAgent(ReferenceAgent):
     async def _ask_for_message(self, messages: Sequence[ModelMessage]) -> ModelMessage:
         spoken = dialect(self.dialect)
         request = spoken.write_request(self.endpoint.model, messages, self._settings(), self._offered)
-        reading = spoken.read_body((await self._post(spoken.PATH, request, spoken.HEADERS)).content)
+        reading = spoken.read_body(await self._post(spoken.PATH, request, spoken.HEADERS))
         if reading.problem is not None:
             raise ModelFailed(f"the model's endpoint did not answer with a message: {reading.problem.message}")
         self._count(reading.answer.usage or {})

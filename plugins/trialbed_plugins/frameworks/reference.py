@@ -13,10 +13,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
+import aiohttp
 
 from trialbed import Answer, BaseAgent, ClaimedCall, Limits, ModelEndpoint, ModelFailed, Tool, Usage, finish_of
-from trialbed.wire import parsed_url, tls_for
 from trialbed.wire.dialects.chat_completions import read_body
 from trialbed_controlled import assistant_message
 
@@ -31,10 +30,7 @@ class ReferenceAgent(BaseAgent):
 
     def __init__(self, endpoint: ModelEndpoint, limits: Limits, *, system_prompt: str) -> None:
         super().__init__(endpoint, limits, system_prompt=system_prompt)
-        # Trialbed's own server is asked, never through a proxy.
-        self._client = httpx.AsyncClient(
-            timeout=limits.request_timeout, verify=tls_for(endpoint.base_url), trust_env=False
-        )
+        self._session: aiohttp.ClientSession | None = None
         self._calls: list[ClaimedCall] = []
         self._usage: Usage | None = Usage()
 
@@ -67,7 +63,8 @@ class ReferenceAgent(BaseAgent):
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        if self._session is not None:
+            await self._session.close()
 
     async def _ask(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
         """The model's next message.
@@ -77,24 +74,28 @@ class ReferenceAgent(BaseAgent):
         """
         return self._message(await self._post("chat/completions", self._request(messages)))
 
-    async def _post(
-        self, path: str, request: Mapping[str, Any], headers: Mapping[str, str] = NO_HEADERS
-    ) -> httpx.Response:
-        """Return the endpoint's answer.
+    async def _post(self, path: str, request: Mapping[str, Any], headers: Mapping[str, str] = NO_HEADERS) -> bytes:
+        """Return the body of the endpoint's answer.
 
         Raises:
             ModelFailed: the endpoint cannot be reached, or refuses.
         """
+        if self._session is None:
+            seconds = self.limits.request_timeout
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=seconds, sock_read=seconds)
+            self._session = aiohttp.ClientSession(timeout=timeout, headers={"Content-Type": "application/json"})
+        body = json.dumps(request, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         sent = {"Authorization": f"Bearer {self.endpoint.api_key}", **headers}
+        url = f"{self.endpoint.base_url}/{path}"
         try:
-            url = parsed_url(f"{self.endpoint.base_url}/{path}")
-            response = await self._client.post(url, json=request, headers=sent)
-        except httpx.HTTPError as error:
+            async with self._session.post(url, data=body, headers=sent, allow_redirects=False) as response:
+                content = await response.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
             raise ModelFailed(f"the model could not be reached: {type(error).__name__}: {error}") from error
-        if response.status_code != 200:
-            text = response.text[:MAX_ERROR_TEXT]
-            raise ModelFailed(f"the model's endpoint answered with status {response.status_code}: {text}")
-        return response
+        if response.status != 200:
+            text = content.decode(errors="replace")[:MAX_ERROR_TEXT]
+            raise ModelFailed(f"the model's endpoint answered with status {response.status}: {text}")
+        return content
 
     def _request(self, messages: list[dict[str, Any]]) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -109,8 +110,8 @@ class ReferenceAgent(BaseAgent):
             request["tools"] = self._definitions
         return request
 
-    def _message(self, response: httpx.Response) -> dict[str, Any]:
-        reading = read_body(response.content)
+    def _message(self, body: bytes) -> dict[str, Any]:
+        reading = read_body(body)
         message = assistant_message(reading.response, reading.problem.message if reading.problem else "")
         self._count(reading.answer.usage or {})
         return message
