@@ -137,7 +137,7 @@ def serve(framework: str, command: str | None = None) -> int:
 
 def fork_workers(requests: socket.socket) -> str:
     """Fork a worker for each request, and return in these alone, with their nonces. The process ends with its input."""
-    signal.signal(signal.SIGCHLD, _wait_for_ended)
+    signal.signal(signal.SIGCHLD, _reap)
     while True:
         line, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, ENDS)
         if not line:
@@ -155,12 +155,14 @@ def fork_workers(requests: socket.socket) -> str:
         os.close(end)
     os.chdir(fork.folder)
     os.environ[WORKER_MARK] = fork.mark
+    # Only the worker is asked for its stacks.
+    faulthandler.unregister(signal.SIGUSR1)
     fork_supervised(report)
     show_stacks_on_request()
     return fork.nonce
 
 
-def _wait_for_ended(*_: object) -> None:
+def _reap(*_: object) -> None:
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG) != (0, 0):
             pass

@@ -249,6 +249,7 @@ class ForkedProcess(asyncio.SubprocessTransport):
         self._pipes: dict[int, Any] = {}
         self._open = len(ends)
         self._report = b""
+        self._code: int | None = None
         self.pid = pid
 
     @property
@@ -264,16 +265,18 @@ class ForkedProcess(asyncio.SubprocessTransport):
         for place, file in enumerate(read, 1):
             self._pipes[place], _ = await loop.connect_read_pipe(partial(_PipeEnd, self, place), file)
 
-    def received(self, place: int, data: bytes) -> None:
+    def pass_on(self, place: int, data: bytes) -> None:
         """Pass on what it wrote."""
         if place == REPORT_END:
             self._report += data
         else:
             self._protocol.pipe_data_received(place, data)
 
-    def lost(self, place: int, error: Exception | None) -> None:
+    def note_end(self, place: int, error: Exception | None) -> None:
         """One of its pipes is closed; the report is when it has ended, with all its processes."""
         if place == REPORT_END:
+            # A supervisor that says nothing was killed itself.
+            self._code = os.waitstatus_to_exitcode(int(self._report)) if self._report else -signal.SIGKILL
             self._protocol.process_exited()
         else:
             self._protocol.pipe_connection_lost(place, error)
@@ -285,7 +288,7 @@ class ForkedProcess(asyncio.SubprocessTransport):
         return self.pid
 
     def get_returncode(self) -> int | None:
-        return os.waitstatus_to_exitcode(int(self._report)) if self._report else -signal.SIGKILL
+        return self._code
 
     def get_pipe_transport(self, fd: int) -> Any:
         return self._pipes.get(fd)
@@ -320,10 +323,10 @@ class _PipeEnd(asyncio.Protocol):
         self._place = place
 
     def data_received(self, data: bytes) -> None:
-        self._process.received(self._place, data)
+        self._process.pass_on(self._place, data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._process.lost(self._place, exc)
+        self._process.note_end(self._place, exc)
 
 
 def crash(code: int | None) -> WorkerFault:
@@ -556,7 +559,7 @@ class Worker:
         if launched.report is not None and not held:
             raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
         self.is_template = reply.forks
-        self._has_started(began, reply.info.model_copy(update={"sandbox": held}))
+        self._note_start(began, reply.info.model_copy(update={"sandbox": held}))
         return self
 
     async def start_from(self, template: Worker, folder: Path) -> Self:
@@ -581,7 +584,7 @@ class Worker:
                 raise WorkerFault("crash", f"the process that loaded the adapter has ended: {error}") from error
         reply = self._ready(await self._reply(FORK_LIMIT, f"forking a worker took more than {FORK_LIMIT:.0f} s"))
         self._transport.pid = reply.supervisor
-        self._has_started(began, template.info)
+        self._note_start(began, template.info)
         return self
 
     def _ready(self, reply: Message) -> Ready:
@@ -591,7 +594,7 @@ class Worker:
             raise WorkerFault("protocol", f"the worker answered hello with {reply.type!r}")
         return reply
 
-    def _has_started(self, began: float, info: FrameworkInfo) -> None:
+    def _note_start(self, began: float, info: FrameworkInfo) -> None:
         self.info = info
         # Above the process that runs the trials is its supervisor.
         traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
