@@ -54,7 +54,7 @@ def integrity_findings(
     if added := [call.added for call in wire.model_calls if call.added]:
         found.append(_finding("added_header", len(added), chain.from_iterable(added)))
     found += _requests(wire, tools)
-    origins = [] if in_process else [source.origin for source in call_sources(wire, tools)]
+    origins = [] if in_process else [origin for origin, _ in call_sources(wire, tools)]
     if not in_process:
         for origin, kind in CALLS.items():
             titles = [call.api.title for call, own in zip(wire.api_calls, origins, strict=True) if own == origin]

@@ -7,7 +7,6 @@ from trialbed_evaluation.metrics import Diagnosis as Diagnosis
 from trialbed_evaluation.metrics import GoalAccuracy as GoalAccuracy
 from trialbed_evaluation.metrics import MetricResult as MetricResult
 from trialbed_evaluation.metrics import MetricSummary as MetricSummary
-from trialbed_evaluation.metrics import Rule as Rule
 from trialbed_evaluation.metrics import SampleScores as SampleScores
 from trialbed_evaluation.metrics import ScoringOptions as ScoringOptions
 from trialbed_evaluation.metrics import Step as Step

@@ -233,19 +233,19 @@ def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | Non
             yield TrialProblem(where, f"{api_name(call)} was not offered in this trial")
         if call.error or call.status != 200:
             reason = (call.error or f"status {call.status}").strip()
-            by_model = changed.get((call.api, call.started))
-            asked = (("asked", by_model),) if by_model else ()
+            as_asked = changed.get((call.api, call.started))
+            asked = (("asked", as_asked),) if as_asked else ()
             gold = [one.arguments for one in query.gold_calls if one.api.pair == call.api.pair] if query else []
             right = (("expected", as_text(arguments)) for arguments in gold if arguments is not None)
             details: tuple[tuple[str, str], ...] = (*asked, ("sent", as_text(call.arguments)), *right)
-            what = "was changed by the framework, and refused" if by_model else "was refused"
+            what = "was changed by the framework, and refused" if as_asked else "was refused"
             yield TrialProblem(where, f"{api_name(call)} {what}{_by_fault(call)}: {reason}", details)
         elif id(call) in unasked:
-            source = sources[place - 1]
-            what = NOT_ASKED.get(source.origin, "was called, though no answer of the model asked for it")
+            origin, by_model = sources[place - 1]
+            what = NOT_ASKED.get(origin, "was called, though no answer of the model asked for it")
             details = ()
-            if source.sent is not None and source.origin == "changed":
-                details = (("asked", source.sent.arguments), ("sent", as_text(call.arguments)))
+            if by_model is not None and origin == "changed":
+                details = (("asked", by_model.arguments), ("sent", as_text(call.arguments)))
             yield TrialProblem(where, f"{api_name(call)} {what}", details)
 
 

@@ -18,7 +18,6 @@ from ._comparing import same_value as same_value
 from ._diagnosis import ArgumentFinding as ArgumentFinding
 from ._diagnosis import CallFinding as CallFinding
 from ._diagnosis import Diagnosis as Diagnosis
-from ._diagnosis import MetricResult as MetricResult
 from ._diagnosis import ToolCall as ToolCall
 from ._diagnosis import quantity as quantity
 from ._gold_calls import AlignedCall as AlignedCall
@@ -30,7 +29,6 @@ from ._origins import is_forced as is_forced
 from ._origins import unasked_calls as unasked_calls
 from ._rules import NO_SCHEMA as NO_SCHEMA
 from ._rules import RULES as RULES
-from ._rules import Rule as Rule
 from ._rules import parse_rule as parse_rule
 from ._rules import property_schema as property_schema
 from ._uses import MAX_VALUES as MAX_VALUES

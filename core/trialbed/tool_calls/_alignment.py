@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import permutations
 from operator import itemgetter
 from typing import Any
@@ -15,7 +16,6 @@ from trialbed.tool_calls._diagnosis import (
     CallFinding,
     CallStatus,
     Diagnosis,
-    MetricResult,
     ToolCall,
     quantity,
 )
@@ -44,13 +44,9 @@ def align(
     """
     right = [call for group in groups for call in group]
 
-    known: dict[tuple[int, int], tuple[float, tuple[ArgumentFinding, ...], str]] = {}
-
+    @cache
     def found(given: int, wanted: int) -> tuple[float, tuple[ArgumentFinding, ...], str]:
-        if (given, wanted) not in known:
-            schema = tools.get(right[wanted].name, NO_SCHEMA)
-            known[given, wanted] = _compare(made[given], right[wanted], schema, comparer)
-        return known[given, wanted]
+        return _compare(made[given], right[wanted], tools.get(right[wanted].name, NO_SCHEMA), comparer)
 
     def worth(given: int, wanted: int) -> float:
         return found(given, wanted)[0]
@@ -113,7 +109,7 @@ def _arguments(
 ) -> Iterable[ArgumentFinding]:
     for name, wanted in right.items():
         part = property_schema(schema, name)
-        if comparer.ignores(tool, name):
+        if comparer.own_rule(tool, name) == "ignore":
             yield ArgumentFinding(name, "ignored", made.get(name), wanted, "ignore", None)
         elif name in made:
             points, rule, note = comparer.compare(tool, name, made[name], wanted, part)
@@ -131,7 +127,7 @@ def _arguments(
         if name in right:
             continue
         part = property_schema(schema, name)
-        ignored = comparer.ignores(tool, name)
+        ignored = comparer.own_rule(tool, name) == "ignore"
         usual = given is None or (
             "default" in part and comparer.compare(tool, name, given, part["default"], part)[0] == 1
         )
@@ -163,15 +159,15 @@ def _same(call: ToolCall) -> str:
     return f"{call.name} {as_json(args)}"
 
 
-def accuracy_of(rows: tuple[CallFinding, ...], order: str, notes: tuple[str, ...] = ()) -> MetricResult:
+def accuracy_of(rows: tuple[CallFinding, ...], order: str, notes: tuple[str, ...] = ()) -> Diagnosis:
     """Points of all calls over the number of calls."""
     points = sum(row.points for row in rows)
     value = points / len(rows) if rows else 1.0
     formula = f"{quantity(points, 'point')} of {quantity(len(rows), 'call')}" if rows else NO_CALLS
-    return MetricResult(ACCURACY, value, Diagnosis(ACCURACY, value, formula, rows, order, notes=notes))
+    return Diagnosis(ACCURACY, value, formula, rows, order, notes=notes)
 
 
-def f1_of(rows: tuple[CallFinding, ...], made: int, right: int, notes: tuple[str, ...] = ()) -> MetricResult:
+def f1_of(rows: tuple[CallFinding, ...], made: int, right: int, notes: tuple[str, ...] = ()) -> Diagnosis:
     """Return the harmonic mean of the points per call made and per call that is right.
 
     Args:
@@ -181,7 +177,7 @@ def f1_of(rows: tuple[CallFinding, ...], made: int, right: int, notes: tuple[str
     precision, recall = (points / count if count else float(made == right) for count in (made, right))
     value = 2 * points / (made + right) if made + right else 1.0
     formula = f"2 x {quantity(points, 'point')} / ({quantity(made, 'call')} made + {right} right)" if rows else NO_CALLS
-    return MetricResult(F1, value, Diagnosis(F1, value, formula, rows, "", "", precision, recall, notes))
+    return Diagnosis(F1, value, formula, rows, "", "", precision, recall, notes)
 
 
 Worth = Callable[[int, int], float]

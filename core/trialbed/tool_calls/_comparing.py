@@ -14,7 +14,6 @@ from trialbed.errors import UsageError
 from trialbed.texts import normalize
 from trialbed.tool_calls._rules import (
     NO_SCHEMA,
-    Rule,
     Schema,
     choose_rule,
     is_number,
@@ -51,21 +50,13 @@ class ValueComparer:
     rules: Mapping[str, str] = field(default_factory=dict)
     judgements: Judgements = field(default_factory=dict)
 
-    def rule(self, tool: str, path: str, schema: Schema, wanted: Any) -> Rule:
+    def rule(self, tool: str, path: str, schema: Schema, wanted: Any) -> str:
         """Return the rule for an argument."""
-        return self._own_rule(tool, path) or choose_rule(variant(schema, wanted), wanted)
+        return self.own_rule(tool, path) or choose_rule(variant(schema, wanted), wanted)
 
-    def ignores(self, tool: str, path: str) -> bool:
-        """Return whether an argument does not count, which no schema asks for."""
-        rule = self._own_rule(tool, path)
-        return rule is not None and rule.name == "ignore"
-
-    def _own_rule(self, tool: str, path: str) -> Rule | None:
-        """Return the rule that was given for an argument."""
-        if not self.rules:
-            return None
-        text = self.rules.get(f"{tool}.{path}", self.rules.get(path))
-        return None if text is None else parse_rule(text)
+    def own_rule(self, tool: str, path: str) -> str:
+        """Return the rule that was given for an argument; empty if none was."""
+        return self.rules.get(f"{tool}.{path}", self.rules.get(path, "")) if self.rules else ""
 
     def compare(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema = NO_SCHEMA) -> Compared:
         """Compare the value given with the one wanted.
@@ -75,18 +66,19 @@ class ValueComparer:
         """
         schema = variant(schema, wanted)
         rule = self.rule(tool, path, schema, wanted)
-        if rule.name in ("list", "set", "object"):
-            kinds: tuple[type, ...] = (Mapping,) if rule.name == "object" else (list, tuple)
-            within = {"object": self._objects, "set": self._sets, "list": self._lists}[rule.name]
+        name, parameter = parse_rule(rule)
+        if name in ("list", "set", "object"):
+            kinds: tuple[type, ...] = (Mapping,) if name == "object" else (list, tuple)
+            within = {"object": self._objects, "set": self._sets, "list": self._lists}[name]
             if not isinstance(given, kinds) or not isinstance(wanted, kinds):
                 points = float(same_value(given, wanted))
             else:
                 points = within(tool, path, given, wanted, schema) if given or wanted else 1.0
-            return points, str(rule), ""
-        if rule.name == "semantic":
-            return float(self._means(tool, path, given, wanted)), str(rule), ""
-        same, note = _PLAIN[rule.name](given, wanted, rule.parameter)
-        return float(same), str(rule), note
+            return points, rule, ""
+        if name == "semantic":
+            return float(self._means(tool, path, given, wanted)), rule, ""
+        same, note = _PLAIN[name](given, wanted, parameter)
+        return float(same), rule, note
 
     def _objects(self, tool: str, path: str, given: Any, wanted: Any, schema: Schema) -> float:
         points = [

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 
@@ -137,33 +136,6 @@ class Diagnosis:
             lines.append(f"  {call}")
             lines += [f"      {argument}" for argument in call.arguments if argument.points != 1 or argument.note]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
-
-
-class MetricResult:
-    """The value of a metric for one sample, with the metric's name; ``float(result)`` is the value too.
-
-    Args:
-        diagnosis: the reasons; or a function that finds them when they are asked for.
-    """
-
-    def __init__(self, name: str, value: float, diagnosis: Diagnosis | Callable[[], Diagnosis]) -> None:
-        self.name, self.value, self._diagnosis = name, value, diagnosis
-
-    @cached_property
-    def diagnosis(self) -> Diagnosis:
-        """The reasons for the value."""
-        return self._diagnosis if isinstance(self._diagnosis, Diagnosis) else self._diagnosis()
-
-    @property
-    def reason(self) -> str:
-        """The diagnosis as text."""
-        return str(self.diagnosis)
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __repr__(self) -> str:
-        return f"MetricResult(name={self.name!r}, value={self.value!r})"
 
 
 def shown_whole(arguments: str) -> str:

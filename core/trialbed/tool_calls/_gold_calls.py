@@ -10,7 +10,7 @@ from trialbed.records import ApiRef, GoldCall, Json, ToolSpec
 from trialbed.tool_calls._alignment import accuracy_of, align, are_in_order, f1_of
 from trialbed.tool_calls._asked import AskedCall
 from trialbed.tool_calls._comparing import ValueComparer
-from trialbed.tool_calls._diagnosis import ArgumentFinding, MetricResult, ToolCall, shown
+from trialbed.tool_calls._diagnosis import ArgumentFinding, Diagnosis, ToolCall, shown
 from trialbed.wire import lenient_json
 
 SHOWN = 60
@@ -79,8 +79,8 @@ class Alignment:
 
     gold: tuple[AlignedCall, ...]
     others: tuple[AskedCall, ...]
-    f1: MetricResult
-    accuracy: MetricResult
+    f1: Diagnosis
+    accuracy: Diagnosis
 
 
 @once_for(8)

@@ -59,16 +59,8 @@ class RequestedCall:
     barred: Literal["", "forced", "dictated"] = ""
 
 
-@dataclass(frozen=True)
-class CallSource:
-    """The source of a call that an Api got.
-
-    Attributes:
-        sent: the model's call that accounts for it; None where there is none.
-    """
-
-    origin: Origin
-    sent: SentCall | None = None
+CallSource = tuple[Origin, SentCall | None]
+"""The origin of a call that an Api got, and the model's call that accounts for it; None where there is none."""
 
 
 @once_for(8)
@@ -95,7 +87,7 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
                 # A call that the Api refused gained nothing by the change: it shows the framework's doing.
                 accepted = call.status == 200 and not call.error
                 origin = found.barred or (changed if changed and accepted else "model")
-                sources[number] = CallSource(origin, found.call)
+                sources[number] = origin, found.call
 
     match(lambda call, one: (one.pair, one.arguments) == signs[id(call)])
     schemas = {tool.api.pair: tool.parameters for tool in tools}
@@ -117,14 +109,14 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
             names = [text for text in map(plain_text, (tool, call.api.api_name)) if len(text) >= SHORTEST_NAME]
             texts = [one.call.arguments for one in own if one.time <= call.started]
             named = any(tool in WORD.findall(text) or any(name in plain_text(text) for name in names) for text in texts)
-            sources[number] = CallSource("own tool" if named else "none")
+            sources[number] = "own tool" if named else "none", None
     return tuple(sources[number] for number in range(len(wire.api_calls)))
 
 
 def unasked_calls(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[ApiCall, ...]:
     """Return the calls of Apis on which the model did not decide, in order; see ``call_sources``."""
     sources = call_sources(wire, tools)
-    return tuple(call for call, one in zip(wire.api_calls, sources, strict=True) if one.origin not in ASKED)
+    return tuple(call for call, (origin, _) in zip(wire.api_calls, sources, strict=True) if origin not in ASKED)
 
 
 @once_for(8)

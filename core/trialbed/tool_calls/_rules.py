@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
@@ -79,20 +78,9 @@ Schema = Mapping[str, Any]
 NO_SCHEMA: Schema = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule with its parameter: a tolerance or a pattern, None for the usual one."""
-
-    name: str
-    parameter: str | None = None
-
-    def __str__(self) -> str:
-        return self.name if self.parameter is None else f"{self.name}:{self.parameter}"
-
-
 @lru_cache(maxsize=1024)
-def parse_rule(text: str) -> Rule:
-    """Return a rule as users write it: ``text``, ``number:0.01``, ``regex:[A-Z]{3}``.
+def parse_rule(text: str) -> tuple[str, str | None]:
+    """Return the name and the parameter of a rule as users write it: ``text``, ``number:0.01``, ``regex:[A-Z]{3}``.
 
     Raises:
         UsageError: the rule does not exist, or its parameter is wrong.
@@ -102,7 +90,7 @@ def parse_rule(text: str) -> Rule:
         hint = did_you_mean(closest(name, RULES))
         raise UsageError(f"there is no rule {name!r} for arguments{hint} The rules are {', '.join(RULES)}")
     if not colon:
-        return Rule(name)
+        return name, None
     if name not in PARAMETRIC:
         raise UsageError(f"the rule {name!r} takes no parameter: {text!r}")
     try:
@@ -112,31 +100,31 @@ def parse_rule(text: str) -> Rule:
             raise ValueError("a tolerance is a number from 0 on")
     except ValueError as error:
         raise UsageError(f"the rule {text!r} has a wrong parameter: {error}") from None
-    return Rule(name, parameter)
+    return name, parameter
 
 
-def choose_rule(schema: Schema, wanted: Any) -> Rule:
+def choose_rule(schema: Schema, wanted: Any) -> str:
     """Return the rule that an argument's schema asks for, or, where it says nothing, the reference's value."""
     if "const" in schema or "enum" in schema or "pattern" in schema:
-        return Rule("exact")
+        return "exact"
     form = schema.get("type")
     if isinstance(form, (list, tuple)):
         form = next((name for name in form if isinstance(name, str) and _is(wanted, name)), None)
     if form == "string" or isinstance(wanted, str):
         written = schema.get("format")
         if written in EXACT_FORMATS:
-            return Rule("exact")
+            return "exact"
         if written in DATE_FORMATS or (isinstance(wanted, str) and ISO_DATE.fullmatch(wanted.strip())):
-            return Rule("date")
+            return "date"
         # A number may be due, and the reference has it as text.
-        return Rule("number" if schema.get("type") in ("number", "integer") else "text")
+        return "number" if schema.get("type") in ("number", "integer") else "text"
     if form in ("number", "integer"):
-        return Rule("number")
+        return "number"
     if form == "array" or isinstance(wanted, (list, tuple)):
-        return Rule("set" if schema.get("uniqueItems") is True else "list")
+        return "set" if schema.get("uniqueItems") is True else "list"
     if form == "object" or isinstance(wanted, Mapping):
-        return Rule("object")
-    return Rule("number" if is_number(wanted) and not isinstance(form, str) else "exact")
+        return "object"
+    return "number" if is_number(wanted) and not isinstance(form, str) else "exact"
 
 
 def is_number(value: Any) -> bool:

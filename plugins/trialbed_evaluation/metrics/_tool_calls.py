@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from trialbed.errors import JudgeError, UsageError
@@ -26,8 +26,6 @@ from trialbed.tool_calls import RULES as RULES
 from trialbed.tool_calls import ArgumentFinding as ArgumentFinding
 from trialbed.tool_calls import CallFinding as CallFinding
 from trialbed.tool_calls import Diagnosis as Diagnosis
-from trialbed.tool_calls import MetricResult as MetricResult
-from trialbed.tool_calls import Rule as Rule
 from trialbed.tool_calls import parse_rule as parse_rule
 from trialbed_evaluation.conversations import Sample
 from trialbed_evaluation.metrics import _ragas
@@ -47,6 +45,33 @@ from trialbed_evaluation.metrics._inputs import (
 from trialbed_evaluation.schemas import object_schema
 
 NO_JUDGEMENTS: Judgements = {}
+
+
+class MetricResult:
+    """The value of a metric for one sample, with the metric's name; ``float(result)`` is the value too.
+
+    Args:
+        diagnosis: the reasons; or a function that finds them when they are asked for.
+    """
+
+    def __init__(self, name: str, value: float, diagnosis: Diagnosis | Callable[[], Diagnosis]) -> None:
+        self.name, self.value, self._diagnosis = name, value, diagnosis
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """The reasons for the value."""
+        return self._diagnosis if isinstance(self._diagnosis, Diagnosis) else self._diagnosis()
+
+    @property
+    def reason(self) -> str:
+        """The diagnosis as text."""
+        return str(self.diagnosis)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        return f"MetricResult(name={self.name!r}, value={self.value!r})"
 
 
 def tool_call_accuracy(
@@ -82,7 +107,8 @@ def tool_call_accuracy(
         made, groups, known = _read(predicted, reference, tools)
         comparer = ValueComparer(rules or {}, judgements)
         rows = align(made, groups, known, comparer, ordered=order == "strict")
-        return accuracy_of(rows, order, _unused_rules(rules, made, groups, known))
+        found = accuracy_of(rows, order, _unused_rules(rules, made, groups, known))
+        return MetricResult(ACCURACY, found.value, found)
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
@@ -122,7 +148,8 @@ def tool_call_f1(
     if compat is None:
         made, groups, known = _read(predicted, reference, tools)
         rows = align(made, groups, known, ValueComparer(rules or {}, judgements), ordered=False)
-        return f1_of(rows, len(made), sum(map(len, groups)), _unused_rules(rules, made, groups, known))
+        found = f1_of(rows, len(made), sum(map(len, groups)), _unused_rules(rules, made, groups, known))
+        return MetricResult(F1, found.value, found)
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
@@ -246,10 +273,7 @@ async def judge_arguments(
     found: dict[tuple[str, str, str], Step] = {}
     for tool, name, given, due in _values(made_calls(predicted), right):
         part = property_schema(schemas.get(tool, NO_SCHEMA), name)
-        if (
-            ValueComparer(rules or {}).rule(tool, name, part, due).name == "semantic"
-            and not same_text(given, due, None)[0]
-        ):
+        if ValueComparer(rules or {}).rule(tool, name, part, due) == "semantic" and not same_text(given, due, None)[0]:
             inputs = {"tool": tool, "argument": name, "first": given, "second": due}
             found[f"{tool}.{name}", as_json(given), as_json(due)] = Step(COMPARE, ASK_SAME, inputs, SCHEMA)
     answers = await asyncio.gather(*(ask(model, step) for step in found.values()))

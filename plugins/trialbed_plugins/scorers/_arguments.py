@@ -44,12 +44,10 @@ def argument_scores(context: ScoreContext) -> Iterable[Score]:
         ),
     }
     yield Score(name="argument_accuracy", value=fmean(points), detail=detail)
-    sides = found.f1.diagnosis
-    sums: dict[str, Json] = {"precision": sides.precision, "recall": sides.recall}
-    counts: dict[str, Json] = {"called": len(calls), "gold": len(gold), "reason": sides.formula}
+    sums: dict[str, Json] = {"precision": found.f1.precision, "recall": found.f1.recall}
+    counts: dict[str, Json] = {"called": len(calls), "gold": len(gold), "reason": found.f1.formula}
     yield Score(name="tool_call_f1", value=found.f1.value, detail=sums | counts)
-    ordered = found.accuracy
-    yield Score(name=ordered.name, value=ordered.value, detail={"reason": ordered.diagnosis.formula})
+    yield Score(name=found.accuracy.metric, value=found.accuracy.value, detail={"reason": found.accuracy.formula})
 
 
 def _comparison(one: AlignedCall) -> Json:

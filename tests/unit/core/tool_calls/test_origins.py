@@ -36,7 +36,7 @@ def turn(
 def origin(arguments: Any, *turns: ModelCall, api: ApiRef = WEATHER) -> str:
     call = ApiCall(started=9, duration=1, api=api, offered=True, arguments=arguments)
     wire = WireLog(trial="t", opened_at=NOON, model_calls=turns, api_calls=(call,))
-    (found,) = (source.origin for source in call_sources(wire, TOOLS))
+    ((found, _),) = call_sources(wire, TOOLS)
     assert (unasked_calls(wire, TOOLS) == ()) is (found in ("model", "own tool"))
     return found
 
@@ -150,7 +150,7 @@ def test_a_call_that_an_api_links_to_is_the_models_decision() -> None:
     calls = (turn("{}", "Tool_Places"), then)
     for made, expected in (((linked, weather), "model"), ((weather,), "dictated")):
         wire = WireLog(trial="t", opened_at=NOON, model_calls=calls, api_calls=made)
-        assert call_sources(wire, TOOLS)[-1].origin == expected
+        assert call_sources(wire, TOOLS)[-1][0] == expected
 
 
 def test_examples_of_the_tools_own_description_dictate_nothing() -> None:
