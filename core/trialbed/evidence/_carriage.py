@@ -65,18 +65,16 @@ class Text:
         """The dates that stand in it."""
         return dates(self._text)
 
-    def has(self, value: str) -> bool:
-        """Return whether the value stands in it."""
-        return self._has_marks(value) or next(self._places(value), None) is not None
+    def says(self, value: str, *, denied: bool = False) -> bool:
+        """Return whether the value stands in it, at a place where it is not denied.
 
-    def says(self, value: str) -> bool:
-        """Return whether the value stands in it at a place where it is not denied."""
+        Args:
+            denied: whether a place at which it is denied counts, too.
+        """
+        if not wanted(value)[0] and (plain := " ".join(value.split())) and plain in self._plain:
+            return True  # nothing but markup, which stands in it unchanged
         places = islice(self._places(value), MOST)
-        return self._has_marks(value) or any(not is_denied(self._text, *place) for place in places)
-
-    def _has_marks(self, value: str) -> bool:
-        """Return whether the value is nothing but markup, and stands in it as it is."""
-        return not wanted(value)[0] and bool(plain := " ".join(value.split())) and plain in self._plain
+        return any(denied or not is_denied(self._text, *place) for place in places)
 
     def _places(self, value: str) -> Iterator[tuple[int, int]]:
         sought, days = wanted(value)
@@ -118,10 +116,13 @@ class Passages:
         """
         words, days = wanted(value)
         texts = self._texts[start:]
-        if words and not days and len(texts) > FEW:
-            places = min((self._of_words.get(word, []) for word in words), key=len)
-            texts = [self._texts[place] for place in places[bisect_left(places, start) :]]
-        return any(text.has(value) for text in texts)
+        if words and not days:
+            if len(texts) > FEW:
+                places = min((self._of_words.get(word, []) for word in words), key=len)
+                texts = [self._texts[place] for place in places[bisect_left(places, start) :]]
+            # Mostly, that leaves none.
+            texts = [text for text in texts if text.words.issuperset(words)]
+        return any(text.says(value, denied=True) for text in texts)
 
     @cached_property
     def _of_words(self) -> dict[str, list[int]]:
