@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from trialbed.wire._httpx import httpx, tls_for
-from trialbed.wire.mcp._server import Refused, sdk_server
+from trialbed.wire.mcp._server import refusal, sdk_server
 
 INTERNAL_ERROR = -32603
 """JSON-RPC's code for a failure of the server."""
@@ -32,7 +32,7 @@ class RemoteTools:
         """Make a call.
 
         Raises:
-            Refused: the trial does not have this tool, or cannot be reached.
+            Exception: the trial does not have this tool, or cannot be reached; the one that ``refusal`` makes.
         """
         return await self._ask("tools/call", {"name": name, "arguments": arguments})
 
@@ -42,11 +42,11 @@ class RemoteTools:
         try:
             answered = (await self._client.post(self._url, json=request, headers=headers)).json()
         except (httpx.HTTPError, ValueError) as error:
-            raise Refused(
+            raise refusal(
                 f"the trial's tools cannot be reached: {type(error).__name__}: {error}", INTERNAL_ERROR
             ) from error
         if "error" in answered:
-            raise Refused(answered["error"]["message"], answered["error"]["code"])
+            raise refusal(answered["error"]["message"], answered["error"]["code"])
         result: dict[str, Any] = answered["result"]
         return result
 

@@ -23,12 +23,17 @@ INVALID_PARAMS = -32602
 """JSON-RPC's code for an unknown tool, as MCP has it."""
 
 
-class Refused(Exception):
-    """A request that cannot be served, with a JSON-RPC error code."""
+def refusal(message: str, code: int = INVALID_PARAMS) -> Exception:
+    """Return the SDK's own exception for a request that cannot be served; its code and its text are sent."""
+    from mcp import types
+    from mcp.shared import exceptions
 
-    def __init__(self, message: str, code: int = INVALID_PARAMS) -> None:
-        super().__init__(message)
-        self.code = code
+    sdk: Any = exceptions
+    if hasattr(sdk, "MCPError"):
+        made: Exception = sdk.MCPError(code, message)
+    else:
+        made = sdk.McpError(types.ErrorData(code=code, message=message))
+    return made
 
 
 class ToolSource(Protocol):
@@ -41,7 +46,7 @@ class ToolSource(Protocol):
         """The result of a call: ``content``, ``isError``.
 
         Raises:
-            Refused: the trial does not have this tool.
+            Exception: the trial does not have this tool; the one that ``refusal`` makes.
         """
 
 
@@ -69,10 +74,10 @@ class OfferedTools:
         """Make a call.
 
         Raises:
-            Refused: the trial does not have this tool.
+            Exception: the trial does not have this tool; the one that ``refusal`` makes.
         """
         if name not in self._tools:
-            raise Refused(f"Unknown tool: {name}")
+            raise refusal(f"Unknown tool: {name}")
         text, is_error = await self._call(self._tools[name], arguments)
         return {"content": [{"type": "text", "text": text}], "isError": is_error}
 
@@ -149,22 +154,4 @@ async def _list_tools(source: ToolSource) -> Any:
 async def _call_tool(source: ToolSource, params: Any) -> Any:
     from mcp import types
 
-    try:
-        result = await source.call_tool(params.name, params.arguments or {})
-    except Refused as error:
-        raise _sdk_error(error) from error
-    return types.CallToolResult.model_validate(result)
-
-
-def _sdk_error(error: Refused) -> Exception:
-    """The SDK's own exception, whose code and text it sends."""
-    from mcp import types
-    from mcp.shared import exceptions
-
-    sdk: Any = exceptions
-    made: Exception
-    if hasattr(sdk, "MCPError"):
-        made = sdk.MCPError(error.code, str(error))
-    else:
-        made = sdk.McpError(types.ErrorData(code=error.code, message=str(error)))
-    return made
+    return types.CallToolResult.model_validate(await source.call_tool(params.name, params.arguments or {}))
