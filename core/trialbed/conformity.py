@@ -119,7 +119,8 @@ def class_problems(given: Any, contract: Any, *, constructor: bool = True) -> tu
         # Properties and attributes are looked at when they are used, and an inherited method is the contract's own.
         if asked is None or own is None or own is asked:
             continue
-        is_async, parameters = _is_async(own), _parameters(asked)
+        is_async = _is_async(own)
+        parameters = [item for item in inspect.signature(asked).parameters.values() if item.kind not in VARIABLE]
         # Drivers are made with every argument of their constructor.
         takes = _binds(own, parameters)
         if name != "__init__":
@@ -155,10 +156,6 @@ def _first_line(function: Any) -> str:
     """Return where a function begins, in brackets; empty where it has no source."""
     code = getattr(function, "__code__", None)
     return f' (File "{code.co_filename}", line {code.co_firstlineno})' if code is not None else ""
-
-
-def _parameters(function: Any) -> list[inspect.Parameter]:
-    return [item for item in inspect.signature(function).parameters.values() if item.kind not in VARIABLE]
 
 
 def _binds(function: Any, parameters: list[inspect.Parameter]) -> bool:

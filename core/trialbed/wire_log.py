@@ -46,7 +46,7 @@ def observed_usage(wire: WireLog) -> Usage | None:
     """
     if not wire.model_calls:
         return None
-    total = Usage(prompt_tokens=embedded_tokens(wire))
+    total = Usage(prompt_tokens=sum(call.tokens or 0 for call in wire.embedding_calls))
     for call in wire.model_calls:
         usage = estimated_usage(call) if call.cause == "gone" else call.usage
         if usage is not None:
@@ -54,11 +54,6 @@ def observed_usage(wire: WireLog) -> Usage | None:
         elif call.status < 400 and (call.status or call.cause is None):
             return None
     return total
-
-
-def embedded_tokens(wire: WireLog) -> int:
-    """Return the tokens of all requests for vectors."""
-    return sum(call.tokens or 0 for call in wire.embedding_calls)
 
 
 def estimated_requests(wire: WireLog) -> int:

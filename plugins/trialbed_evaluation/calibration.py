@@ -18,7 +18,8 @@ from trialbed.contracts import STATUS_VALUES, AnswerStatus, Judge
 from trialbed.errors import DataError, JudgeError, NothingMeasured
 from trialbed.files import read_text, replace_file
 from trialbed.records import Answer, ApiCall, ApiRef, Finish, GoldCall, Json, Query, Record, WireLog
-from trialbed.scoring import MIN_CASES, Calibration, calibrations_file, kept_calibrations
+from trialbed.scoring import CALIBRATIONS, MIN_CASES, Calibration, kept_calibrations
+from trialbed.settings import state_dir
 from trialbed.statistics import Interval, wilson_interval
 
 
@@ -250,7 +251,7 @@ def keep_calibration(identity: str, measured: Calibration) -> None:
     if not measured.is_large:
         raise DataError(f"a calibration over {measured.cases} cases is not kept; it needs {MIN_CASES} with a verdict")
     kept = {name: value.model_dump() for name, value in (kept_calibrations() | {identity: measured}).items()}
-    path = calibrations_file()
+    path = state_dir() / CALIBRATIONS
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, f"{json.dumps(kept, indent=2)}\n".encode())

@@ -14,7 +14,7 @@ from trialbed.prices import read_budget
 from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, TrialKey, TrialResult, Usage
 from trialbed.settings import RunSettings
 from trialbed.store import Store
-from trialbed.wire_log import embedded_tokens, estimated_usage
+from trialbed.wire_log import estimated_usage
 
 FREE = Prices(rates=(TokenRate(input=0, output=0),), source="scripted models ask nobody")
 
@@ -143,7 +143,8 @@ def _used_by_models(budget: Budget, store: Store, run: Run) -> tuple[dict[str, f
 def _used_by_trial(budget: Budget, model: str, result: TrialResult) -> float:
     counted = [call for call in result.wire.model_calls if not call.other_model and call.recorded is None]
     used = [usage for call in counted if (usage := estimated_usage(call)) is not None]
-    return sum(budget.amount(usage, model) for usage in (*used, Usage(prompt_tokens=embedded_tokens(result.wire))))
+    embedded = Usage(prompt_tokens=sum(call.tokens or 0 for call in result.wire.embedding_calls))
+    return sum(budget.amount(usage, model) for usage in (*used, embedded))
 
 
 def judge_refusal(text: str | None, settings: RunSettings, judge: str, store: Store, run: Run) -> str | None:

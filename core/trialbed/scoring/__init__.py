@@ -10,11 +10,11 @@ from trialbed.scoring._bounds import (
     trial_size,
 )
 from trialbed.scoring._calibration import (
+    CALIBRATIONS,
     CRITERIA_CALIBRATION,
     MIN_CASES,
     Calibration,
     calibration_of,
-    calibrations_file,
     judge_identity,
     judge_note,
     kept_calibrations,
@@ -42,6 +42,7 @@ from trialbed.scoring._words import score_heading, score_words
 
 __all__ = [
     "ALWAYS",
+    "CALIBRATIONS",
     "CRITERIA_CALIBRATION",
     "JUDGED",
     "LONGEST_ANSWER",
@@ -66,7 +67,6 @@ __all__ = [
     "absent_scores",
     "as_judge",
     "calibration_of",
-    "calibrations_file",
     "criterion_name",
     "expectations",
     "has_expectations",

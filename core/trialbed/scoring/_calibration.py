@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -16,6 +15,9 @@ from trialbed.settings import state_dir
 
 CRITERIA_CALIBRATION = "criteria_calibration"
 """The part of a judge's description that is about criteria; only runs whose tasks have some have it."""
+
+CALIBRATIONS = "calibrations.json"
+"""The file in the state folder in which they are kept."""
 
 MIN_CASES = 30
 """Cases with a verdict that a calibration needs to be named in reports."""
@@ -97,15 +99,10 @@ def calibration_of(judge: Judge, identity: str) -> Mapping[str, Json] | None:
     return judge.calibration() if kept is None else kept.model_dump()
 
 
-def calibrations_file() -> Path:
-    """Return the file of the calibrations that are kept."""
-    return state_dir() / "calibrations.json"
-
-
 def kept_calibrations() -> dict[str, Calibration]:
     """Return the kept calibrations that are large enough; a file that is damaged has none."""
     try:
-        kept = json.loads(calibrations_file().read_text(encoding="utf-8"))
+        kept = json.loads((state_dir() / CALIBRATIONS).read_text(encoding="utf-8"))
         found = {str(name): Calibration.model_validate(value) for name, value in kept.items()}
     except (OSError, ValueError, ValidationError, AttributeError):
         return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -68,16 +68,8 @@ class ToolChoice(NamedTuple):
         return self.mode != "none" and self.name in ("", tool) and (not self.allowed or tool in self.allowed)
 
 
-class TokenLogprob(NamedTuple):
-    """A token of an answer, with the natural logarithm of its probability.
-
-    Attributes:
-        alternatives: the likeliest tokens at its place, each with its logarithm.
-    """
-
-    token: str
-    logprob: float
-    alternatives: tuple[tuple[str, float], ...] = ()
+TokenLogprob = tuple[str, float, tuple[tuple[str, float], ...]]
+"""A token of an answer, the natural logarithm of its probability, and the likeliest tokens there with theirs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +135,19 @@ class ModelMessage:
     @property
     def texts(self) -> tuple[str, ...]:
         """The texts of the content, one for each part that has one."""
-        return tuple(_texts(self.content))
+        if isinstance(self.content, str):
+            return (self.content,)
+        found = []
+        for part in self.content if isinstance(self.content, list) else ():
+            kind = part.get("type", "text") if isinstance(part, dict) else None
+            if isinstance(kind, str) and kind in TEXTS and isinstance(text := part.get("text"), str):
+                found.append(text)
+        return tuple(found)
 
     @property
     def text(self) -> str:
         """The text of the content; empty where it has none."""
-        return self.content if isinstance(self.content, str) else "".join(_texts(self.content))
+        return "".join(self.texts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,12 +287,3 @@ class ModelRequest(ABC):
     @abstractmethod
     def _problem(self) -> str:
         """Return the reason why the document is not a request of the dialect; empty if it is."""
-
-
-def _texts(content: Any) -> Iterable[str]:
-    if isinstance(content, str):
-        yield content
-    for part in content if isinstance(content, list) else ():
-        kind = part.get("type", "text") if isinstance(part, dict) else None
-        if isinstance(kind, str) and kind in TEXTS and isinstance(text := part.get("text"), str):
-            yield text

@@ -30,16 +30,18 @@ def parse_json(text: bytes | str, parse_float: ParseFloat = float, *, unique: bo
     """
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
-    value = _parse(text, parse_float, unique=unique)
+    value, is_read = None, False
+    if parse_float is float and not unique:
+        # As exact and several times as fast; what it refuses, such as lone surrogates, is left to the decoder below.
+        with suppress(ValueError, TypeError):
+            value, is_read = from_json(text, allow_inf_nan=False), True
+    if not is_read:
+        value = _decode(text, parse_float, unique=unique)
     check_depth(value, text)
     return value
 
 
-def _parse(text: str, parse_float: ParseFloat, *, unique: bool) -> Any:
-    if parse_float is float and not unique:
-        # As exact and several times as fast; what it refuses, such as lone surrogates, is left to the decoder below.
-        with suppress(ValueError, TypeError):
-            return from_json(text, allow_inf_nan=False)
+def _decode(text: str, parse_float: ParseFloat, *, unique: bool) -> Any:
     try:
         return json_decoder(parse_float, unique=unique).decode(text)
     except RecursionError:

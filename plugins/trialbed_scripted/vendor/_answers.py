@@ -148,4 +148,4 @@ def _logprobs(text: str, request: ModelRequest) -> tuple[TokenLogprob, ...] | No
 
 def _token(word: str, number: int) -> TokenLogprob:
     alternatives = tuple((f"{word}{'.' * place}", -0.1 - place) for place in range(number))
-    return TokenLogprob(*alternatives[0], alternatives)
+    return *alternatives[0], alternatives

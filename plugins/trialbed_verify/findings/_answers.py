@@ -11,7 +11,6 @@ from trialbed.wire.dialects.chat_completions import (
     answered_calls,
     first_choice,
     first_message,
-    offered_functions,
     read_answer,
     read_request,
 )
@@ -114,7 +113,7 @@ class AnsweredRow:
     @cached_property
     def tool_names(self) -> list[str]:
         """Return the names of the tools."""
-        return [function["name"] for function in offered_functions({"tools": self.tools})]
+        return [tool.name for tool in read_request({"tools": self.tools}).tools]
 
     @cached_property
     def usage(self) -> Mapping[str, int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from trialbed.records import ToolSpec
-from trialbed.wire.dialects.chat_completions import read_function
+from trialbed.wire.dialects.chat_completions import read_request
 from trialbed.wire.offers import Offers
 from trialbed_adapter_lab.differences import Difference, differences
 from trialbed_adapter_lab.errors import NotMeasured
@@ -55,7 +55,7 @@ def match_tools(given: Sequence[ToolSpec], sent: Sequence[SentTool]) -> dict[str
 
     The rules are those by which scripted models find the tools that they call. No tool is matched twice.
     """
-    offers = Offers(given, (read_function(tool.function) for tool in sent))
+    offers = Offers(given, read_request({"tools": [{"function": tool.function} for tool in sent]}).tools)
     named = {tool.name: tool for tool in sent}
     found = {tool.name: offers.function(tool.name) for tool in given}
     return {name: named[function.name] for name, function in found.items() if function is not None}

@@ -11,8 +11,6 @@ from ._requests import HEADERS as HEADERS
 from ._requests import NAME as NAME
 from ._requests import PATH as PATH
 from ._requests import ChatRequest as ChatRequest
-from ._requests import offered_functions as offered_functions
-from ._requests import read_function as read_function
 from ._requests import read_message as read_message
 from ._requests import read_request as read_request
 from ._requests import reply_formats as reply_formats

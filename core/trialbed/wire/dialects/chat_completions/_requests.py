@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -74,7 +74,7 @@ class ChatRequest(ModelRequest):
     @cached_property
     def tools(self) -> tuple[OfferedTool, ...]:
         """The tools on offer; those without a name are left out."""
-        return tuple(map(read_function, offered_functions(self.document)))
+        return tuple(tool for one in list_of(self.document.get("tools")) if (tool := _read_tool(one)) is not None)
 
     @property
     def tool_choice(self) -> ToolChoice:
@@ -114,7 +114,7 @@ class ChatRequest(ModelRequest):
         wanted = mapping_of(found.get("response_format")).get("type")
         form = () if wanted in FORMATS else ("response_format",)
         tools = list_of(found.get("tools"))
-        own = (f"tools[{place}]" for place, tool in enumerate(tools) if not list(offered_functions({"tools": [tool]})))
+        own = (f"tools[{place}]" for place, tool in enumerate(tools) if _read_tool(tool) is None)
         return (*asked_beyond(self.settings, SHARED), *form, *own)
 
     def _problem(self) -> str:
@@ -208,14 +208,6 @@ def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     ]
 
 
-def offered_functions(request: Any) -> Iterator[Document]:
-    """Yield the functions that a request offers as tools; those without a name are left out."""
-    for tool in list_of(mapping_of(request).get("tools")):
-        function = tool.get("function") if isinstance(tool, dict) else None
-        if isinstance(function, dict) and isinstance(function.get("name"), str):
-            yield function
-
-
 def read_message(message: Any) -> ModelMessage:
     """Read a message, however careless; a value that is not an object is the content of a message without a role."""
     if not isinstance(message, Mapping):
@@ -237,11 +229,13 @@ def read_message(message: Any) -> ModelMessage:
     )
 
 
-def read_function(function: Mapping[str, Any]) -> OfferedTool:
-    """Read a function that has a name."""
-    return OfferedTool(
-        function["name"], text_of(function.get("description")), function.get("parameters") or {}, function
-    )
+def _read_tool(tool: Any) -> OfferedTool | None:
+    """Read a tool on offer; None if it is not a function with a name."""
+    function = mapping_of(mapping_of(tool).get("function"))
+    name = function.get("name")
+    if not isinstance(name, str):
+        return None
+    return OfferedTool(name, text_of(function.get("description")), function.get("parameters") or {}, function)
 
 
 def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:

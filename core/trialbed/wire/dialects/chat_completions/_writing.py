@@ -91,11 +91,12 @@ def write_choice(answer: ModelAnswer, said: Document, finish_reason: str | None)
 def _logprobs(tokens: tuple[TokenLogprob, ...] | None) -> Document | None:
     if tokens is None:
         return None
-    written = [
-        {**_token(each.token, each.logprob), "top_logprobs": [_token(*other) for other in each.alternatives]}
-        for each in tokens
-    ]
-    return {"content": written}
+    return {
+        "content": [
+            {**_token(token, logprob), "top_logprobs": [_token(*other) for other in alternatives]}
+            for token, logprob, alternatives in tokens
+        ]
+    }
 
 
 def _token(token: str, logprob: float) -> Document:

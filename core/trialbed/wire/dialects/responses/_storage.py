@@ -96,28 +96,21 @@ class KeptResponses:
     def serve(self, method: str, path: str) -> Document | None:
         """Return the answer to a request for a response, or for its end; None if there is none of this id."""
         identity, rest = kept_path(path)
-        if method == "DELETE" and not rest and self.delete(identity):
+        kept = self._kept.get(identity)
+        if kept is None:
+            return None
+        if rest:  # the items that the request of the response sent, the last first
+            items = list(reversed(kept.items))
+            return {"object": "list", "data": items, "has_more": False} if (method, rest) == ("GET", ITEMS) else None
+        if method == "DELETE":
+            self.delete(identity)
             return {"id": identity, "object": "response", "deleted": True}
-        if method == "GET" and not rest:
-            return self.document(identity)
-        items = self.items(identity) if (method, rest) == ("GET", ITEMS) else None
-        return None if items is None else {"object": "list", "data": items, "has_more": False}
+        return kept.document if method == "GET" else None
 
-    def document(self, identity: str) -> Document | None:
-        """Return a response; None if there is none of this id."""
-        kept = self._kept.get(identity)
-        return None if kept is None else kept.document
-
-    def items(self, identity: str) -> list[Any] | None:
-        """Return the items that the request of a response sent, the last first; None if there is none of this id."""
-        kept = self._kept.get(identity)
-        return None if kept is None else list(reversed(kept.items))
-
-    def delete(self, identity: str) -> bool:
-        """Forget a response; return whether there was one."""
-        kept = self._kept.pop(identity, None)
-        self._size -= 0 if kept is None else kept.size
-        return kept is not None
+    def delete(self, identity: str) -> None:
+        """Forget a response, if it is kept."""
+        if (kept := self._kept.pop(identity, None)) is not None:
+            self._size -= kept.size
 
 
 def kept_path(path: str) -> tuple[str, str]:

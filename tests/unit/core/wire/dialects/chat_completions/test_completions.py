@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trialbed.wire import Call, ModelAnswer, TokenLogprob, dump_json, usage_counts
+from trialbed.wire import Call, ModelAnswer, dump_json, usage_counts
 from trialbed.wire.dialects.chat_completions import (
     FLAWS,
     first_message,
@@ -78,7 +78,7 @@ def test_calls_without_an_id_are_numbered() -> None:
 
 @pytest.mark.parametrize("piece", [None, 8])
 def test_further_fields_stand_where_they_belong(piece: int | None) -> None:
-    tokens = (TokenLogprob("hi", -0.5, (("ho", -1.5),)),)
+    tokens = (("hi", -0.5, (("ho", -1.5),)),)
     answer = ModelAnswer(content="hi", fields={"refusal": None}, fingerprint="fp", logprobs=tokens)
     document = write_document(answer)
     assert document["system_fingerprint"] == "fp"
