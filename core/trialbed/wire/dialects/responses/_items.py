@@ -52,28 +52,6 @@ def read_said(items: Sequence[Mapping[str, Any]]) -> ModelMessage:
     )
 
 
-def write_items(message: ModelMessage, identity: str = "", status: str = "completed") -> list[Document]:
-    """Return the items that say a model's message: its thoughts, its text, its calls.
-
-    Args:
-        identity: of the answer, of which those of the items are made.
-        status: of the last item.
-    """
-    items: list[Document] = []
-    if message.reasoning:
-        summary = [{"type": "summary_text", "text": message.reasoning}]
-        items.append({"type": "reasoning", "id": f"rs_{identity}", "summary": summary})
-    if parts := _said_parts(message):
-        items.append({"type": "message", "id": f"msg_{identity}", "role": "assistant", "content": parts})
-    for place, call in enumerate(message.calls):
-        named = {"call_id": call.id or f"call_{identity}{place}", "name": call.name, "arguments": call.arguments}
-        items.append({"type": "function_call", "id": f"fc_{identity}{place}", **named})
-    for item in items:
-        if item["type"] != "reasoning":
-            item["status"] = status if item is items[-1] else "completed"
-    return items
-
-
 def write_conversation(messages: Sequence[ModelMessage]) -> Document:
     """Return the fields of a request that hold a conversation; a system prompt at its beginning are instructions."""
     first = messages[0] if messages else None
@@ -90,29 +68,24 @@ def _write_message(message: ModelMessage, place: int) -> Iterator[Document]:
         yield {"type": "function_call_output", "call_id": message.call_id, "output": output}
     elif message.role == "assistant":
         items = mapping_of(message.source).get("items")
-        # Thoughts go back as they came, with their encrypted part.
-        yield from items if isinstance(items, list) else _without_ids(write_items(message, f"{place}_"))
+        # Thoughts go back unchanged, with their encrypted part; those of another dialect's messages would be refused.
+        yield from items if isinstance(items, list) else _write_said(message, place)
     else:
         content = message.content if isinstance(message.content, str) else _input_parts(message.content)
         yield {"type": "message", "role": message.role or "user", "content": content}
 
 
-def _without_ids(items: Iterable[Document]) -> Iterator[Document]:
-    """Yield items without ids, as those of another dialect's messages are unknown to the endpoint."""
-    for item in items:
-        if item["type"] == "reasoning":
-            # It is refused without the encrypted thoughts of the endpoint's own model.
-            continue
-        yield {key: value for key, value in item.items() if key not in ("id", "status")}
-
-
-def _said_parts(message: ModelMessage) -> list[Document]:
+def _write_said(message: ModelMessage, place: int) -> Iterator[Document]:
     parts: list[Document] = []
     if message.content is not None:
         parts.append({"type": "output_text", "text": message.text, "annotations": [], "logprobs": []})
     if message.refusal:
         parts.append({"type": "refusal", "refusal": message.refusal})
-    return parts
+    if parts:
+        yield {"type": "message", "role": "assistant", "content": parts}
+    for number, call in enumerate(message.calls):
+        named = {"call_id": call.id or f"call_{place}_{number}", "name": call.name, "arguments": call.arguments}
+        yield {"type": "function_call", **named}
 
 
 def _input_parts(content: Any) -> list[Any]:

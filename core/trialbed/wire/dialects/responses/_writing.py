@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -10,7 +11,7 @@ from trialbed.wire._exchange import COMPLETE, Document, ModelAnswer, ModelReques
 from trialbed.wire.dialects._fields import PIECE, mapping_of, pieces
 from trialbed.wire.dialects._stream_writer import AnswerWriter
 from trialbed.wire.dialects.responses._flaws import OWN_FLAWS
-from trialbed.wire.dialects.responses._items import write_items
+from trialbed.wire.dialects.responses._requests import ResponsesRequest
 
 ECHOED: Mapping[str, Any] = MappingProxyType(
     {
@@ -34,13 +35,6 @@ ECHOED: Mapping[str, Any] = MappingProxyType(
 
 OWN_REASONS = {"length": "max_output_tokens"}
 """Canonical finish reason -> the dialect's own."""
-
-
-def write_whole(answer: ModelAnswer, request: ModelRequest, items: Sequence[Document]) -> Document:
-    """Return a response with these items, which repeats the settings of its request."""
-    own = {name: value for name, value in answer.fields.items() if value is not None}
-    ends = {**_end(answer), "usage": write_usage(answer)}
-    return {**write_head(answer, request), **own, "output": list(items), **ends}
 
 
 def write_head(answer: ModelAnswer, request: ModelRequest) -> Document:
@@ -162,7 +156,10 @@ class ResponsesWriter(AnswerWriter):
 
     def _last(self, answer: ModelAnswer) -> Iterator[Document]:
         name = "incomplete" if is_cut(answer) else "completed"
-        yield self._event(name, response=write_whole(answer, self._request, self._items))
+        own = {field: value for field, value in answer.fields.items() if value is not None}
+        ends = {**_end(answer), "usage": write_usage(answer)}
+        head = write_head(answer, self._request)
+        yield self._event(name, response={**head, **own, "output": list(self._items), **ends})
 
     def _failure(self, message: str, kind: str, code: str | None) -> Iterator[Document]:
         error = {"code": code or kind, "message": message}
@@ -211,7 +208,8 @@ def _written_part(kind: TextKind, text: str) -> Document:
 
 def write_message(answer: ModelAnswer) -> Document:
     """Return the items of an answer."""
-    return {"output": write_items(answer, item_identity(answer))}
+    whole = write_document(replace(answer, finish_reason="stop"), ResponsesRequest({}))
+    return {"output": whole["output"]}
 
 
 def write_answer(
@@ -225,8 +223,9 @@ def write_answer(
 
 def write_document(answer: ModelAnswer, request: ModelRequest) -> Document:
     """Return the response, which repeats the settings of its request."""
-    status = "incomplete" if is_cut(answer) else "completed"
-    return write_whole(answer, request, write_items(answer, item_identity(answer), status))
+    *_, last = ResponsesWriter(answer, request).rest(answer, None)
+    response: Document = last["response"]
+    return response
 
 
 open_writer = ResponsesWriter
