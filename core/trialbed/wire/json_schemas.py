@@ -181,21 +181,20 @@ def _without_lone_surrogates(value: Any) -> Any:
 
 
 def _compile(schema: Schema) -> Any:
-    """The validator; what only a stricter reader refuses is mended first."""
+    """Return the validator; what only a stricter reader refuses is mended first."""
     if isinstance(schema, dict) and DRAFT_3 in str(schema.get("$schema")):
         raise UnusableSchema("draft 3 of JSON Schema is not supported; name a later one in $schema")
-    problem: Exception | None = None
-    for mend in (_as_it_is, _without_dialect, _with_escaped_identities, _with_portable_patterns):
+    try:
+        found = _validator(schema)
+    except Exception as problem:  # noqa: BLE001 - a schema from outside can break the compiler in any way
         try:
-            schema = mend(schema)
+            schema = _map_parts(_without_dialect(schema), _mend)
             found = _validator(schema)
-        except Exception as error:  # noqa: BLE001 - a schema from outside can break the compiler in any way
-            problem = problem if problem is not None and mend is not _without_dialect else error
-        else:
-            if (circle := next(_circles(schema), None)) is not None:
-                raise UnusableSchema(f"the reference {circle!r} leads back to itself")
-            return found
-    raise UnusableSchema(_words(problem))
+        except Exception as error:  # noqa: BLE001 - as above
+            raise UnusableSchema(_words(error if UNKNOWN_DIALECT in str(problem) else problem)) from None
+    if (circle := next(_circles(schema), None)) is not None:
+        raise UnusableSchema(f"the reference {circle!r} leads back to itself")
+    return found
 
 
 def _validator(schema: Schema) -> Any:
@@ -209,14 +208,10 @@ def _refuse(_uri: str) -> NoReturn:
     raise ValueError("references outside the schema are not fetched")
 
 
-def _words(problem: Exception | None) -> str:
+def _words(problem: Exception) -> str:
     text = str(getattr(problem, "message", problem)).strip()
     place = "/".join(map(str, getattr(problem, "instance_path", ())))
     return f"{text} (at /{place})" if place else text
-
-
-def _as_it_is(schema: Schema) -> Schema:
-    return schema
 
 
 def _without_dialect(schema: Schema) -> Schema:
@@ -231,30 +226,17 @@ def _without_dialect(schema: Schema) -> Schema:
     return schema
 
 
-def _with_escaped_identities(schema: Schema) -> Schema:
-    """The schema with ``$id`` and references escaped as URIs; some have spaces in them."""
-
-    def escape(part: dict[str, Any]) -> dict[str, Any]:
-        return {
-            key: quote(value, safe=IN_A_URI) if key in ("$id", "$ref") and isinstance(value, str) else value
-            for key, value in part.items()
-        }
-
-    return _map_parts(schema, escape)
-
-
-def _with_portable_patterns(schema: Schema) -> Schema:
-    """The schema with its patterns in the words of the engine."""
-
-    def rewrite(part: dict[str, Any]) -> dict[str, Any]:
-        changed = dict(part)
-        if isinstance(part.get("pattern"), str):
-            changed["pattern"] = _portable(part["pattern"])
-        if isinstance(part.get("patternProperties"), dict):
-            changed["patternProperties"] = {_portable(key): value for key, value in part["patternProperties"].items()}
-        return changed
-
-    return _map_parts(schema, rewrite)
+def _mend(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part with its ``$id`` and references escaped as URIs, and its patterns in the words of the engine."""
+    mended = dict(part)
+    for key in ("$id", "$ref"):
+        if isinstance(part.get(key), str):
+            mended[key] = quote(part[key], safe=IN_A_URI)
+    if isinstance(part.get("pattern"), str):
+        mended["pattern"] = _portable(part["pattern"])
+    if isinstance(part.get("patternProperties"), dict):
+        mended["patternProperties"] = {_portable(key): value for key, value in part["patternProperties"].items()}
+    return mended
 
 
 _ATOM = re.compile(
