@@ -80,10 +80,6 @@ class AnswerStream(ABC):
         if not self.over:
             self._break(kind, message)
 
-    def note(self, kind: str) -> None:
-        """Note a peculiarity that the stream itself does not show."""
-        self._note(kind)
-
     def end(self, now: float = 0.0, cut: str | None = None) -> Reading:
         """Return the reading, once the body has ended.
 
@@ -106,7 +102,7 @@ class AnswerStream(ABC):
     def _take(self, event: Event, now: float) -> None:
         self._event = event.data
         if self._phase is Phase.DONE:
-            self._note("events_after_done")
+            self.note("events_after_done")
         elif self._phase is not Phase.BROKEN:
             self._take_json(event, now)
 
@@ -114,7 +110,7 @@ class AnswerStream(ABC):
         found: Any = None
         wrong = "an event is not a JSON object"
         if event.data.startswith(BOM_UTF8):
-            self._note("byte_order_mark")
+            self.note("byte_order_mark")
         try:
             found = parse_json_fast(event.data)
         except ValueError as error:
@@ -132,11 +128,11 @@ class AnswerStream(ABC):
         if event.data.strip() == DONE or _is_json(event.data):
             self._taken += 1
             self._take(event, now)
-            self._note("last_event_unfinished")
+            self.note("last_event_unfinished")
         elif self._phase is Phase.WAITING and _are_events(event.data):
             self._break("malformed_event", f"no blank line ends any of the events: {excerpt(event.data)}")
         elif self._phase is Phase.DONE:
-            self._note("bytes_after_done")
+            self.note("bytes_after_done")
 
     def _ended_early(self, cut: str | None) -> None:
         because = f": {cut}" if cut else ""
@@ -161,8 +157,8 @@ class AnswerStream(ABC):
     def _break_by_error(self, event: Event, code: Any = None) -> None:
         self._break("error_event", f"the stream reports an error: {excerpt(event.data)}", code)
 
-    def _note(self, kind: str) -> None:
-        """Note a peculiarity, with the event in which it was seen first."""
+    def note(self, kind: str) -> None:
+        """Note a peculiarity, also one that the stream itself does not show, with the event in which it was seen."""
         if kind not in self._notes:
             self._notes[kind] = excerpt(self._event)
 
@@ -216,7 +212,7 @@ class TypedStream(AnswerStream):
         index = event.get(field)
         if type(index) is int:
             return index
-        self._note("call_index_missing")
+        self.note("call_index_missing")
         return otherwise
 
 

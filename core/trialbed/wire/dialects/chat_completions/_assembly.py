@@ -244,12 +244,12 @@ class _Choice:
         index = piece.get("index")
         if type(index) is int:
             known = self._by_index.get(index)
-            if known is None and index != len(self._by_index):
+            is_over = known is not None and known.is_over(piece, self._names)
+            is_left_out = known is None and index != len(self._by_index)
+            is_shared = known is not None and is_over and known.identity and piece.get("id")
+            if is_left_out or is_shared:
                 self._note("call_index_wrong")
-            if known is not None and known.is_another(piece, self._names):
-                # Two calls share an index.
-                self._note("call_index_wrong")
-            if known is None or known.is_over(piece, self._names):
+            if known is None or is_over:
                 known = self._by_index[index] = self._new(known)
             return known
         if not self._calls:
@@ -302,25 +302,18 @@ class _CallPieces:
             return True
         return False
 
-    def is_another(self, piece: Chunk, offered: Collection[str]) -> bool:
-        """Return whether the piece begins another call, and says so by an id of its own."""
-        return bool(self.identity and piece.get("id")) and self.is_over(piece, offered)
-
     def is_over(self, piece: Chunk, offered: Collection[str]) -> bool:
         """Return whether the piece begins another call.
 
-        It has a name, and either this call is complete, or the piece has another id and names another tool.
+        It has a name, and either this call is complete, or the piece has another id and names another tool: a call of a
+        tool without parameters may have no arguments at all.
         """
-        function = piece.get("function")
+        function, identity = piece.get("function"), piece.get("id")
         name = function.get("name") if isinstance(function, dict) else None
-        if not name or (piece.get("id") and piece.get("id") == self.identity):
+        if not name or (identity and identity == self.identity):
             return False
-        return self._complete() or (bool(piece.get("id")) and self._is_another(name, offered))
-
-    def _is_another(self, name: Any, offered: Collection[str]) -> bool:
-        """Return whether a name is another tool's; a call of a tool without parameters may have no arguments at all."""
         own = _name(self._names, offered)
-        return own != name and own in offered and name in offered
+        return self._complete() or (bool(identity) and own != name and own in offered and name in offered)
 
     def is_repetition(self, offered: Collection[str]) -> bool:
         """Return whether this is only the name of the call before, sent once more after that call's arguments."""

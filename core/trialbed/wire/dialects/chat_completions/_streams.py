@@ -32,7 +32,7 @@ class ChatStreamReader(AnswerStream):
 
     def __init__(self, names: Collection[str]) -> None:
         super().__init__(read_answer)
-        self._assembly = Assembly(names, self._note)
+        self._assembly = Assembly(names, self.note)
 
     def _take(self, event: Event, now: float) -> None:
         if event.data.strip() == DONE and not self.over:
@@ -52,7 +52,7 @@ class ChatStreamReader(AnswerStream):
         if token and self.first_token is None:
             self.first_token = now
         if token and self._finished:
-            self._note("tokens_after_finish")
+            self.note("tokens_after_finish")
         self._finished = self._assembly.finish_reason is not None
 
     def _problem_at_end(self) -> Problem | None:

@@ -76,7 +76,7 @@ class MessagesStreamReader(TypedStream):
         place = self._place(event, "index", len(self._blocks) - 1)
         block = self._blocks.get(place)
         if block is None:
-            self._note("call_index_wrong")
+            self.note("call_index_wrong")
             block = self._blocks[place] = _Block({"type": "text"})
         delta = mapping_of(event.get("delta"))
         if self.pieces is not None:

@@ -65,7 +65,7 @@ class ResponsesStreamReader(TypedStream):
     def _extend(self, field: str, event: Mapping[str, Any]) -> bool:
         place = self._place(event, "output_index", len(self._items) - 1)
         if place not in self._items:
-            self._note("call_index_wrong")
+            self.note("call_index_wrong")
             self._items[place] = _Item({})
         text = text_of(event.get("delta"))
         if text:
