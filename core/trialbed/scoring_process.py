@@ -11,11 +11,11 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from trialbed.contracts import Judge, Verdict
 from trialbed.errors import JudgeError, TrialbedError
@@ -61,7 +61,7 @@ QUESTIONS = ("judge", "meets", "kept_reply", "count_kept", "keep_reply", "reply"
 """The methods of a judge or a model that a process may ask the run for."""
 
 
-class ScoringProcesses:
+class ScoringProcesses(AbstractAsyncContextManager["ScoringProcesses"]):
     """Scores trials, and reads foreign texts, in processes: started when they are first needed, used for many trials.
 
     Each call has ``PROCESSOR_SECONDS`` of work and a process ``MEMORY``; a process that passes a limit is replaced.
@@ -73,9 +73,6 @@ class ScoringProcesses:
     def __init__(self, most: int = MOST) -> None:
         self._idle: list[_Process] = []
         self._slots = asyncio.Semaphore(most)
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

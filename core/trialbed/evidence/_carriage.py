@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 
@@ -98,15 +99,15 @@ def read(text: str) -> Text:
     return _read_short(text) if len(text) <= SHORT else _read_long(text)
 
 
+@dataclass(eq=False)
 class Passages:
     """Texts in an order, read when a value is first looked for: only where its rarest word stands."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._given = texts
+    given: Iterable[str]
 
     @cached_property
     def _texts(self) -> list[Text]:
-        return [read(text) for text in self._given]
+        return [read(text) for text in self.given]
 
     def mention(self, value: str, start: int = 0) -> bool:
         """Return whether the value stands in any of the texts, said or denied.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from itertools import count
 from math import inf
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from trialbed.wire._httpx import httpx, tls_for
 from trialbed.wire._readings import Reading, failed
@@ -37,7 +38,7 @@ RETRIED = frozenset(("transport", "timeout", *(f"http_{status}" for status in TR
 """The kinds of problems that another attempt may solve."""
 
 
-class ChatClient:
+class ChatClient(AbstractAsyncContextManager["ChatClient"]):
     """An async context manager that asks one endpoint; close it otherwise with ``close``.
 
     Requests to an endpoint that is busy, broken or out of reach are repeated a few times, unless its answer says
@@ -68,9 +69,6 @@ class ChatClient:
         self._headers = {**self._dialect.HEADERS, **key_headers(base_url, api_key, self._dialect.HEADERS)}
         self._waits = replace(WAITS, retries=attempts - 1)
         self._client = httpx.AsyncClient(timeout=timeout, verify=tls_for(base_url), transport=transport)
-
-    async def __aenter__(self) -> Self:
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
