@@ -17,4 +17,15 @@ else:
 
     aiohttp = _Aiohttp()
 
-__all__ = ["aiohttp"]
+
+async def read_at_most(answer: aiohttp.ClientResponse, limit: int) -> bytes | None:
+    """Read the body of an answer; None if it is longer."""
+    body = bytearray()
+    async for piece in answer.content.iter_any():
+        body += piece
+        if len(body) > limit:
+            return None
+    return bytes(body)
+
+
+__all__ = ["aiohttp", "read_at_most"]

@@ -11,7 +11,7 @@ from typing import Any, Self
 from trialbed.wire import parse_json
 from trialbed.wire.circuit import CircuitBreaker, CircuitOpen
 from trialbed.wire.redaction import Redaction
-from trialbed_server._aiohttp import aiohttp
+from trialbed_server._aiohttp import aiohttp, read_at_most
 from trialbed_server._clock import Clock
 from trialbed_server._options import ServerOptions
 from trialbed_server.standard_names import StandardName
@@ -143,27 +143,26 @@ class RealBackend:
         """
         try:
             async with self.breaker.attempt():
-                answer = await self._answer(name, tool_input)
+                try:
+                    answer = await self._ask(name, tool_input)
+                except RealFailed:
+                    self.breaker.failed()
+                    raise
+                # It works: whether an Api behind it does is another question.
+                self.breaker.succeeded()
         except CircuitOpen:
             raise RealFailed("the real API is not called for now, because it keeps failing") from None
         problem = refusal(answer)
         if problem:
             raise RealFailed(problem)
+        kept = {**answer, "error": ""}
         try:
-            return self._text(answer)
+            if self._redaction and self._redaction.finds(json.dumps(kept, ensure_ascii=False)):
+                kept = self._redaction.value(kept)
+            return json.dumps(kept, allow_nan=False)
         except (ValueError, RecursionError) as error:
             # A number may be too large for a float, and a value that can just be read may be too deep to be written.
             raise RealFailed(f"the answer is not JSON: {str(error)[:200]}") from error
-
-    async def _answer(self, name: StandardName, tool_input: Any) -> Any:
-        try:
-            answer = await self._ask(name, tool_input)
-        except RealFailed:
-            self.breaker.failed()
-            raise
-        # It works: whether an Api behind it does is another question.
-        self.breaker.succeeded()
-        return answer
 
     async def _ask(self, name: StandardName, tool_input: Any) -> Any:
         fields = {
@@ -180,28 +179,12 @@ class RealBackend:
             ) as answer:
                 if answer.status != 200:
                     raise RealFailed(f"status {answer.status}")
-                return _json(await self._read(answer))
+                body = await read_at_most(answer, self._max_answer)
+            if body is None:
+                raise RealFailed(f"the answer is larger than {self._max_answer} bytes")
+            return parse_json(body)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             reason = f"no answer within {self._timeout:g} s" if isinstance(error, TimeoutError) else "no connection"
             raise RealFailed(f"{reason} ({type(error).__name__})") from error
-
-    async def _read(self, answer: aiohttp.ClientResponse) -> bytes:
-        body = bytearray()
-        async for piece in answer.content.iter_any():
-            body += piece
-            if len(body) > self._max_answer:
-                raise RealFailed(f"the answer is larger than {self._max_answer} bytes")
-        return bytes(body)
-
-    def _text(self, answer: dict[str, Any]) -> str:
-        kept = {**answer, "error": ""}
-        if self._redaction and self._redaction.finds(json.dumps(kept, ensure_ascii=False)):
-            kept = self._redaction.value(kept)
-        return json.dumps(kept, allow_nan=False)
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return parse_json(body)
-    except ValueError as error:
-        raise RealFailed(f"the answer is not JSON: {str(error)[:200]}") from error
+        except ValueError as error:
+            raise RealFailed(f"the answer is not JSON: {str(error)[:200]}") from error

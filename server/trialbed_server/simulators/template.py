@@ -28,16 +28,21 @@ _LETTERS = "bcdfghjkmnpqrstvwxz"
 _NOT_WORD = re.compile(r"[^A-Za-z0-9]+")
 
 
-class Values:
-    """Makes values for one call.
+class Filler:
+    """Fills the skeleton of one call's answer.
 
     Args:
         seed: names the call: the Api and its canonical arguments.
+
+    Attributes:
+        distinctive: whether a leaf was made that an answer can be held to.
     """
 
     def __init__(self, seed: str) -> None:
+        self.distinctive = False
         self._seed = seed
         self._count = 0
+        self._leaves = 0
 
     def text(self, label: str) -> str:
         """A word from the label with a code of six consonants, which no query contains by chance."""
@@ -47,38 +52,9 @@ class Values:
             code.append(_LETTERS[index])
         return f"{_NOT_WORD.sub(' ', label).strip().lower()[:40] or 'value'} {''.join(code)}"
 
-    def integer(self) -> int:
-        """A number of five digits."""
-        return 10_000 + self._number() % 90_000
-
-    def decimal(self) -> float:
-        """A number of four digits with two decimals, both not 0."""
-        return float(f"{1000 + self._number() % 9000}.{11 + self._number() % 9}")
-
-    def choice(self, given: list[Any]) -> Any:
-        """One of some values."""
-        return given[self._number() % len(given)]
-
-    def boolean(self) -> bool:
-        """True or false."""
-        return self._number() % 2 == 0
-
     def _number(self) -> int:
         self._count += 1
         return int.from_bytes(hashlib.sha256(f"{self._seed}#{self._count}".encode()).digest()[:8])
-
-
-class Filler:
-    """Fills one skeleton.
-
-    Attributes:
-        distinctive: whether a leaf was made that an answer can be held to.
-    """
-
-    def __init__(self, values: Values) -> None:
-        self.distinctive = False
-        self._values = values
-        self._leaves = 0
 
     def fill(self, skeleton: Any, label: str = "value") -> Any:
         """The value that this skeleton stands for; ``label`` is the nearest key above it."""
@@ -86,7 +62,7 @@ class Filler:
             choices = skeleton.get(ONE_OF)
             if len(skeleton) == 1 and isinstance(choices, list) and choices:
                 self._leaves += 1
-                return self._values.choice(choices)
+                return choices[self._number() % len(choices)]
             return {key: self.fill(item, key) for key, item in skeleton.items() if key != LENGTH}
         if isinstance(skeleton, list):
             return self._list(skeleton, label)
@@ -110,12 +86,13 @@ class Filler:
         match word:
             case "int":
                 self.distinctive = True
-                return self._values.integer()
+                return 10_000 + self._number() % 90_000
             case "float":
                 self.distinctive = True
-                return self._values.decimal()
+                # Neither of its two decimals is 0.
+                return float(f"{1000 + self._number() % 9000}.{11 + self._number() % 9}")
             case "bool":
-                return self._values.boolean()
+                return self._number() % 2 == 0
             case "NoneType":
                 return None
             case "list" | "empty list":
@@ -125,7 +102,7 @@ class Filler:
         if match := _LIST.fullmatch(word):
             return self._repeat(match[1], int(match[2]), label)
         self.distinctive = True
-        return self._values.text(label)
+        return self.text(label)
 
 
 def parsed_skeleton(template: Any) -> Any:
@@ -170,11 +147,14 @@ class TemplateSimulator(Simulator):
 
 
 def _response(api: Api | None, seed: str) -> Any:
-    values = Values(seed)
-    skeleton = _skeleton(api)
-    filler = Filler(values)
-    response = filler.fill(skeleton)
-    return response if filler.distinctive else _with_reference(response, values.text("reference"))
+    filler = Filler(seed)
+    response = filler.fill(_skeleton(api))
+    if filler.distinctive:
+        return response
+    reference = {"reference": filler.text("reference")}
+    if isinstance(response, list):
+        return [*response, reference]
+    return {**(response if isinstance(response, dict) else {"result": response}), **reference}
 
 
 def _skeleton(api: Api | None) -> Any:
@@ -183,14 +163,6 @@ def _skeleton(api: Api | None) -> Any:
         return template
     words = _WORD.findall(f"{api.description} {api.api_name}".lower()) if api is not None else []
     return dict.fromkeys(list(dict.fromkeys(words))[:MAX_KEYS], "str") or {"result": "str"}
-
-
-def _with_reference(response: Any, reference: str) -> Any:
-    if isinstance(response, dict):
-        return {**response, "reference": reference}
-    if isinstance(response, list):
-        return [*response, {"reference": reference}]
-    return {"result": response, "reference": reference}
 
 
 def argument_problems(api: Api, arguments: dict[str, Any]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Self
 from trialbed.contracts import ApiRefused, World
 from trialbed.records import Api, Failure
 from trialbed.tracebacks import tool_failure
-from trialbed_server._aiohttp import aiohttp
+from trialbed_server._aiohttp import aiohttp, read_at_most
 from trialbed_server.faults import VirtualAnswer, answer_body
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.targets import CallTarget
@@ -110,11 +110,9 @@ class Callbacks:
         try:
             async with self._session.post(url, json=asked, timeout=timeout) as reply:
                 reply.raise_for_status()
-                body = bytearray()
-                async for part in reply.content.iter_any():
-                    body += part
-                    if len(body) > self._max_answer:
-                        return error_reply(f"{target.path}: the answer is larger than {self._max_answer} bytes")
+                body = await read_at_most(reply, self._max_answer)
+            if body is None:
+                return error_reply(f"{target.path}: the answer is larger than {self._max_answer} bytes")
             answer = json.loads(body)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             logger.warning("%s: the program that answers for it failed: %s", target.path, error)
