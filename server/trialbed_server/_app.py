@@ -157,7 +157,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     keys = (options.upstream_key, options.real_key, *options.upstream_keys.values())
     redaction = redaction_of(tuple(key for key in keys if key))
     real = None if options.real_url is None else RealBackend(options, clock, redaction)
-    resolver = Resolver(cache, simulators, real, metrics, clock, options)
+    resolver = Resolver(cache, simulators, real, metrics, options)
     catalog = TargetCatalog(_documented_apis(options, simulators), simulators.get(options.simulator or "template"))
     callbacks = Callbacks(allowed=options.control_token is not None, max_answer=options.max_answer)
     virtual = VirtualApi(resolver, catalog, trials, untagged, metrics, callbacks, redaction, options)

@@ -7,13 +7,12 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import TracebackType
-from typing import NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self
 
 from trialbed_server.response_store import Entry, Origin, ResponseStore, best, responses
 from trialbed_server.standard_names import StandardName
-
-Result = TypeVar("Result")
 
 OVERHEAD = 400
 """Bytes an item costs in addition to its own size: key, objects, table. An estimate."""
@@ -131,16 +130,9 @@ class ResponseCache:
         Raises:
             DataError: the database cannot be written.
         """
-        body = await self._write(lambda: self._store.keep(entry, replace=replace))
+        keep = partial(self._store.keep, entry, replace=replace)
+        body = await asyncio.get_running_loop().run_in_executor(self._writer, keep)
         return self._remember(entry.key, asked or entry.origin, body.encode("ascii"), entry.origin)
-
-    async def claim(self, claim: str, owner: str, seconds: float) -> bool:
-        """Claim a computation for this many seconds, unless another server of this cache has."""
-        return await self._write(lambda: self._store.claim(claim, owner, seconds))
-
-    async def release(self, claim: str, owner: str) -> None:
-        """End a claim."""
-        await self._write(lambda: self._store.release(claim, owner))
 
     async def check(self) -> None:
         """Check that the database can be read.
@@ -170,9 +162,6 @@ class ResponseCache:
         response = CachedResponse(body, origin.provenance)
         self._recent.put(_slot(key, asked), response)
         return response
-
-    async def _write(self, work: Callable[[], Result]) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._writer, work)
 
 
 def _slot(key: str, origin: Origin) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from sqlalchemy import (
     Connection,
     DateTime,
     Engine,
-    Float,
     Index,
     Integer,
     MetaData,
@@ -28,7 +26,6 @@ from sqlalchemy import (
     Text,
     case,
     create_engine,
-    delete,
     event,
     make_url,
     select,
@@ -130,15 +127,17 @@ responses = Table(
     Index("trialbed_responses_api", "api"),
 )
 
-claims = Table(
-    "trialbed_claims",
-    metadata,
-    # The call, and whose answer to it is being made.
-    Column("claim", Text, primary_key=True),
-    Column("owner", String(16), nullable=False),
-    Column("until", Float, nullable=False),
-)
-
+_NAMES = [column.name for column in responses.columns]
+_KEEP = f"""
+    INSERT INTO {responses.name} ({", ".join(_NAMES)}) VALUES ({", ".join(f":{name}" for name in _NAMES)})
+    ON CONFLICT (key, provenance, revision) DO UPDATE SET """  # noqa: S608 - our own names
+KEEPING = {
+    # An update that changes nothing returns the row that is there.
+    False: f"{_KEEP} body = {responses.name}.body RETURNING body",
+    True: f"""{_KEEP} body = excluded.body, settings = excluded.settings, created_at = excluded.created_at
+    RETURNING body""",
+}
+"""Whether it takes the place of another one -> the statement that keeps an entry."""
 
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""
@@ -164,21 +163,12 @@ class ResponseStore:
     def __init__(self, location: str) -> None:
         self._shown = _without_password(location)
         self._engine = _engine(location)
-        insert = self._insert(responses)
-        # Made once: it takes longer than to run them. An update that changes nothing returns the row that is there.
-        new: dict[str, Any] = {name: insert.excluded[name] for name in ("body", "settings", "created_at")}
-        self._keeping = [
-            insert.on_conflict_do_update(index_elements=responses.primary_key, set_=changed).returning(responses.c.body)
-            for changed in ({"body": responses.c.body}, new)
-        ]
         try:
             self._prepare()
         except BaseException:
             self._engine.dispose()
             raise
         # A file is written without SQLAlchemy's part, which takes longer than the database's.
-        named = sqlite.dialect(paramstyle="named")
-        self._keeping_in_file = [str(statement.compile(dialect=named)) for statement in self._keeping]
         self._file = self._engine.raw_connection() if self._engine.dialect.name == "sqlite" else None
 
     def find(self, keys: Sequence[str]) -> list[Entry]:
@@ -208,33 +198,16 @@ class ResponseStore:
             for row in connection.execution_options(yield_per=PAGE).execute(query):
                 yield _entry(row)
 
-    def claim(self, claim: str, owner: str, seconds: float) -> bool:
-        """Claim a computation, unless another owner has; a claim expires after this many seconds."""
-        now = time.time()
-        insert = self._insert(claims).values(claim=claim, owner=owner, until=now + seconds)
-        ended = (claims.c.until < now) | (claims.c.owner == owner)
-        changed = {"owner": insert.excluded.owner, "until": insert.excluded.until}
-        statement = insert.on_conflict_do_update(index_elements=claims.primary_key, set_=changed, where=ended)
-        with self._describing_errors(), self._engine.begin() as connection:
-            # Not its rowcount, which PostgreSQL's driver does not give here.
-            return connection.execute(statement.returning(claims.c.claim)).first() is not None
-
-    def release(self, claim: str, owner: str) -> None:
-        """End an owner's claim."""
-        statement = delete(claims).where(claims.c.claim == claim, claims.c.owner == owner)
-        with self._describing_errors(), self._engine.begin() as connection:
-            connection.execute(statement)
-
     def keep(self, entry: Entry, *, replace: bool = False) -> str:
         """Keep this entry; return the body that is kept: that of its key and origin, if it is not to be replaced."""
         values = _values(entry, datetime.now(UTC))
         with self._describing_errors():
             if self._file is None:
                 with self._engine.begin() as connection:
-                    return str(connection.scalar(self._keeping[replace], values))
+                    return str(connection.scalar(text(KEEPING[replace]), values))
             values["created_at"] = f"{values['created_at']:%Y-%m-%d %H:%M:%S.%f}"
             with cast("sqlite3.Connection", self._file.driver_connection) as file:
-                return str(file.execute(self._keeping_in_file[replace], values).fetchone()[0])
+                return str(file.execute(KEEPING[replace], values).fetchone()[0])
 
     def examples(self, name: StandardName, origin: Origin, limit: int) -> list[Entry]:
         """Entries of this Api: real and imported ones first, then those of this origin; at most ``limit``."""

@@ -7,7 +7,6 @@ import difflib
 import heapq
 import json
 import logging
-import secrets
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +17,6 @@ from trialbed.contracts import Example, Simulation
 from trialbed.errors import SimulationError, TrialbedError
 from trialbed.foreign_code import LateCode
 from trialbed.tracebacks import tool_failure
-from trialbed_server._clock import Clock
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.cache import CachedResponse, ResponseCache
@@ -42,12 +40,6 @@ KINDS: dict[type, str] = {
 
 REAL = Origin("real")
 
-FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
-"""Seconds between two looks for another server's answer."""
-
-CLAIM_MARGIN = 30.0
-"""Seconds that an answer may take to be kept, after it was made."""
-
 
 class VirtualCall(NamedTuple):
     """One call to answer: its Api, its input and its cache key."""
@@ -56,28 +48,17 @@ class VirtualCall(NamedTuple):
     tool_input: Any
     key: str
 
-    @property
-    def claim(self) -> str:
-        """The name under which servers of one cache claim to answer it."""
-        return f"{self.key} {self.target.origin.provenance} {self.target.origin.revision}"
-
 
 @dataclass
 class Resolver:
-    """Answers calls; equal calls at the same time are resolved once, also over several servers of one database.
-
-    A server claims a call in the database before it computes it. The claim of a server that died expires.
-    """
+    """Answers calls; equal calls at the same time are resolved once."""
 
     cache: ResponseCache
     simulators: Simulators
     real: RealBackend | None
     metrics: Metrics
-    clock: Clock
     options: ServerOptions
     _running: dict[Hashable, asyncio.Task[VirtualAnswer]] = field(default_factory=dict)
-    _owner: str = field(default_factory=partial(secrets.token_hex, 8))
-    _claimed: set[str] = field(default_factory=set)
 
     def at_once(self, target: CallTarget, tool_input: Any, key: str) -> CachedResponse | None:
         """The answer if it takes no waiting: it is in memory or in the cache's file."""
@@ -114,13 +95,10 @@ class Resolver:
             if self.options.refresh:
                 found = await self._ask_real(call) or await self._look_up(call)
             else:
-                found = await self._look_up(call) or await self._await_other(call) or await self._ask_real(call)
+                found = await self._look_up(call) or await self._ask_real(call)
             return found or await self._simulate(call)
         except TrialbedError as error:
             return error_reply(str(error))
-        finally:
-            if call.claim in self._claimed:
-                await self._release(call.claim)
 
     async def _look_up(self, call: VirtualCall) -> VirtualAnswer | None:
         """Return a stored answer, also one imported under standardised names of parameters.
@@ -131,37 +109,6 @@ class Resolver:
         origin = call.target.origin
         found = await self.cache.find(keys, NO_ONE if self.options.refresh and origin != ANY else origin)
         return None if found is None else VirtualAnswer(found.body, f"cache:{found.provenance}")
-
-    async def _await_other(self, call: VirtualCall) -> VirtualAnswer | None:
-        """Wait for another server's answer; None if this server is to compute it."""
-        options = self.options
-        if "://" not in options.cache or options.read_only:
-            return None
-        seconds, pause = options.real_timeout + options.simulator_timeout + CLAIM_MARGIN, FIRST_LOOK
-        deadline = self.clock.monotonic() + seconds
-        while True:
-            try:
-                if await self.cache.claim(call.claim, self._owner, seconds):
-                    self._claimed.add(call.claim)
-                    # The other one may have been done between the last look and the claim.
-                    return await self._look_up(call)
-            except TrialbedError as error:
-                logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
-                return None
-            if self.clock.monotonic() > deadline:
-                return None
-            await self.clock.sleep(pause)
-            pause = min(2 * pause, LONGEST_LOOK)
-            if found := await self._look_up(call):
-                return found
-
-    async def _release(self, claim: str) -> None:
-        """End a claim: this server has computed the answer, or failed to."""
-        self._claimed.discard(claim)
-        try:
-            await asyncio.shield(self.cache.release(claim, self._owner))
-        except TrialbedError as error:
-            logger.error("%s", error)  # noqa: TRY400 - the cause is in the text
 
     async def _ask_real(self, call: VirtualCall) -> VirtualAnswer | None:
         """Return the real API's answer; None if it gives none, which is counted."""
