@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from trialbed.wire.dialects import dialect, dialect_at
+from trialbed_server._options import ServerOptions
+from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry
 
 LINGER_SECONDS, LINGER_BYTES = 5.0, 256 * 2**20
 """Seconds, and bytes, that are still read of a request whose body is too large."""
@@ -48,6 +51,40 @@ async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
                         more = message.get("more_body", False)
             raise BodyTooLarge
     return bytes(body)
+
+
+class TrialEndpoint(ABC):
+    """An endpoint of requests that may belong to a trial; plain ASGI.
+
+    Attributes:
+        trials: the open trials.
+        options: bound the body.
+    """
+
+    trials: TrialRegistry
+    options: ServerOptions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, unless its trial is not open or its body is too large."""
+        try:
+            trial = self.trials.of(scope["path_params"].get("trial"))
+            body = await read_body(scope, receive, self.options.max_body)
+        except ClientGone:
+            return
+        except TrialRefused as error:
+            await self.refuse(str(error), error.status, scope, send)
+        except BodyTooLarge:
+            await self.refuse(f"the request is larger than {self.options.max_body} bytes", 413, scope, send)
+        else:
+            await self.serve(trial, body, scope, receive, send)
+
+    @abstractmethod
+    async def serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request whose body was read."""
+
+    @abstractmethod
+    async def refuse(self, message: str, status: int, scope: Scope, send: Send) -> None:
+        """Send an error in the endpoint's own form."""
 
 
 def error_response(path: str, message: str, status: int, kind: str = "invalid_request_error") -> JSONResponse:

@@ -25,7 +25,7 @@ from trialbed.wire_log import estimated_usage
 from trialbed_scripted import Response
 from trialbed_scripted.faults import put_in
 from trialbed_server._clock import Clock
-from trialbed_server._http import BodyTooLarge, ClientGone, error_response, read_body
+from trialbed_server._http import TrialEndpoint, error_response, send_json
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.gateway import embeddings
@@ -40,7 +40,7 @@ from trialbed_server.gateway.exchange import (
 )
 from trialbed_server.gateway.translating import count_tokens, forward
 from trialbed_server.gateway.upstream import Upstream, Upstreams
-from trialbed_server.trials import OpenTrial, TrialRefused, TrialRegistry, Untagged
+from trialbed_server.trials import OpenTrial, TrialRegistry, Untagged
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +135,7 @@ UNANSWERED: frozenset[Cause | None] = frozenset({"endpoint", "gateway", "replay"
 
 
 @dataclass(eq=False)
-class Gateway:
+class Gateway(TrialEndpoint):
     """Answers requests to models, or forwards them to an endpoint, and records them in their trial.
 
     Attributes:
@@ -150,22 +150,13 @@ class Gateway:
     options: ServerOptions
     _kept: WeakKeyDictionary[OpenTrial, KeptResponses] = field(default_factory=WeakKeyDictionary)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        try:
-            trial = self.trials.of(scope["path_params"].get("trial"))
-            body = await read_body(scope, receive, self.options.max_body)
-        except ClientGone:
-            return
-        except TrialRefused as error:
-            await error_response(scope["path"], str(error), error.status)(scope, receive, send)
-        except BodyTooLarge:
-            message = f"the request is larger than {self.options.max_body} bytes"
-            await error_response(scope["path"], message, 413)(scope, receive, send)
-        else:
-            await self._serve(trial, body, scope, receive, send)
+    async def refuse(self, message: str, status: int, scope: Scope, send: Send) -> None:
+        """Send an error in the form of the path's dialect."""
+        response = error_response(scope["path"], message, status)
+        await send_json(response.body, status, send)
 
-    async def _serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or have the endpoint answer it, and record it."""
         path = scope["path_params"]["path"]
         upstream = self._upstream_of(trial)
         redactor = Redactor(None) if upstream is None else upstream.redactor()

@@ -16,7 +16,7 @@ from trialbed.records import ApiCall
 from trialbed.texts import whole_body, whole_text
 from trialbed.wire import json_decoder
 from trialbed.wire.redaction import Redaction
-from trialbed_server._http import BodyTooLarge, ClientGone, read_body, send_json
+from trialbed_server._http import TrialEndpoint, send_json
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.faults import RETRY_AFTER, PutIn, VirtualAnswer, answer_body
@@ -156,7 +156,7 @@ CHAT_REPLY = VirtualAnswer(answer_body("", "Chat with user."), "builtin")
 
 
 @dataclass(eq=False)
-class VirtualApi:
+class VirtualApi(TrialEndpoint):
     """Answers calls of Apis: finds the trial and the target of a request, and sends the resolver's answer.
 
     Attributes:
@@ -174,24 +174,20 @@ class VirtualApi:
     redaction: Redaction
     options: ServerOptions
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+    async def serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - of all endpoints
+        """Answer a call, and record it."""
         try:
-            trial = self.trials.of(scope["path_params"].get("trial"))
-            sent = await read_body(scope, receive, self.options.max_body)
-            answer = await self.answer(parse_request(sent), trial, sent)
-            body, status = answer.body, answer.status
-        except ClientGone:
-            return
+            answer = await self.answer(parse_request(body), trial, body)
         except MalformedRequest as error:
-            status, body = 422, json.dumps({"detail": error.detail}).encode()
-        except BodyTooLarge:
-            status, body = 413, answer_body(f"the request is larger than {self.options.max_body} bytes")
-        except TrialRefused as error:
-            status, body = error.status, answer_body(str(error))
-        if status != 200:
+            answer = VirtualAnswer(json.dumps({"detail": error.detail}).encode(), status=422)
+        if answer.status != 200:
             self.metrics.refused()
-        await send_json(body, status, send, RETRY if status == 429 else ())
+        await send_json(answer.body, answer.status, send, RETRY if answer.status == 429 else ())
+
+    async def refuse(self, message: str, status: int, scope: Scope, send: Send) -> None:  # noqa: ARG002 - of all endpoints
+        """Send an API error."""
+        self.metrics.refused()
+        await send_json(answer_body(message), status, send)
 
     def immediate(self, sent: bytes) -> bytes | None:
         """The answer to a request without a trial, if it takes no waiting and no faults are put in."""
