@@ -47,12 +47,10 @@ def _part(kind: str, value: Any, extra: int, groups: dict[int, str]) -> str:
     match kind:
         case "LITERAL":
             return chr(value)
-        case "NOT_LITERAL":
-            return next(letter for letter in ALPHABET if ord(letter) != value)
         case "ANY":
             return "a"
-        case "IN":
-            return next((letter for letter in _candidates(value) if _is_in(letter, value)), "a")
+        case "IN" | "NOT_LITERAL":
+            return _letter(kind, value)
         case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
             least, most, inner = value
             part, times = _text(inner, 0, groups), min(int(most), int(least) + extra)
@@ -74,37 +72,12 @@ def _part(kind: str, value: Any, extra: int, groups: dict[int, str]) -> str:
     raise NotImplementedError(kind)
 
 
-def _candidates(items: Any) -> Iterator[str]:
-    for kind, value in items:
-        if str(kind) == "LITERAL":
-            yield chr(value)
-        elif str(kind) == "RANGE":
-            yield chr(value[0])
-    yield from ALPHABET
+def _letter(kind: str, value: Any) -> str:
+    """Return a letter of a class, one that it names before others."""
+    from re import _compiler, _constants, _parser  # type: ignore[attr-defined]
 
-
-def _is_in(letter: str, items: Any) -> bool:
-    negated = bool(items) and str(items[0][0]) == "NEGATE"
-    found: bool = any(_is_item(letter, str(kind), value) for kind, value in items)
-    return found is not negated
-
-
-def _is_item(letter: str, kind: str, value: Any) -> bool:
-    if kind == "LITERAL":
-        return ord(letter) == int(value)
-    if kind == "RANGE":
-        low, high = value
-        return int(low) <= ord(letter) <= int(high)
-    if kind == "CATEGORY":
-        return _CATEGORIES[str(value)].fullmatch(letter) is not None
-    return False
-
-
-_CATEGORIES = {
-    "CATEGORY_DIGIT": re.compile(r"[0-9]"),
-    "CATEGORY_NOT_DIGIT": re.compile(r"[^0-9]"),
-    "CATEGORY_WORD": re.compile(r"[0-9A-Za-z_]"),
-    "CATEGORY_NOT_WORD": re.compile(r"[^0-9A-Za-z_]"),
-    "CATEGORY_SPACE": re.compile(r"\s"),
-    "CATEGORY_NOT_SPACE": re.compile(r"\S"),
-}
+    named = [part for name, part in value if str(name) in ("LITERAL", "RANGE")] if kind == "IN" else []
+    letters = [chr(part if isinstance(part, int) else part[0]) for part in named]
+    single = _parser.SubPattern(_parser.State(), [(getattr(_constants, kind), value)])
+    matches = _compiler.compile(single, re.ASCII).fullmatch
+    return next((letter for letter in (*letters, *ALPHABET) if matches(letter)), "a")

@@ -221,16 +221,16 @@ class SchemaValues:
                 if value is _NONE:
                     return
                 made[name] = value
-                wanted += _object(schema, "dependentRequired").get(name, ())
-        others = (name for name in self.of({"type": "string", **_object(schema, "propertyNames")}, level + 1))
-        for name in (*_object(schema, "properties"), *others, *(f"k{number}" for number in range(MOST))):
+                wanted += object_at(schema, "dependentRequired").get(name, ())
+        others = (name for name in self.of({"type": "string", **object_at(schema, "propertyNames")}, level + 1))
+        for name in (*object_at(schema, "properties"), *others, *(f"k{number}" for number in range(MOST))):
             if len(made) < schema.get("minProperties", 0) and name not in made:
                 value = next(self.of(self._property(schema, name), level + 1), _NONE)
                 made |= {} if value is _NONE else {name: value}
         yield made
 
     def _property(self, schema: dict[str, Any], name: str) -> Any:
-        properties = _object(schema, "properties")
+        properties = object_at(schema, "properties")
         return properties[name] if name in properties else schema.get("additionalProperties", {})
 
     def _arrays(self, schema: dict[str, Any], level: int) -> Iterator[Any]:
@@ -268,7 +268,7 @@ def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     merged = {**other, **one}
     shared = one.keys() & other.keys()
     for key in shared & {"properties", "patternProperties"}:
-        own, more = _object(one, key), _object(other, key)
+        own, more = object_at(one, key), object_at(other, key)
         merged[key] = {
             name: {"allOf": [parts[name] for parts in (own, more) if name in parts]} for name in {**more, **own}
         }
@@ -294,7 +294,8 @@ _STRICTER = {
 }
 
 
-def _object(schema: dict[str, Any], key: str) -> dict[str, Any]:
+def object_at(schema: Schema, key: str) -> dict[str, Any]:
+    """Return the object that a keyword has; an empty one where it has none, or something else in its place."""
     found = schema.get(key)
     return found if isinstance(found, dict) else {}
 

@@ -86,8 +86,7 @@ def put_in(fault: ModelFault, spoken: Dialect) -> Response:
         right = Response.answer(answer, spoken.read_request({}), spoken, flaw=flaw if flaw in spoken.FLAWS else "")
         return replace(right, parts=_first_half(right), sized=False) if fault == "malformed" else right
     status, kind, message = ERRORS[fault]
-    headers = {"Retry-After": "1"} if status == HTTPStatus.TOO_MANY_REQUESTS else {}
-    return Response.document(spoken.write_error(message, kind, code=str(status)), status, headers)
+    return fail(status, message, kind, retry_after=status == HTTPStatus.TOO_MANY_REQUESTS, spoken=spoken)
 
 
 def _first_half(response: Response) -> tuple[bytes, ...]:

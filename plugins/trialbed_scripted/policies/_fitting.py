@@ -9,7 +9,7 @@ from typing import Any
 
 from trialbed.wire.json_schemas import JsonSchema, UnusableSchema, part_at
 from trialbed.wire.offers import plain_name
-from trialbed_scripted.schemas import MOST, effort_of, first_problem, least_values, list_at, spend
+from trialbed_scripted.schemas import MOST, effort_of, first_problem, least_values, list_at, object_at, spend
 
 MAX_DEPTH = 60
 """Levels of references and alternatives that are followed."""
@@ -123,7 +123,7 @@ class _Schemas:
     ) -> dict[str, Any]:
         if not _has_properties(offered):
             return value
-        properties = _named_schemas(offered)
+        properties = object_at(offered, "properties")
         names = _names({*value, *_properties(own, self._own)}, properties)
         result: dict[str, Any] = {}
         for key, item in value.items():
@@ -150,7 +150,7 @@ class _Schemas:
         where = f"{path}.{key}".lstrip(".")
         if _requires(own[0], key, self._own):
             return
-        schema = _named_schemas(offered).get(name, {})
+        schema = object_at(offered, "properties").get(name, {})
         if not self.problem(None, schema):
             result[name] = None
             return
@@ -192,7 +192,7 @@ def _parts(schema: Any, root: Any, depth: int = MAX_DEPTH) -> Iterator[Mapping[s
 def _properties(schema: Any, root: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for part in _parts(schema, root):
-        found = {**_named_schemas(part), **found}
+        found = {**object_at(part, "properties"), **found}
     return found
 
 
@@ -222,12 +222,6 @@ def _has_properties(schema: Mapping[str, Any]) -> bool:
     return any(key in schema for key in ("properties", "required", "additionalProperties", "patternProperties"))
 
 
-def _named_schemas(schema: Mapping[str, Any], keyword: str = "properties") -> Mapping[str, Any]:
-    """Return the schemas of properties by name; none where a framework offers something else in their place."""
-    found = schema.get(keyword)
-    return found if isinstance(found, dict) else {}
-
-
 def _required_names(schema: Mapping[str, Any]) -> list[str]:
     """Return the names of required properties; what is not a name is left out."""
     found = schema.get("required")
@@ -236,7 +230,7 @@ def _required_names(schema: Mapping[str, Any]) -> list[str]:
 
 def _extra(schema: Mapping[str, Any], name: str, where: str) -> Any:
     """Return the schema of a property that is not named."""
-    for pattern, found in _named_schemas(schema, "patternProperties").items():
+    for pattern, found in object_at(schema, "patternProperties").items():
         if _matches(pattern, name):
             return found
     extra = schema.get("additionalProperties", True)

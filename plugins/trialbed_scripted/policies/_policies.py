@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from types import MappingProxyType
 
 from trialbed.evidence import every_value
@@ -102,7 +103,7 @@ def bad_json(given: PolicyInput) -> Turn:
 
 def unknown_tool(given: PolicyInput) -> Turn:
     """First a call of a tool that is not offered, then as ``gold``."""
-    return _one_by_one(given, [_unknown, *_rights(given.script)])
+    return _one_by_one(given, [Tools.unknown, *_rights(given.script)])
 
 
 def retry(given: PolicyInput) -> Turn:
@@ -133,24 +134,16 @@ POLICIES: MappingProxyType[str, Policy] = MappingProxyType(
 
 
 def _rights(script: Sequence[ScriptedCall]) -> list[Step]:
-    return [_step(Tools.right, place, call) for place, call in enumerate(script)]
+    return [methodcaller("right", place, call) for place, call in enumerate(script)]
 
 
 def _wrongs(script: Sequence[ScriptedCall]) -> list[Step]:
-    return [_step(Tools.wrong, place, call) for place, call in enumerate(script)]
-
-
-def _step(way: Callable[[Tools, int, ScriptedCall], PlannedCall], place: int, call: ScriptedCall) -> Step:
-    return lambda tools: way(tools, place, call)
+    return [methodcaller("wrong", place, call) for place, call in enumerate(script)]
 
 
 def _cut(step: Step) -> Step:
     """Cut the arguments of the call, so that they do not parse."""
     return lambda tools: step(tools).cut()
-
-
-def _unknown(tools: Tools) -> PlannedCall:
-    return tools.unknown()
 
 
 def _one_by_one(given: PolicyInput, steps: Sequence[Step], end: str | None = None) -> Turn:
