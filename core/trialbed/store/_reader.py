@@ -12,7 +12,8 @@ from trialbed.records import Run, RunKind, RunStatus
 from trialbed.settings import store_file
 from trialbed.store._database import open_database
 from trialbed.store._lock import is_held
-from trialbed.store._runs import each_run, find_run, fits
+from trialbed.store._runs import fits
+from trialbed.store._store import Store
 from trialbed.store._stored import StoredRun
 
 RECORDED: dict[RunStatus, tuple[RunStatus, ...]] = {"interrupted": ("running",)}
@@ -57,6 +58,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
 
     def __init__(self, url_or_path: str) -> None:
         self._database = open_database(url_or_path, read_only=True)
+        self._store = Store(self._database)
 
     @property
     def place(self) -> str:
@@ -73,7 +75,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
 
         For a file it is known from the file itself, and the log beside it.
         """
-        return self._database.mark
+        return self._store.mark
 
     def close(self) -> None:
         """Close every connection; records that were read before stay usable."""
@@ -101,15 +103,14 @@ class StoreReader(AbstractContextManager["StoreReader"]):
             tags: runs that have all of these.
             limit: this many at most; None for all.
         """
-        with self._database.read() as connection:
-            found = (
-                seen
-                for run in each_run(connection, () if status is None else {status, *RECORDED.get(status, ())})
-                if fits(run.config, framework, model, dataset) and (since is None or run.created_at >= since)
-                if set(tags) <= set(run.tags)
-                if (seen := self._with_current_status(run)).status == status or status is None
-            )
-            return tuple(StoredRun(self._database, run) for run in islice(found, limit))
+        found = (
+            seen
+            for run in self._store.each_run(() if status is None else {status, *RECORDED.get(status, ())})
+            if fits(run.config, framework, model, dataset) and (since is None or run.created_at >= since)
+            if set(tags) <= set(run.tags)
+            if (seen := self._with_current_status(run)).status == status or status is None
+        )
+        return tuple(map(self._store.with_trials, islice(found, limit)))
 
     def run(self, run_id: str) -> StoredRun:
         """The run with this id.
@@ -120,8 +121,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
         Raises:
             DataError: the store has no such run, or several; lists them.
         """
-        with self._database.read() as connection:
-            return StoredRun(self._database, self._with_current_status(find_run(connection, run_id)))
+        return self._store.with_trials(self._with_current_status(self._store.find_run(run_id)))
 
     def _with_current_status(self, run: Run) -> Run:
         """The run with the status that it has now: the record of one whose process was killed says ``running``."""

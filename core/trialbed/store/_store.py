@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
 from itertools import islice
-from typing import Self, Unpack
+from typing import Any, Self, Unpack
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
@@ -19,35 +19,22 @@ from trialbed.records import (
     RunConfig,
     Score,
     ToolSpec,
+    TrialKey,
     TrialResult,
 )
 from trialbed.settings import secret_values
-from trialbed.store._blobs import Bodies, add_body, delete_orphans, insert_bodies
+from trialbed.store._blobs import Bodies, add_body, delete_orphans, insert_bodies, read_bodies
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
-from trialbed.store._rows import encode, encode_id, insert
-from trialbed.store._runs import (
-    RunChanges,
-    each_run,
-    find_run,
-    new_run,
-    read_gold_answers,
-    read_run,
-    read_selections,
-    run_of,
-    run_row,
-)
-from trialbed.store._schema import gold_answers, runs, selections
+from trialbed.store._rows import IN_ONE, decode, decode_id, decode_record, encode, encode_id, insert
+from trialbed.store._runs import MOST_NAMED, RunChanges, new_run, no_run, read_run, run_row
+from trialbed.store._schema import gold_answers, runs, selections, trials
 from trialbed.store._stored import StoredRun
-from trialbed.store._trials import (
-    AttemptSummary,
-    add_scores,
-    counted_attempts,
-    each_result,
-    insert_trials,
-    read_attempts,
-)
+from trialbed.store._trials import AttemptSummary, add_scores, counted_attempts, each_result, insert_trials
 from trialbed.wire.redaction import redact, redaction_of
+
+LATEST = "latest"
+"""The name of the run that began last."""
 
 
 class Store(AbstractContextManager["Store"]):
@@ -79,6 +66,18 @@ class Store(AbstractContextManager["Store"]):
     def close(self) -> None:
         """Close every connection."""
         self._database.close()
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """Return a transaction that sees one state of the store."""
+        return self._database.read()
+
+    @property
+    def mark(self) -> object:
+        """Equal as long as nothing has been written to the store; None where that is not known at once.
+
+        For a file it is known from the file itself, and the log beside it.
+        """
+        return self._database.mark
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
@@ -135,25 +134,44 @@ class Store(AbstractContextManager["Store"]):
 
     def find_run(self, named: str) -> Run:
         """Return the run with this id, or with the one id that begins so; the latest run for ``latest``."""
+        begun = runs.c.run_id.startswith(named, autoescape=True)
+        order = (runs.c.run_id == named).desc(), runs.c.created.desc(), runs.c.run_id.desc()
+        chosen = select(runs).order_by(*order).limit(MOST_NAMED + 1)
         with self._database.read() as connection:
-            return find_run(connection, named)
+            found = connection.execute(chosen if named == LATEST else chosen.where(begun)).all() if named else []
+            if not found:
+                raise no_run(connection, named)
+        if len(found) > 1 and named not in (LATEST, found[0].run_id):
+            ids = ", ".join(row.run_id for row in found[:MOST_NAMED])
+            more = " …" if len(found) > MOST_NAMED else ""
+            raise DataError(
+                f"the ids of several runs begin with {named!r}: {ids}{more}; write more of the one you mean"
+            )
+        return decode_record(Run, found[0].record)
+
+    def each_run(self, statuses: Collection[str] = ()) -> Iterator[Run]:
+        """Yield every run, or those of some statuses, latest first."""
+        query = select(runs.c.record).order_by(runs.c.created.desc(), runs.c.run_id.desc())
+        chosen = query.where(runs.c.status.in_(statuses)) if statuses else query
+        with self._database.read() as connection:
+            for record in connection.scalars(chosen):
+                yield decode_record(Run, record)
 
     def runs(self, limit: int | None = 100) -> list[Run]:
         """Return the latest runs, latest first; None for all."""
-        with self._database.read() as connection:
-            return list(islice(each_run(connection), limit))
+        return list(islice(self.each_run(), limit))
 
     def with_trials(self, run: Run) -> StoredRun:
         """Return one of its runs with its trials, as those who only read have it."""
-        return StoredRun(self._database, run)
+        return StoredRun(self, run)
 
     def unfinished_run(self, config_digest: str) -> Run | None:
         """Return the latest run of this configuration that is running, interrupted or incomplete."""
         unfinished = (runs.c.config_digest == config_digest, runs.c.status != "finished")
-        latest_first = select(runs).where(*unfinished).order_by(runs.c.created.desc(), runs.c.run_id.desc())
+        latest_first = select(runs.c.record).where(*unfinished).order_by(runs.c.created.desc(), runs.c.run_id.desc())
         with self._database.read() as connection:
-            row = connection.execute(latest_first.limit(1)).one_or_none()
-            return run_of(row) if row else None
+            record = connection.scalar(latest_first.limit(1))
+        return None if record is None else decode_record(Run, record)
 
     def discard_run(self, run_id: str) -> None:
         """Delete a run and all that belongs to it."""
@@ -213,10 +231,20 @@ class Store(AbstractContextManager["Store"]):
         with self._database.write() as connection:
             add_scores(connection, run_id, result, masked)
 
-    def each_attempt_summary(self, run_id: str) -> list[AttemptSummary]:
-        """Return the end of each committed attempt in their order: cheaper than ``each_attempt``."""
+    def each_attempt_summary(self, run_id: str, **columns: Any) -> list[AttemptSummary]:
+        """Return the end of each committed attempt in their order: cheaper than ``each_attempt``.
+
+        Args:
+            **columns: only the attempts that have these values, as the columns hold them; None is any.
+        """
+        names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest", "failure", "id")
+        own = (trials.c[name] == value for name, value in columns.items() if value is not None)
+        chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id, *own)
         with self._database.read() as connection:
-            return read_attempts(connection, run_id)
+            return [
+                AttemptSummary(TrialKey(framework=framework, query_id=decode_id(query), repeat=repeat), *rest)
+                for framework, query, repeat, *rest in connection.execute(chosen.order_by(trials.c.id))
+            ]
 
     def count_measured(self, run_id: str) -> int:
         """Return how many trials of this run were measured."""
@@ -254,8 +282,16 @@ class Store(AbstractContextManager["Store"]):
         Args:
             most: the number of tools of the columns that they are for.
         """
-        with self._database.read() as connection:
-            return read_selections(connection, run_id, queries, most)
+        found: dict[int | str, tuple[ToolSpec, ...]] = {}
+        for first in range(0, len(queries), IN_ONE):
+            own = {encode_id(query_id, most): query_id for query_id in queries[first : first + IN_ONE]}
+            of_queries = (selections.c.run_id == run_id, selections.c.query_id.in_(own))
+            with self._database.read() as connection:
+                rows = connection.execute(select(selections).where(*of_queries)).all()
+                bodies = read_bodies(connection, select(selections.c.tools).where(*of_queries))
+            tools = {digest: tuple(map(ToolSpec.model_validate, decode(body))) for digest, body in bodies.items()}
+            found |= {own[row.query_id]: tools[row.tools] for row in rows}
+        return found
 
     def add_gold_answer(self, run_id: str, answer: GoldAnswer) -> None:
         """Keep the answers to the expected calls of a query; those that were kept first stay.
@@ -276,7 +312,9 @@ class Store(AbstractContextManager["Store"]):
     def gold_answers(self, run_id: str) -> dict[int | str, GoldAnswer]:
         """Return the answers to the expected calls of this run's queries, by the query's id."""
         with self._database.read() as connection:
-            return read_gold_answers(connection, run_id)
+            bodies = read_bodies(connection, select(gold_answers.c.answer).where(gold_answers.c.run_id == run_id))
+        answers = (decode_record(GoldAnswer, text) for text in bodies.values())
+        return {answer.query_id: answer for answer in answers}
 
     def _refusal(self, run_id: str, results: Sequence[TrialResult]) -> str:
         there = {(attempt.key, attempt.attempt) for attempt in self.each_attempt_summary(run_id)}

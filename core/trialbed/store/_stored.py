@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
@@ -24,19 +24,19 @@ from trialbed.records import (
     meant_labels,
 )
 from trialbed.scoring import TIMES
-from trialbed.store._database import Database
 from trialbed.store._rows import encode_id
-from trialbed.store._runs import read_gold_answers, read_selections
 from trialbed.store._table import TrialTable, frame_columns, read_headline, read_table
 from trialbed.store._trials import (
     IN_PART,
     AttemptSummary,
     counted_attempts,
-    read_attempts,
     results_of,
 )
 from trialbed.suggestions import closest
 from trialbed.texts import number_of
+
+if TYPE_CHECKING:
+    from trialbed.store._store import Store
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class StoredRun:
         record: all that the store holds of the run itself; the properties are the parts that are asked for most.
     """
 
-    _database: Database = field(repr=False, compare=False)
+    _store: Store = field(repr=False, compare=False)
     record: Run
 
     @property
@@ -131,7 +131,7 @@ class StoredRun:
 
     def attempt_table(self, renamed: Mapping[str, str] | None = None) -> TrialTable:
         """Return every attempt as ``table`` does; the column ``counts`` marks those that count."""
-        with self._database.read() as connection:
+        with self._store.reading() as connection:
             return read_table(connection, self.record, renamed or {})
 
     def headline(self) -> dict[str, tuple[int, int, float | None]] | None:
@@ -139,7 +139,7 @@ class StoredRun:
 
         None if only the table has them, because trials have several attempts or another model answered.
         """
-        with self._database.read() as connection:
+        with self._store.reading() as connection:
             return read_headline(connection, self.record)
 
     def ends(self) -> Counter[TrialStatus]:
@@ -160,7 +160,7 @@ class StoredRun:
         """
         for first in range(0, len(rows), IN_PART):
             own = rows[first : first + IN_PART]
-            with self._database.read() as connection:
+            with self._store.reading() as connection:
                 part = list(results_of(connection, own))
             if len(part) < len(own):
                 raise DataError(f"trials of run {self.run_id} were deleted while they were read")
@@ -263,7 +263,7 @@ class StoredRun:
     @property
     def mark(self) -> object:
         """As ``StoreReader.mark``."""
-        return self._database.mark
+        return self._store.mark
 
     def trial(self, framework: str, query_id: int | str, repeat: int = 0) -> TrialResult:
         """One trial: the attempt that counts.
@@ -287,21 +287,17 @@ class StoredRun:
             framework: empty for the first; one with another number of tools may be offered others.
         """
         most = self.config.cell(framework or self.config.frameworks[0]).max_tools
-        with self._database.read() as connection:
-            found = read_selections(connection, self.run_id, [query_id], most)
-        return found.get(query_id, ())
+        return self._store.selections(self.run_id, [query_id], most).get(query_id, ())
 
     def gold_answers(self) -> dict[int | str, GoldAnswer]:
         """Return the answers to the expected calls of its queries, by the query's id; empty where none were made."""
-        with self._database.read() as connection:
-            return read_gold_answers(connection, self.run_id)
+        return self._store.gold_answers(self.run_id)
 
     def _attempts(
         self, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None
     ) -> list[AttemptSummary]:
         query = None if query_id is None else encode_id(query_id)
-        with self._database.read() as connection:
-            return read_attempts(connection, self.run_id, framework=framework, query_id=query, repeat=repeat)
+        return self._store.each_attempt_summary(self.run_id, framework=framework, query_id=query, repeat=repeat)
 
     def _counted(
         self, framework: str | None = None, query_id: int | str | None = None, repeat: int | None = None

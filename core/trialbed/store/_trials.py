@@ -11,13 +11,12 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection, Row, delete, select, union, update
 
 from trialbed.errors import DataError
-from trialbed.records import ApiCall, FailureKind, ModelCall, Score, TrialKey, TrialResult, TrialStatus, WireLog
+from trialbed.records import ApiCall, FailureKind, ModelCall, Score, TrialResult, TrialStatus, WireLog
 from trialbed.store._blobs import Bodies, add_body, insert_bodies, read_bodies
 from trialbed.store._rows import (
     Rows,
     column_text,
     decode,
-    decode_id,
     decode_record,
     encode,
     encode_id,
@@ -145,21 +144,6 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     insert(connection, scores, _score_rows(row_id, scored.scores))
     if CLAIMS in names:
         connection.execute(update(trials).where(trials.c.id == row_id).values(_numbers(scored)))
-
-
-def read_attempts(connection: Connection, run_id: str, **columns: Any) -> list[AttemptSummary]:
-    """Read the end of each attempt in the order in which they were added.
-
-    Args:
-        **columns: only the attempts that have these values, as the columns hold them; None is any.
-    """
-    names = ("framework", "query_id", "repeat", "attempt", "status", "adapter_digest", "failure", "id")
-    own = (trials.c[name] == value for name, value in columns.items() if value is not None)
-    chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id, *own).order_by(trials.c.id)
-    return [
-        AttemptSummary(TrialKey(framework=framework, query_id=decode_id(query), repeat=repeat), *rest)
-        for framework, query, repeat, *rest in connection.execute(chosen)
-    ]
 
 
 def each_result(connection: Connection, run_id: str) -> Iterator[TrialResult]:

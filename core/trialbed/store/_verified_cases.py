@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection
-
 from trialbed.store._rows import encode_id
 from trialbed.store._stored import StoredRun
-from trialbed.store._trials import read_attempts, read_exchanges
+from trialbed.store._trials import read_exchanges
 
 CASES_IN_ONE = 200
 """Cases that are read in one go."""
@@ -36,8 +34,8 @@ def verified_cases(
     Args:
         known: the cases that are not read, since the caller has them: None stands for each that the store has.
     """
-    with run._database.read() as connection:
-        rows = _rows(connection, run.run_id, label)
+    with run._store.reading() as connection:
+        rows = _rows(run, label)
         places = sorted(rows)
         for first in range(0, len(places), CASES_IN_ONE):
             part = places[first : first + CASES_IN_ONE]
@@ -54,13 +52,13 @@ def verified_cases(
 def verified_case(run: StoredRun, label: str, place: Place) -> VerifiedCase | None:
     """Return a case of an endpoint as its last session left it; None where there is none."""
     query_id, repeat = place
-    with run._database.read() as connection:
-        rows = _rows(connection, run.run_id, label, query_id=encode_id(query_id), repeat=repeat)
+    with run._store.reading() as connection:
+        rows = _rows(run, label, query_id=encode_id(query_id), repeat=repeat)
         for record, request, response in read_exchanges(connection, list(rows.values())):
             return VerifiedCase(record["verified"], request, response)
     return None
 
 
-def _rows(connection: Connection, run_id: str, label: str, **columns: Any) -> dict[Place, int]:
-    found = read_attempts(connection, run_id, framework=label, **columns)
+def _rows(run: StoredRun, label: str, **columns: Any) -> dict[Place, int]:
+    found = run._store.each_attempt_summary(run.run_id, framework=label, **columns)
     return {(int(one.key.query_id), one.key.repeat): one.row for one in found}
