@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trialbed.attribution import LOST_BY, USED, Attribution
 from trialbed.records import NOT_MEASURED, failures_line, leading_scores, shown_name, varied_framework
+from trialbed.report._metadata import in_words
 from trialbed.report._report import Report
 from trialbed.report._summary import QueryId, Reason, ScoreMean, Summary, WorstQuery
 from trialbed.scoring import JUDGED
@@ -94,12 +95,16 @@ class Conclusion:
             return f"{self.framework} has no result that counts, as its row is void: {self.void}."
         if self.mean is None or self.mean.value is None:
             return self._absence()
-        return "; ".join(filter(None, (f"{self._achievement(self.mean)}{self._difference()}", *more))) + "."
-
-    @property
-    def lost_calls(self) -> int:
-        """The expected calls that were not used."""
-        return sum(count for stage, count in self.lost.counts.items() if stage != USED) if self.lost else 0
+        share, found = percent(self.mean.value), self.finding
+        if self.mean.interval and found is None:
+            share += f" [{percent(self.mean.interval[0])}, {percent(self.mean.interval[1])}]"
+        said = f"solves {share} of {self.over}{_as_half(self.unsure)}"
+        if self.score != JUDGED:
+            said = f"reaches {share} in {shown_name(self.score)} over {self.over}"
+        said = f"{self._failed}; it {said}" if self.has_only_failed else f"{self.framework} {said}"
+        if found is not None and (found.changed_queries or not self.has_only_failed):
+            said += self._difference(found)
+        return "; ".join(filter(None, (said, *more))) + "."
 
     @property
     def has_only_failed(self) -> bool:
@@ -118,26 +123,13 @@ class Conclusion:
         if self.missing:
             return f"{self.framework} has no result yet: {_trials(self.missing)} not measured."
         if self.waits_for:
-            others = _listed([f"{name}'s" for name in self.waits_for])
+            others = in_words([f"{name}'s" for name in self.waits_for])
             whole = f"{self.measured:,} of {number_of(self.measured, 'trial')} measured"
             return f"{self.framework}: {whole}; its result is not shown, because {others} are missing."
         none = "its one trial has no" if self.measured == 1 else f"none of its {self.measured:,} trials has"
         return f"{self.framework} has no result: {none} {shown_name(self.score)}."
 
-    def _achievement(self, mean: ScoreMean) -> str:
-        share = percent(mean.value or 0.0)
-        if mean.interval and self.finding is None:
-            share += f" [{percent(mean.interval[0])}, {percent(mean.interval[1])}]"
-        if self.score != JUDGED:
-            found = f"reaches {share} in {shown_name(self.score)} over {self.over}"
-        else:
-            found = f"solves {share} of {self.over}{_as_half(self.unsure)}"
-        return f"{self._failed}; it {found}" if self.has_only_failed else f"{self.framework} {found}"
-
-    def _difference(self) -> str:
-        found = self.finding
-        if found is None or (self.has_only_failed and not found.changed_queries):
-            return ""
+    def _difference(self, found: ScoreFinding) -> str:
         baseline = f"{found.baseline}{_as_half(self.baseline_unsure)}"
         if found.verdict == "identical":
             return f", the same as {baseline} on every query{' that was measured for both' if self.is_part else ''}"
@@ -146,7 +138,11 @@ class Conclusion:
         apart = f"{points(found.difference)} {'more' if found.difference > 0 else 'less'} than {baseline}"
         if found.is_difference:
             return f", {apart} (shown: p {'<0.001' if found.p_adjusted < 0.001 else f'{found.p_adjusted:.3f}'})"
-        enough = _enough(found)
+        enough = ""
+        if found.enough is not None:
+            shown = "it" if found.enough.shows == "difference" else f"less than {100 * found.margin:g} points"
+            queries = number_of(found.enough.queries, "query", "queries")
+            enough = f", about {queries} would be enough to show {shown}"
         if points(found.difference) == points(0):
             return f", as many as {baseline} but not the same; nothing is shown yet{enough}"
         return f", {apart}; not yet shown{enough}"
@@ -276,26 +272,18 @@ def main_loss(report: Report) -> str:
         trials = f"{count:,} of {number_of(failed.counts.trials, 'trial')}"
         return f"{failed.framework}, {trials} failed{part} ({first.kind}): {first.message.rstrip('.')}."
     found = [one for one in conclusions(report) if not one.void]
-    most = max((one.lost_calls for one in found), default=0)
-    losers = [one for one in found if one.lost_calls == most and one.loss]
+    lost = [sum(one.lost.counts.values()) - one.lost.counts.get(USED, 0) if one.lost else 0 for one in found]
+    losers = [one for one, calls in zip(found, lost, strict=True) if calls == max(lost) and one.loss]
     if not losers:
         return ""
-    alike = [one.framework for one in losers if one.loss == losers[0].loss]
-    loss = losers[0].loss if len(alike) == 1 else losers[0].loss.replace(" of its ", " of each one's ")
+    loss = losers[0].loss
+    alike = [one.framework for one in losers if one.loss == loss]
+    loss = loss if len(alike) == 1 else loss.replace(" of its ", " of each one's ")
     return f"{_few(alike)}, {loss}."
 
 
 def _few(names: Sequence[str]) -> str:
-    return _listed(names) if len(names) <= MOST_NAMES else f"{len(names)} setups"
-
-
-def _enough(finding: ScoreFinding) -> str:
-    """Return how many queries would show what, behind a finding that shows nothing yet; empty where none would."""
-    if finding.enough is None:
-        return ""
-    within = f"less than {100 * finding.margin:g} points"
-    shown = "it" if finding.enough.shows == "difference" else within
-    return f", about {number_of(finding.enough.queries, 'query', 'queries')} would be enough to show {shown}"
+    return in_words(names) if len(names) <= MOST_NAMES else f"{len(names)} setups"
 
 
 def _of_lost(count: int, lost: int, used: int) -> str:
@@ -335,10 +323,6 @@ def verdict(summaries: Sequence[Summary], summary: Summary, score: str) -> str:
         return finding_cells(found)[1]
     findings = (summary_finding(other, score) for other in summaries)
     return BASELINE if summary.framework in {one.baseline for one in findings if one} else ""
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _trials(count: int) -> str:
@@ -404,32 +388,22 @@ def reason_lines(summary: Summary) -> Iterator[str]:
     Each ends with the command that shows all of the first such trial.
     """
     trials = summary.counts.trials
+    told: list[tuple[str, Reason]] = []
     for found in summary.failures:
-        ended = found.status
-        verb = ended if ended == "failed" else f"{'was' if trials == 1 else 'were'} not measured"
-        told = f"{found.count} of {number_of(trials, 'trial')} {verb} ({found.kind}){_of_them(found)}"
-        yield f"{told}: {_first(found, summary)}"
+        verb = "failed" if found.status == "failed" else f"{'was' if trials == 1 else 'were'} not measured"
+        told.append((f"{found.count} of {number_of(trials, 'trial')} {verb}", found))
     # An agent with a model of its own, which the gateway does not see, has no tokens to be counted.
     asked = summary.tokens.requests > 0
-    groups: dict[Reason, list[Reason]] = {}  # alike but for the score, such as two counts of tokens
+    groups: dict[Reason, list[str]] = {}  # alike but for the score, such as two counts of tokens
     for found in summary.untold:
         if asked or found.kind != "model":
-            groups.setdefault(replace(found, score=""), []).append(found)
-    for group in groups.values():
-        scores, found = [shown_name(item.score) for item in group], group[0]
-        count = number_of(found.count, "trial")
-        where = _first(found, summary)
-        yield f"{', '.join(scores)} could not be determined for {count} ({found.kind}){_of_them(found)}: {where}"
-
-
-def _of_them(found: Reason) -> str:
-    """Say which of the trials have the words that follow, where not all have."""
-    if found.alike == found.count:
-        return ""
-    return "; the first of them" if found.alike == 1 else f"; {found.alike} of them"
-
-
-def _first(found: Reason, summary: Summary) -> str:
-    name = trial_name(summary.framework, found.query_id, found.repeat)
-    command = shlex.join(["bench", "show", summary.run.run_id, name])
-    return f"{found.message.rstrip('.')} [query {found.query_id}: {command}]"
+            groups.setdefault(replace(found, score=""), []).append(shown_name(found.score))
+    for found, scores in groups.items():
+        told.append((f"{', '.join(scores)} could not be determined for {number_of(found.count, 'trial')}", found))
+    for said, found in told:
+        part = "the first" if found.alike == 1 else str(found.alike)
+        some = "" if found.alike == found.count else f"; {part} of them"
+        name = trial_name(summary.framework, found.query_id, found.repeat)
+        command = shlex.join(["bench", "show", summary.run.run_id, name])
+        reason = f"{found.message.rstrip('.')} [query {found.query_id}: {command}]"
+        yield f"{said} ({found.kind}){some}: {reason}"

@@ -11,7 +11,6 @@ from trialbed.errors import UsageError
 from trialbed.records import (
     FrameworkInfo,
     Run,
-    RunConfig,
     framework_profile,
     labels_in_words,
     read_fault_plan,
@@ -27,7 +26,7 @@ OPTIONAL = ("prices", "helpers", "lost_trials", "plugin_files")
 def metadata(run: Run, framework: str) -> dict[str, Any]:
     """Return the document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
     config, prices, info = run.config, run.prices_of(framework), framework_info(run, framework)
-    plain = config.cell(framework).framework
+    plain, own = config.cell(framework).framework, config.settings(framework)
     found = {
         "agent_name": framework,
         "test_set": config.test_set,
@@ -48,7 +47,10 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "lock_digest": (info.lock_digest or None) if info else None,
         "sandbox_mechanisms": list(info.sandbox) if info else [],
         "deviations": [deviation.text for deviation in info.deviations] if info else [],
-        **shown_settings(config, framework),
+        # The settings of the run's identity, as they may be shown.
+        **{item.document: own[item.name] for item in declared_settings() if item.document},
+        "model_name": config.cell(framework).told_model,
+        "base_url": None if config.base_url is None else shown_url(config.base_url),
         "judge": dict(run.judge) or None,
         "prices": None if prices is None else prices.model_dump(),
         "helpers": [
@@ -66,16 +68,6 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "plugin_files": config.plugin_files,
     }
     return {key: value for key, value in found.items() if value or key not in OPTIONAL}
-
-
-def shown_settings(config: RunConfig, framework: str) -> dict[str, Any]:
-    """Return the settings of a run's identity under their keys in documents, as they may be shown."""
-    own = config.settings(framework)
-    return {
-        **{item.document: own[item.name] for item in declared_settings() if item.document},
-        "model_name": config.cell(framework).told_model,
-        "base_url": None if config.base_url is None else shown_url(config.base_url),
-    }
 
 
 def framework_info(run: Run, name: str) -> FrameworkInfo | None:
@@ -122,20 +114,21 @@ def run_title(run: Run) -> str:
     config = run.config
     names = config.frameworks
     subjects = "endpoints" if run.kind == "endpoints" else "setups"
-    compared = _in_words(names) if len(names) <= NAMED else f"{len(names)} {subjects}"
+    compared = in_words(names) if len(names) <= NAMED else f"{len(names)} {subjects}"
     number = len(config.query_ids)
     queries = number_of(number, "query", "queries")
     times = f", {config.repeat} times each" if config.repeat > 1 else ""
     kind = "Verification: " if run.kind == "endpoints" else ""
     faults = ", with injected faults" if fault_note(config.faults) else ""
     models = [FILE.sub(r"\1…/", model) for model in config.models]
-    shown = _in_words(models if len({*models}) == len(models) else config.models)
+    shown = in_words(models if len({*models}) == len(models) else config.models)
     tools = sorted({cell.max_tools for cell in config.cells})
-    offered = f", with {_in_words(list(map(str, tools)))} tools" if len(tools) > 1 else ""
+    offered = f", with {in_words(list(map(str, tools)))} tools" if len(tools) > 1 else ""
     title = f"{kind}{compared} with {shown} on {queries}{times} ({config.test_set}){offered}{faults}"
     return labels_in_words(title)
 
 
-def _in_words(names: Sequence[str]) -> str:
+def in_words(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence."""
     *first, last = names or ("nothing",)
     return f"{', '.join(first)} and {last}" if first else last

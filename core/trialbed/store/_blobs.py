@@ -46,8 +46,17 @@ def read_bodies(connection: Connection, digests: Select[Any] | CompoundSelect[An
     Raises:
         DataError: a body does not have its digest.
     """
-    rows = connection.execute(select(blobs.c.digest, blobs.c.body).where(blobs.c.digest.in_(digests)))
-    return {row.digest: _text(row.digest, row.body) for row in rows}
+    found: dict[str, str] = {}
+    chosen = select(blobs.c.digest, blobs.c.body).where(blobs.c.digest.in_(digests))
+    for digest, compressed in connection.execute(chosen):
+        try:
+            body = zlib.decompress(compressed)
+        except zlib.error as error:
+            raise DataError(f"the store's body {digest} is damaged ({error}); restore a copy of the store") from error
+        if hashlib.sha256(body).hexdigest() != digest:
+            raise DataError(f"the store's body {digest} was changed; restore a copy of the store")
+        found[digest] = body.decode("utf-8", "surrogatepass")
+    return found
 
 
 def delete_orphans(connection: Connection) -> None:
@@ -59,13 +68,3 @@ def delete_orphans(connection: Connection) -> None:
         select(gold_answers.c.answer),
     )
     connection.execute(delete(blobs).where(blobs.c.digest.not_in(used)))
-
-
-def _text(digest: str, compressed: bytes) -> str:
-    try:
-        body = zlib.decompress(compressed)
-    except zlib.error as error:
-        raise DataError(f"the store's body {digest} is damaged ({error}); restore a copy of the store") from error
-    if hashlib.sha256(body).hexdigest() != digest:
-        raise DataError(f"the store's body {digest} was changed; restore a copy of the store")
-    return body.decode("utf-8", "surrogatepass")

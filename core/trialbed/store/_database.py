@@ -36,7 +36,10 @@ class Database:
     def __init__(self, engine: Engine, *, read_only: bool = False) -> None:
         self.engine = engine
         self.read_only = read_only
-        self.where = _where(engine.url)
+        url = engine.url
+        # A file is named as the user calls it, any other database without its password.
+        file = url.database if url.get_backend_name() == "sqlite" else None
+        self.where = file or url.render_as_string(hide_password=True)
         # For transactions of several queries; SQLite's see one state anyway.
         repeatable = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
         self._reader = engine.execution_options(**repeatable)
@@ -109,7 +112,11 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
         DataError: the database is damaged, not a store, or written by another Trialbed; or it is to be read only, and
             does not exist or has changes that cannot be read where nothing can be written.
     """
-    url = store_url(url_or_path)
+    try:
+        is_url = "://" in url_or_path
+        url = make_url(url_or_path) if is_url else URL.create("sqlite", database=str(Path(url_or_path).expanduser()))
+    except (ArgumentError, ValueError) as error:
+        raise UsageError("the store's URL cannot be read; write it as postgresql+psycopg://USER@HOST/NAME") from error
     database = Database(_engine(url, read_only=read_only), read_only=read_only)
     retrying = Retrying(
         # Another process is creating the same database: SQLite does not wait for the switch to WAL.
@@ -124,29 +131,6 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
         database.close()
         raise
     return database
-
-
-def store_url(url_or_path: str) -> URL:
-    """Return the URL of a store that is given by one, or as a file.
-
-    Raises:
-        UsageError: it is malformed.
-    """
-    if "://" in url_or_path:
-        try:
-            return make_url(url_or_path)
-        except (ArgumentError, ValueError) as error:
-            raise UsageError(
-                "the store's URL cannot be read; write it as postgresql+psycopg://USER@HOST/NAME"
-            ) from error
-    return URL.create("sqlite", database=str(Path(url_or_path).expanduser()))
-
-
-def _where(url: URL) -> str:
-    """The database in an error's text: the file as it is called, or the URL without its password."""
-    if url.get_backend_name() == "sqlite" and url.database:
-        return url.database
-    return url.render_as_string(hide_password=True)
 
 
 def _engine(url: URL, *, read_only: bool) -> Engine:

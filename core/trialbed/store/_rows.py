@@ -60,12 +60,6 @@ def encode_id(query_id: int | str, most: int | None = None) -> str:
     return json.dumps(query_id if most is None else [query_id, most])
 
 
-def decode_id(text: str) -> int | str:
-    """The query id that ``encode_id`` wrote."""
-    query_id: int | str = json.loads(text) if text.startswith('"') else int(text)
-    return query_id
-
-
 @lru_cache(maxsize=256)  # the names of scores, above all
 def column_text(text: str | None) -> str | None:
     """A text as any database's column can hold it: without NUL and lone surrogates; the record keeps them."""

@@ -26,7 +26,7 @@ from trialbed.settings import secret_values
 from trialbed.store._blobs import Bodies, add_body, delete_orphans, insert_bodies, read_bodies
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
-from trialbed.store._rows import IN_ONE, decode, decode_id, decode_record, encode, encode_id, insert
+from trialbed.store._rows import IN_ONE, decode, decode_record, encode, encode_id, insert
 from trialbed.store._runs import MOST_NAMED, RunChanges, new_run, no_run, read_run, run_row
 from trialbed.store._schema import gold_answers, runs, selections, trials
 from trialbed.store._stored import StoredRun
@@ -242,7 +242,7 @@ class Store(AbstractContextManager["Store"]):
         chosen = select(*(trials.c[name] for name in names)).where(trials.c.run_id == run_id, *own)
         with self._database.read() as connection:
             return [
-                AttemptSummary(TrialKey(framework=framework, query_id=decode_id(query), repeat=repeat), *rest)
+                AttemptSummary(TrialKey(framework=framework, query_id=decode(query), repeat=repeat), *rest)
                 for framework, query, repeat, *rest in connection.execute(chosen.order_by(trials.c.id))
             ]
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Double, case, func, literal, select
 from trialbed.errors import DataError
 from trialbed.records import AttributedCall, Failure, Json, Run, TrialKey
 from trialbed.scoring import ALWAYS, JUDGED
-from trialbed.store._rows import decode, decode_id
+from trialbed.store._rows import decode
 from trialbed.store._schema import NUMBERS, scores, trials
 from trialbed.store._trials import AttemptSummary, counted_attempts
 
@@ -271,7 +271,7 @@ def read_table(connection: Connection, run: Run, renamed: Mapping[str, str] = NO
     rows = [row for row in connection.execute(chosen).all() if row.framework in known]
     read: dict[str, Sequence[Any]] = dict.fromkeys(READ, ()) | dict(zip(READ, zip(*rows, strict=True), strict=False))
     positions = {query_id: place for place, query_id in enumerate(queries)}
-    ids = {text: decode_id(text) for text in dict.fromkeys(read["query_id"])}
+    ids = {text: decode(text) for text in dict.fromkeys(read["query_id"])}
     if foreign := [query_id for query_id in ids.values() if query_id not in positions]:
         raise DataError(f"there is a trial of query {foreign[0]!r}, which is not one of the run's queries")
     places = {text: positions[query_id] for text, query_id in ids.items()}
