@@ -82,15 +82,13 @@ def model_prices(settings: RunSettings, models: Iterable[str]) -> dict[str, Pric
     Raises:
         UsageError: those that the user gives are not of the form.
     """
-    given = given_prices(settings.price, settings.model[0])
-    found = {name: given.get(name) or _endpoint_prices(settings, name) for name in models}
-    return {name: prices for name, prices in found.items() if prices is not None}
-
-
-def _endpoint_prices(settings: RunSettings, model: str) -> Prices | None:
-    name, own = split_address(model)
-    url = own or settings.base_url
-    return known_prices(name, url) if url else None
+    found = given_prices(settings.price, settings.model[0])
+    for model in models:
+        name, own = split_address(model)
+        url = own or settings.base_url
+        if model not in found and url and (prices := known_prices(name, url)):
+            found[model] = prices
+    return {name: found[name] for name in models if name in found}
 
 
 def read_prices(text: str) -> Prices:

@@ -13,7 +13,6 @@ from ._document import document_schema as document_schema
 from ._document import each_document as each_document
 from ._document import legacy_document as legacy_document
 from ._document import legacy_documents as legacy_documents
-from ._document import legacy_metadata as legacy_metadata
 from ._document import legacy_summary as legacy_summary
 from ._files import check_folder as check_folder
 from ._files import document_parts as document_parts
@@ -23,6 +22,7 @@ from ._files import kept_path as kept_path
 from ._files import safe_name as safe_name
 from ._files import write_document as write_document
 from ._metadata import fault_note as fault_note
+from ._metadata import legacy_metadata as legacy_metadata
 from ._metadata import run_title as run_title
 from ._report import LESS_IS_BETTER as LESS_IS_BETTER
 from ._report import REPEATS as REPEATS

@@ -13,7 +13,7 @@ from trialbed.errors import DataError
 from trialbed.records import GoldAnswer, TrialKey, TrialResult
 from trialbed.report._entries import entry, failed_scores
 from trialbed.report._files import clean, json_bytes
-from trialbed.report._metadata import metadata
+from trialbed.report._metadata import legacy_metadata
 from trialbed.report._report import Queries, Report
 from trialbed.report._summary import Figures, QueryId, ScoreMean, Summary
 from trialbed.scoring import TIMES
@@ -102,17 +102,12 @@ def each_document(report: Report, entries: Entries | None = None) -> Iterator[tu
     """
     known: Entries = {} if entries is None or report.gold else entries
     missing = [int(row["row"]) for row in report.table if (row.key, int(row["attempt"])) not in known]
-    add_entries(known, report.queries, report.results(missing), report.gold)
+    if missing:
+        add_entries(known, report.queries, report.results(missing), report.gold)
     shared = {} if report.factors is None else {"effects": _effects(report.factors)}
     for one in report.frameworks:
-        summary = legacy_summary(one) | shared
-        yield {"metadata": legacy_metadata(one), "summary": summary, "results": []}, _entries_of(one, known)
-
-
-def legacy_metadata(summary: Summary) -> dict[str, Any]:
-    """Return the document's ``metadata``."""
-    found: dict[str, Any] = clean(metadata(summary.run, summary.framework), ())
-    return found
+        about, summary = legacy_metadata(one.run, one.framework), legacy_summary(one) | shared
+        yield {"metadata": about, "summary": summary, "results": []}, _entries_of(one, known)
 
 
 def legacy_summary(summary: Summary) -> dict[str, Any]:
@@ -122,7 +117,9 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
         DataError: a plugin's figure has the name of another.
     """
     counts, times, scores = summary.counts, summary.times, summary.scores
-    judged = counts.judged
+    judged, tokens = counts.judged, summary.tokens
+    recorded = {"recorded_requests": tokens.recorded_requests, "recorded_tokens": tokens.recorded}
+    priced = {"cost": tokens.cost, "cost_per_solved": summary.cost_per_solved}
     figures: dict[str, Any] = {
         "total_queries": counts.queries,
         "total_trials": counts.trials,
@@ -168,7 +165,15 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
         "untold_reasons": [_fields(found, "score", "kind", *FIRST_TRIAL) for found in summary.untold],
         "claims": summary.claims,
         **{name: found for name, found in summary.wire.items() if name != "waited"},
-        "totals": _totals(summary),
+        "totals": {
+            "prompt_tokens": tokens.prompt,
+            "completion_tokens": tokens.completion,
+            "total_tokens": tokens.total,
+            "model_requests": tokens.requests,
+            "unreported_requests": tokens.unreported,
+            **(recorded if tokens.recorded_requests else {}),
+            **(priced if tokens.cost is not None else {}),
+        },
         "repeated": summary.repeated,
     }
     if not figures["translated_requests"]["requests"]:
@@ -177,22 +182,6 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
         raise DataError(f"a plugin's aggregate_scores gives {taken[0]!r}, which the summary already has; rename it")
     cleaned: dict[str, Any] = clean({**figures, **summary.extra}, secret_values())
     return cleaned | _found_beside(summary)
-
-
-def _totals(summary: Summary) -> dict[str, Any]:
-    tokens = summary.tokens
-    totals: dict[str, Any] = {
-        "prompt_tokens": tokens.prompt,
-        "completion_tokens": tokens.completion,
-        "total_tokens": tokens.total,
-        "model_requests": tokens.requests,
-        "unreported_requests": tokens.unreported,
-    }
-    if tokens.recorded_requests:
-        totals |= {"recorded_requests": tokens.recorded_requests, "recorded_tokens": tokens.recorded}
-    if tokens.cost is not None:
-        totals |= {"cost": tokens.cost, "cost_per_solved": summary.cost_per_solved}
-    return totals
 
 
 def _found_beside(summary: Summary) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from trialbed.records import (
     labels_in_words,
     read_fault_plan,
 )
+from trialbed.report._files import clean
 from trialbed.settings import declared_settings
 from trialbed.texts import number_of, one_line, percent
 from trialbed.wire.redaction import shown_url
@@ -23,7 +24,7 @@ OPTIONAL = ("prices", "helpers", "lost_trials", "plugin_files")
 """Keys that metadata have only if there is something to say."""
 
 
-def metadata(run: Run, framework: str) -> dict[str, Any]:
+def legacy_metadata(run: Run, framework: str) -> dict[str, Any]:
     """Return the document's ``metadata``. Times are seconds; ``timestamp`` is when the run began, in UTC."""
     config, prices, info = run.config, run.prices_of(framework), framework_info(run, framework)
     plain, own = config.cell(framework).framework, config.settings(framework)
@@ -67,7 +68,7 @@ def metadata(run: Run, framework: str) -> dict[str, Any]:
         "environment_digest": run.environment_digest,
         "plugin_files": config.plugin_files,
     }
-    return {key: value for key, value in found.items() if value or key not in OPTIONAL}
+    return {key: clean(value, ()) for key, value in found.items() if value or key not in OPTIONAL}
 
 
 def framework_info(run: Run, name: str) -> FrameworkInfo | None:

@@ -520,18 +520,16 @@ def _claims(answered: TrialTable) -> dict[str, Any]:
 
 
 def _wire(own: TrialTable) -> dict[str, Any]:
-    def kinds(name: str) -> dict[str, int]:
-        total = Counter[str]()
-        for facts in own["facts"]:
+    kinds = {name: Counter[str]() for name in ("finish_reasons", "refused", "lost")}
+    for facts in own["facts"]:
+        for name, total in kinds.items():
             total.update(facts[name] or ())
-        return dict(total)
-
-    found: dict[str, Any] = {"finish_reasons": kinds("finish_reasons")}
+    found: dict[str, Any] = {"finish_reasons": dict(kinds["finish_reasons"])}
     for name, (column, unit, by_kind) in TALLIES.items():
         values = own[column].round()
         found[name] = {unit: int(values.sum()), "trials": int((values > 0).sum())}
         if by_kind:
-            found[name][by_kind] = kinds(column.removesuffix("_calls"))
+            found[name][by_kind] = dict(kinds[column.removesuffix("_calls")])
     return found | {"cached_calls": {"calls": int(own["api_calls"].sum()), "cached": int(own["cached_calls"].sum())}}
 
 

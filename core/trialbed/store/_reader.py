@@ -67,7 +67,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
         return self._database.where
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._database.close()
 
     @property
     def mark(self) -> object:
@@ -110,7 +110,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
             if set(tags) <= set(run.tags)
             if (seen := self._with_current_status(run)).status == status or status is None
         )
-        return tuple(map(self._store.with_trials, islice(found, limit)))
+        return tuple(StoredRun(self._store, run) for run in islice(found, limit))
 
     def run(self, run_id: str) -> StoredRun:
         """The run with this id.
@@ -121,7 +121,7 @@ class StoreReader(AbstractContextManager["StoreReader"]):
         Raises:
             DataError: the store has no such run, or several; lists them.
         """
-        return self._store.with_trials(self._with_current_status(self._store.find_run(run_id)))
+        return StoredRun(self._store, self._with_current_status(self._store.find_run(run_id)))
 
     def _with_current_status(self, run: Run) -> Run:
         """The run with the status that it has now: the record of one whose process was killed says ``running``."""

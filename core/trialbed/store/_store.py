@@ -29,7 +29,6 @@ from trialbed.store._lock import hold
 from trialbed.store._rows import IN_ONE, decode, decode_record, encode, encode_id, insert
 from trialbed.store._runs import MOST_NAMED, RunChanges, new_run, no_run, read_run, run_row
 from trialbed.store._schema import gold_answers, runs, selections, trials
-from trialbed.store._stored import StoredRun
 from trialbed.store._trials import AttemptSummary, add_scores, counted_attempts, each_result, insert_trials
 from trialbed.wire.redaction import redact, redaction_of
 
@@ -61,7 +60,7 @@ class Store(AbstractContextManager["Store"]):
         return cls(open_database(url_or_path))
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._database.close()
 
     def close(self) -> None:
         """Close every connection."""
@@ -160,10 +159,6 @@ class Store(AbstractContextManager["Store"]):
     def runs(self, limit: int | None = 100) -> list[Run]:
         """Return the latest runs, latest first; None for all."""
         return list(islice(self.each_run(), limit))
-
-    def with_trials(self, run: Run) -> StoredRun:
-        """Return one of its runs with its trials, as those who only read have it."""
-        return StoredRun(self, run)
 
     def unfinished_run(self, config_digest: str) -> Run | None:
         """Return the latest run of this configuration that is running, interrupted or incomplete."""

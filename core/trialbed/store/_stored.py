@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
@@ -25,6 +25,7 @@ from trialbed.records import (
 )
 from trialbed.scoring import TIMES
 from trialbed.store._rows import encode_id
+from trialbed.store._store import Store
 from trialbed.store._table import TrialTable, frame_columns, read_headline, read_table
 from trialbed.store._trials import (
     IN_PART,
@@ -34,9 +35,6 @@ from trialbed.store._trials import (
 )
 from trialbed.suggestions import closest
 from trialbed.texts import number_of
-
-if TYPE_CHECKING:
-    from trialbed.store._store import Store
 
 
 @dataclass(frozen=True)

@@ -306,7 +306,7 @@ def _which_count(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]
 
     names = ("framework", "query", "repeat", "attempt", "status", "adapter", "failure")
     rows = zip(*(columns[name].tolist() for name in names), strict=True)
-    every = [AttemptSummary(row[:3], *row[3:], place) for place, row in enumerate(rows)]
+    every = [AttemptSummary(row[:3], row[3], row[4], row[5], row[6], place) for place, row in enumerate(rows)]
     counted = {one.key: one for one in counted_attempts(every)}
     counts, again = np.zeros(len(every), dtype=bool), np.zeros(len(every), dtype=np.int64)
     counts[[one.row for one in counted.values()]] = True

@@ -27,7 +27,7 @@ from trialbed.records import (
 from trialbed.scoring import JUDGED, CheckResult, ScoreContext, ScoringStopped, criterion_name, judge_label
 from trialbed.scoring_process import ScoringProcesses, with_criteria
 from trialbed.settings import RunSettings
-from trialbed.store import Store, TrialTable
+from trialbed.store import Store, StoredRun, TrialTable
 from trialbed.tool_calls import unasked_calls
 from trialbed_evaluation.bounded import for_each
 
@@ -129,7 +129,7 @@ async def rejudge(
     own = own.model_copy(update={"helpers": helpers})
     old = f"{JUDGED}@{judge_label(run.config.judge, run.config.judge_model)}"
     renamed = {name: JUDGED} if old == name else {name: JUDGED, JUDGED: old}
-    stored = store.with_trials(run)
+    stored = StoredRun(store, run)
     after, verdicts = await asyncio.to_thread(lambda: (stored.table(), stored.table(renamed)))
     return Rescored(own, before, after, name, renamed, verdicts, use)
 
@@ -153,7 +153,7 @@ async def rescore(store: Store, run: Run, queries: Queries, *, concurrency: int 
         before = await _score_again(contexts, give, concurrency)
     described = {**run.scores, **listeners.descriptions()}
     await asyncio.to_thread(partial(store.update_run, run.run_id, scores=described))
-    after = await asyncio.to_thread(store.with_trials(run).table)
+    after = await asyncio.to_thread(StoredRun(store, run).table)
     return Rescored(run.model_copy(update={"scores": described}), before, after)
 
 
@@ -226,7 +226,7 @@ class _Contexts:
 async def _score_again(contexts: _Contexts, give: Give, concurrency: int) -> TrialTable:
     """Score the trials that were answered, which are read when their turn comes; return the trials as they were."""
     store, run = contexts.store, contexts.run
-    stored = store.with_trials(run)
+    stored = StoredRun(store, run)
     table = await asyncio.to_thread(stored.table)
 
     async def one(_number: int, result: TrialResult) -> None:

@@ -62,7 +62,8 @@ def hints_of(function: Any, where: str) -> Iterator[tuple[str, Any]]:
     function = inspect.unwrap(function) if callable(function) else function  # lru_cache keeps annotations to itself
     if isinstance(function, types.FunctionType):
         hints = get_type_hints(function, localns=namespace())
-        yield from ((f"{where}({name})", hint) for name, hint in hints.items())
+        # An argument with an underscore is not for users, such as the store of a run that a reader returns.
+        yield from ((f"{where}({name})", hint) for name, hint in hints.items() if not name.startswith("_"))
 
 
 def namespace() -> dict[str, Any]:

@@ -19,7 +19,7 @@ from trialbed.errors import DataError
 from trialbed.files import read_bytes
 from trialbed.integrity import framework_integrity
 from trialbed.records import NOT_MEASURED, Run, ScoreDescription
-from trialbed.report._metadata import fault_words, metadata
+from trialbed.report._metadata import fault_words, legacy_metadata
 from trialbed.scoring import ALWAYS, OF_SOME, TIMES
 from trialbed.settings import MARGIN, declared_settings
 from trialbed.store import TrialTable, open_store, require_frameworks, tools_digest
@@ -324,7 +324,7 @@ def run_sides(run: Run, table: TrialTable) -> dict[str, Side]:
         own = table.of(label)
         found[label] = make_side(
             run.run_id,
-            metadata(run, label),
+            legacy_metadata(run, label),
             own,
             bounded=quality.union(name for name, kind in own.kinds.items() if kind.bounded),
             quality=quality,
