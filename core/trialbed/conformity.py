@@ -29,9 +29,6 @@ CONTRACTS = {
 }
 """Kind of driver -> its contract in ``trialbed.contracts``."""
 
-MAX_DEFAULT = 20
-"""Characters of a default that is shown."""
-
 EMPTY = inspect.Parameter.empty
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -174,8 +171,5 @@ def _header(name: str, function: Any) -> str:
         return name
     signature = inspect.signature(function)
     bare = [item.replace(annotation=EMPTY) for item in signature.parameters.values()]
-    text = str(signature.replace(parameters=bare, return_annotation=inspect.Signature.empty))
-    for default in (item.default for item in bare):
-        if default is not EMPTY and len(shown := repr(default)) > MAX_DEFAULT:
-            text = text.replace(f"={shown}", "=…")
+    text = signature.replace(parameters=bare, return_annotation=inspect.Signature.empty)
     return f"{'async ' if _is_async(function) else ''}def {name}{text}"

@@ -13,7 +13,7 @@ from trialbed.identity import once_for
 from trialbed.records import ApiCall, Json, SentCall, ToolSpec, WireLog
 from trialbed.texts import json_leaves
 from trialbed.tool_calls._calls import Pair, canonical, parse_arguments, signature_of
-from trialbed.wire import ModelRequest, recorded_request
+from trialbed.wire import ModelRequest, plain_numbers, recorded_request
 
 Origin = Literal["model", "own tool", "forced", "dictated", "changed", "none"]
 """Why an Api was called.
@@ -248,11 +248,12 @@ def unwritten_values(arguments: Json, written: str, schema: Json = None) -> list
     """
     parsed = parse_arguments(written)
     text = written if isinstance(parsed, str) else f"{written} {json.dumps(parsed, ensure_ascii=False)}"
-    plain, given = plain_text(text), {_key(value) for value in _schema_values(schema)}
+    # As JSON, in which 1 equals 1.0 and differs from true.
+    plain, given = plain_text(text), {json.dumps(plain_numbers(value)) for value in _schema_values(schema)}
     numbers: set[float] | None = None
     found = []
     for value in islice(json_leaves(parse_arguments(arguments)), MOST):
-        if value in (None, "") or _key(value) in given:
+        if value in (None, "") or json.dumps(plain_numbers(value)) in given:
             continue
         if isinstance(value, bool):
             known = any(word in plain for word in TRUTHS)
@@ -297,10 +298,3 @@ def _schema_values(schema: Any) -> Iterator[Any]:
             left.extend(one.values())
         elif isinstance(one, list):
             left.extend(one)
-
-
-def _key(value: Any) -> tuple[str, str]:
-    """Return a key for a value by which 1 equals 1.0 and differs from True, as in JSON."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return type(value).__name__, str(value)
-    return "number", f"{float(value)!r}" if abs(value) < 1e300 else str(value)

@@ -186,22 +186,19 @@ class ModelAnswer(ModelMessage):
         return cls(**{one.name: getattr(said, one.name) for one in fields(ModelMessage)} | own)
 
 
+@dataclass(eq=False, repr=False)
 class ModelRequest(ABC):
     """A request to a model. Its parts are read from the document when they are asked for.
 
-    Args:
-        document: the request's body as its dialect has it, unknown fields too.
-        problem: why the body is not a JSON object; empty if it is one.
-
     Attributes:
+        document: the request's body as its dialect has it, unknown fields too.
+        unread: why the body is not a JSON object; empty if it is one.
         READ: the dialect's fields that are not settings.
     """
 
+    document: Mapping[str, Any]
+    unread: str = ""
     READ: ClassVar[frozenset[str]]
-
-    def __init__(self, document: Mapping[str, Any], problem: str = "") -> None:
-        self.document = document
-        self._unread = problem
 
     @property
     def model(self) -> str:
@@ -217,7 +214,7 @@ class ModelRequest(ABC):
     @property
     def problem(self) -> str:
         """The reason why the request cannot be answered; empty if it can."""
-        return self._unread or self._problem()
+        return self.unread or self._problem()
 
     @cached_property
     def names(self) -> frozenset[str]:

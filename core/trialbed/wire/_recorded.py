@@ -35,28 +35,29 @@ def _read_request(body: str, spoken: str) -> ModelRequest | None:
 
 def recorded_answer(call: ModelCall) -> Reading:
     """The answer of a call, as far as the log keeps it."""
-    read = _read_answer if len(call.response) <= SHORT else _read_answer.__wrapped__
-    return read(call.response, call.dialect or CHAT, call.stream and call.status == 200)
+    read = _read_short if len(call.response) <= SHORT else read_response
+    return read(call.dialect or CHAT, call.response, stream=call.stream and call.status == 200)
 
 
-@lru_cache(maxsize=64)
-def _read_answer(text: str, spoken: str, stream: bool) -> Reading:
-    return read_response(spoken, text.encode(errors="replace"), stream=stream)
-
-
-def read_response(spoken: str, body: bytes, names: Collection[str] = (), *, stream: bool) -> Reading:
+def read_response(spoken: str, body: bytes | str, names: Collection[str] = (), *, stream: bool) -> Reading:
     """Read the body of a response with a status of success, as far as it came.
 
     Args:
         spoken: the name of its dialect.
+        body: a text as the log keeps it, or bytes.
         names: of the tools on offer.
         stream: whether it is one of events, and not a document.
     """
+    if isinstance(body, str):
+        body = body.encode(errors="replace")
     if not stream:
         return dialect(spoken).read_body(body)
     reader = dialect(spoken).open_stream(names)
     reader.feed(body)
     return reader.end()
+
+
+_read_short = lru_cache(maxsize=64)(read_response)
 
 
 def read_served(spoken: str, body: bytes, request: ModelRequest, *, stream: bool) -> Reading:
