@@ -95,11 +95,6 @@ def finish_reasons(wire: WireLog) -> Counter[str]:
     return Counter(call.finish_reason for call in wire.model_calls if call.finish_reason is not None)
 
 
-def text_calls(wire: WireLog) -> list[str]:
-    """The names of the calls that the model wrote as text; such calls are never made."""
-    return [call.name for turn in wire.model_calls for call in turn.text_calls]
-
-
 def refusals(wire: WireLog) -> Counter[str]:
     """Count the requests that were refused for being past one of the trial's limits, by that limit."""
     return Counter(call.limit or "max_steps" for call in wire.model_calls if call.cause == "limit")

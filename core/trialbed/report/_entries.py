@@ -9,14 +9,13 @@ from typing import Any
 
 from trialbed.answers import answer_document
 from trialbed.records import Answer, GoldAnswer, Query, TrialResult, Usage
-from trialbed.tool_calls import claimed_pairs
+from trialbed.tool_calls import claimed_calls
 from trialbed.wire_log import (
     failed,
     finish_reasons,
     observed_usage,
     refusals,
     repeated_requests,
-    text_calls,
 )
 
 ANSWERED = ("arguments", "error", "response", "provenance")
@@ -151,7 +150,7 @@ def _wire(result: TrialResult, answer: Answer) -> dict[str, Any]:
         "refused": refusals(wire).total(),
         "finish_reasons": reasons,
         "truncated": reasons["length"],
-        "text_calls": text_calls(wire),
+        "text_calls": [call.name for turn in turns for call in turn.text_calls],
         "request_bytes": sum(call.request_bytes for call in turns),
         "response_bytes": sum(call.response_bytes for call in turns),
         "api_calls": len(calls),
@@ -162,7 +161,7 @@ def _wire(result: TrialResult, answer: Answer) -> dict[str, Any]:
         "sent_invalid": problems.total(),
         "sent_problems": dict(problems),
         "observed": [call.api.pair for call in calls],
-        "claimed": claimed_pairs(answer),
+        "claimed": [pair for pair, _ in claimed_calls(answer)],
         **{name: detail.get(name, []) for name in ("invented", "unreported", "unasked")},
         "lost": [call.model_dump() for call in wire.lost],
         "filled": [argument.model_dump() for argument in wire.filled],

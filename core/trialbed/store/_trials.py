@@ -23,7 +23,7 @@ from trialbed.store._rows import (
     insert,
 )
 from trialbed.store._schema import calls, scores, trials
-from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals, text_calls
+from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals
 
 
 class AttemptSummary(NamedTuple):
@@ -212,7 +212,7 @@ def _numbers(result: TrialResult) -> dict[str, float | None]:
         "recorded_tokens": sum(turn.usage.total_tokens for turn in recorded if turn.usage),
         "invalid_calls": sum(1 for turn in turns for call in turn.tool_calls if call.problem is not None),
         "truncated": sum(1 for turn in turns if turn.finish_reason == "length"),
-        "text_calls": len(text_calls(wire)),
+        "text_calls": sum(len(turn.text_calls) for turn in wire.model_calls),
         "refused": refusals(wire).total(),
         "lost_calls": len(wire.lost),
         "filled": len(wire.filled),

@@ -7,7 +7,7 @@ from ._asked import NOT_MADE as NOT_MADE
 from ._asked import AskedCall as AskedCall
 from ._asked import asked_calls as asked_calls
 from ._calls import canonical as canonical
-from ._calls import claimed_pairs as claimed_pairs
+from ._calls import claimed_calls as claimed_calls
 from ._calls import compare_calls as compare_calls
 from ._calls import sent_pairs as sent_pairs
 from ._comparing import Judgements as Judgements

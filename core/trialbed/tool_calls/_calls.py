@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import orjson
 
 from trialbed.identity import once_for
-from trialbed.records import Answer, ApiCall, ApiRef, ClaimedCall, Json, ToolSpec, WireLog
+from trialbed.records import Answer, ApiCall, ApiRef, Json, ToolSpec, WireLog
 from trialbed.wire import lenient_json, plain_numbers
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
@@ -51,22 +51,17 @@ def sent_pairs(wire: WireLog, tools: Sequence[ToolSpec]) -> list[Pair]:
     return [by_name[call.tool_name].pair for call in sent if call.tool_name in by_name]
 
 
-def claimed_calls(answer: Answer) -> list[ClaimedCall]:
-    """Return the claims that can be calls: those that name an Api, with arguments that are none or an object.
+def claimed_calls(answer: Answer) -> list[tuple[Pair, Json]]:
+    """Return the Api and the arguments of the claims that can be calls, in the order reported.
 
-    An agent that also reports calls that could not be made (of an unknown tool, of text that does not parse) reports
-    truly; it does not claim to have called an Api.
+    They name an Api, with arguments that are none or an object. An agent that also reports calls that could not be made
+    (of an unknown tool, of text that does not parse) reports truly; it does not claim to have called an Api.
     """
     return [
-        call
+        (call.api.pair, call.arguments)
         for call in answer.calls
         if call.api is not None and (call.arguments is None or isinstance(parse_arguments(call.arguments), dict))
     ]
-
-
-def claimed_pairs(answer: Answer) -> list[Pair]:
-    """Return the Apis of the claims that can be calls, in the order reported."""
-    return [call.api.pair for call in claimed_calls(answer) if call.api]
 
 
 @once_for(8)
@@ -82,14 +77,13 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     others = (call.name for call in answer.calls if call.api is None and call.name not in sent)
     unknown = tuple(("", name) for name in others) if wire.model_calls else ()
     seen = sorted(signature_of(call) for call in wire.api_calls)
-    exact_claims = ((one.api, one.arguments) for one in claims if one.arguments is not None)
-    claimed = sorted((api.pair, canonical(arguments)) for api, arguments in exact_claims if api)
+    claimed = sorted((pair, canonical(arguments)) for pair, arguments in claims if arguments is not None)
     if claimed == seen and len(claimed) == len(claims):
         return ClaimComparison(len(claims), unknown, ())
     observed, exact = Counter(seen), Counter(claimed)
     agreed = exact & observed
     left = Counter(pair for pair, _ in (observed - agreed).elements())
-    vague = Counter(call.api.pair for call in claims if call.api and call.arguments is None)
+    vague = Counter(pair for pair, arguments in claims if arguments is None)
     matched = vague & left
     invented = Counter(pair for pair, _ in (exact - agreed).elements()) + (vague - matched)
     return ClaimComparison(

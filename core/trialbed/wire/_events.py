@@ -27,13 +27,11 @@ class EventReader:
 
     Attributes:
         marked: whether the stream began with a byte-order mark, which does not belong to it.
-        unfinished: whether it ended in the middle of an event, which was taken for one nevertheless.
         strays: the first few lines that do not belong to an event, each with the number of events before it.
     """
 
     def __init__(self) -> None:
         self.marked = False
-        self.unfinished = False
         self.strays: list[tuple[int, bytes]] = []
         self._head: bytes | None = b""
         self._after_cr = False
@@ -76,7 +74,6 @@ class EventReader:
         if rest:
             self._line(rest)
         last = self._dispatch()
-        self.unfinished = last is not None
         return [] if last is None else [last]
 
     def _events(self, lines: list[bytes]) -> list[Event]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trialbed.records import Json, Score
 from trialbed.scoring import ScoreContext, judged_score, scorer
-from trialbed.tool_calls import claimed_pairs, compare_calls, sent_pairs, uses_of
+from trialbed.tool_calls import claimed_calls, compare_calls, sent_pairs, uses_of
 from trialbed_plugins.scorers._reasons import reason, title
 
 
@@ -83,6 +83,6 @@ def claimed_vs_observed(context: ScoreContext) -> Score | None:
         "unreported": list(map(list, found.unreported)),
         "unasked": [list(call.api.pair) for call in context.unasked],
         "sent": list(map(list, sent_pairs(context.wire, context.tools))),
-        "claimed": list(map(list, claimed_pairs(context.answer))),
+        "claimed": [list(pair) for pair, _ in claimed_calls(context.answer)],
     }
     return Score(name="claimed_vs_observed", value=found.agreement, detail=detail, quality=False)

@@ -71,4 +71,3 @@ def test_what_is_no_part_of_an_event_is_kept_apart() -> None:
     reader.feed(b"data: a\n\noops\ndata: b\n\n: fine\nid: 1\nalso: this\ndata: c")
     assert reader.strays == [(1, b"oops"), (2, b"also: this")]
     assert [event.data for event in reader.end()] == [b"c"]
-    assert reader.unfinished
