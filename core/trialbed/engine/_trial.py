@@ -21,7 +21,7 @@ from trialbed.engine._gold import gold_script
 from trialbed.engine._offers import OfferedTools
 from trialbed.engine._slots import Slots
 from trialbed.errors import NothingMeasured
-from trialbed.integrity import integrity_findings, outside_clock, unnamed_gold, with_outside_time
+from trialbed.integrity import integrity_findings, outside_clock, unnamed_gold
 from trialbed.listeners import Listeners
 from trialbed.preparation import trial_seed
 from trialbed.records import (
@@ -199,11 +199,11 @@ class TrialRunner:
         if loss is not None:
             failure = Failure(kind="server", message=f"what the server saw of this trial is lost: {loss}")
             return spec, outcome.model_copy(update={"answer": None, "failure": failure}), wire, ()
-        outside = outside_clock(outcome, wire, opening)
+        outcome, outside = outside_clock(outcome, wire, opening)
         if outcome.answer is not None:
             answer = look_up_claims(outcome.answer, (call.api for call in wire.api_calls), spec.tools)
             outcome = outcome.model_copy(update={"answer": answer})
-        return spec, with_outside_time(outcome, outside, opening), wire, outside
+        return spec, outcome, wire, outside
 
     async def _work(self, spec: TrialSpec) -> Outcome:
         """Have the agent work; one with settings of its own is the same agent, in the same workers.

@@ -128,31 +128,29 @@ Opening = tuple[datetime, datetime]
 """The times just before and just after a trial was opened, between which the server's clock of it began."""
 
 
-def outside_clock(outcome: Outcome, wire: WireLog, opening: Opening) -> list[ModelCall | ApiCall]:
-    """Return the requests that were sent after the agent's time had ended, or answered before it began, in order.
+def outside_clock(outcome: Outcome, wire: WireLog, opening: Opening) -> tuple[Outcome, Sequence[ModelCall | ApiCall]]:
+    """Find the requests that were sent after the agent's time had ended, or answered before it began.
 
     An agent that works when its answer is read, or when it is closed, works after its time. Where it is not certain
     on which side of the two messages a request lies, it is within: an executor that is held up reads both messages
     late, so that the agent may have begun as much earlier as its last request ended before the second one was read.
     None are where the executor saw no end.
+
+    Returns:
+        The outcome, with a wall time that reaches from the first to the last of them where there are any; and the
+        requests, in order.
     """
     if outcome.ended_at is None:
-        return []
-    earliest, latest = opening
-    ended = (outcome.ended_at - earliest).total_seconds() + ALLOWANCE
-    began = (outcome.ended_at - latest).total_seconds() - outcome.wall_time - ALLOWANCE
+        return outcome, ()
+    before, after = ((outcome.ended_at - opened).total_seconds() for opened in opening)
+    ended, began = before + ALLOWANCE, after - outcome.wall_time - ALLOWANCE
     every: list[ModelCall | ApiCall] = [*wire.model_calls, *wire.api_calls]
     calls = sorted(every, key=lambda call: call.started)
     last = max((end_of(call) for call in calls if call.started <= ended), default=ended)
     began = min(began, last - outcome.wall_time - ALLOWANCE)
-    return [call for call in calls if call.started > ended or end_of(call) < began]
-
-
-def with_outside_time(outcome: Outcome, calls: Sequence[ModelCall | ApiCall], opening: Opening) -> Outcome:
-    """Return the outcome with a wall time that reaches from the first to the last request, where any lie outside."""
-    if not calls or outcome.ended_at is None:
-        return outcome
-    begun = (outcome.ended_at - opening[0]).total_seconds() - outcome.wall_time
-    first = min(begun, *(call.started for call in calls))
-    last = max(begun + outcome.wall_time, *map(end_of, calls))
-    return outcome.model_copy(update={"wall_time": last - first})
+    outside = [call for call in calls if call.started > ended or end_of(call) < began]
+    if outside:
+        first = min(before - outcome.wall_time, outside[0].started)
+        wall_time = max(before, *map(end_of, outside)) - first
+        outcome = outcome.model_copy(update={"wall_time": wall_time})
+    return outcome, outside

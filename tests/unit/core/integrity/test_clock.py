@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from support.cases import for_each
 
-from trialbed.integrity import outside_clock, with_outside_time
+from trialbed.integrity import outside_clock
 from trialbed.integrity._findings import ALLOWANCE
 from trialbed.records import ApiCall, ApiRef, ModelCall, Outcome, WireLog
 
@@ -35,14 +35,18 @@ def outcome(begun: float = 1.0, ended: float = 3.0) -> Outcome:
     return Outcome(started_at=at(begun), ended_at=at(ended), wall_time=ended - begun)
 
 
-def outside(*calls: ModelCall | ApiCall, run: Outcome | None = None) -> list[float]:
-    wire = WireLog(
+def log(*calls: ModelCall | ApiCall) -> WireLog:
+    return WireLog(
         trial="t",
         opened_at=OPENED,
         model_calls=tuple(call for call in calls if isinstance(call, ModelCall)),
         api_calls=tuple(call for call in calls if isinstance(call, ApiCall)),
     )
-    return [call.started for call in outside_clock(run or outcome(), wire, (OPENED, at(LATEST)))]
+
+
+def outside(*calls: ModelCall | ApiCall, run: Outcome | None = None) -> list[float]:
+    _, found = outside_clock(run or outcome(), log(*calls), (OPENED, at(LATEST)))
+    return [call.started for call in found]
 
 
 def test_requests_after_the_end_and_before_the_beginning_are_found_in_order() -> None:
@@ -69,11 +73,13 @@ def test_messages_that_were_read_late_make_no_request_early() -> None:
 def test_nothing_is_outside_where_no_end_was_seen() -> None:
     killed = Outcome(started_at=at(1), wall_time=2)
     assert outside(asked(100.0), run=killed) == []
-    assert with_outside_time(killed, [asked(100.0)], (OPENED, OPENED)) == killed
+    assert outside_clock(killed, log(asked(100.0)), (OPENED, OPENED))[0] == killed
 
 
-def test_the_time_reaches_from_the_first_request_to_the_last() -> None:
-    opening = (OPENED, OPENED)
-    assert with_outside_time(outcome(), [], opening).wall_time == 2
-    assert with_outside_time(outcome(), [asked(6.0, 0.5)], opening).wall_time == pytest.approx(5.5)
-    assert with_outside_time(outcome(), [asked(0.2), called(4.0)], opening).wall_time == pytest.approx(3.9)
+@for_each(
+    ("calls", "seconds"),
+    [([], 2), ([asked(6.0, 0.5)], 5.5), ([asked(0.2), asked(2.9), called(4.0)], 3.9)],
+    ids=["none", "late", "early and late"],
+)
+def test_the_time_reaches_from_the_first_request_to_the_last(calls: list[ModelCall | ApiCall], seconds: float) -> None:
+    assert outside_clock(outcome(), log(*calls), (OPENED, OPENED))[0].wall_time == pytest.approx(seconds)
