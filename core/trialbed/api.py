@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +14,8 @@ from typing import Any
 from trialbed.conformity import check_function, check_object
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
 from trialbed.engine import RunProgress
-from trialbed.environments import EnvironmentStore, needed_environments
 from trialbed.errors import UsageError
-from trialbed.models import ObjectModel, judge_drivers
+from trialbed.models import judge_drivers
 from trialbed.preparation import RunObjects, RunOptions, read_configured, read_keywords
 from trialbed.records import Query
 from trialbed.report import Report
@@ -102,8 +102,6 @@ async def aevaluate(
     **settings: Any,
 ) -> Report:
     """``evaluate`` for code that runs in an event loop, such as a notebook's cell."""
-    from trialbed.cli.run._progress import function_progress
-
     if tasks is None:
         raise UsageError("tasks: None was given; leave tasks out to run the dataset of the settings")
     return await run_agents(
@@ -147,15 +145,33 @@ async def run_agents(
     chosen |= settings
     options, objects = run_parts(agents, tasks, chosen, **given)
     asked = [label for label in options.frameworks if label not in objects.agents]
-    store = EnvironmentStore(env_folder or env_dir())
-    found = await needed_environments(asked, store, build=may_build if build is None else build)
+    if asked:
+        from trialbed.environments import EnvironmentStore, needed_environments  # agents of this process need none
+
+        store = EnvironmentStore(env_folder or env_dir())
+        found = await needed_environments(asked, store, build=may_build if build is None else build)
+        options = replace(options, environments=found)
     return await run_and_report(
-        replace(options, environments=found),
+        options,
         objects=objects,
         ambient=ambient,
         progress=progress,
         documents=documents or "output" in chosen,
     )
+
+
+def function_progress(wanted: bool | None) -> RunProgress:
+    """Return the progress of a function that runs trials: on standard error, or none.
+
+    Args:
+        wanted: None to show it where a run takes long, and a person may be looking: at a terminal, or in a notebook.
+    """
+    if not (wanted or (wanted is None and (sys.stderr.isatty() or "ipykernel" in sys.modules))):
+        return RunProgress()
+    from trialbed.cli.progress import new_display
+    from trialbed.cli.run._progress import WAIT, TrialProgress
+
+    return TrialProgress(new_display(), after=0.0 if wanted else WAIT)
 
 
 def run_parts(
@@ -193,6 +209,11 @@ def run_parts(
     }
     chosen = {**settings, **{key: value for key, value in named.items() if value}}
     _check_model(chosen)
+    model_driver = None
+    if own_model is not None:
+        from trialbed.models import ObjectModel  # most models are named
+
+        model_driver = ObjectModel(own_model, title="model")
     return RunOptions(**chosen), RunObjects(
         agents=live,
         dataset=own_dataset,
@@ -200,7 +221,7 @@ def run_parts(
         selector=None if isinstance(selector, str) else selector,
         simulator=simulator,
         plugins=_plugins(scorers),
-        model=None if own_model is None else ObjectModel(own_model, title="model"),
+        model=model_driver,
     )
 
 

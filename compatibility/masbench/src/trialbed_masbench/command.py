@@ -136,7 +136,7 @@ def _interpreters(given: Sequence[str]) -> dict[str, str]:
 def _run(options: RunOptions) -> Report:
     import asyncio
 
-    from trialbed.cli.run._progress import function_progress
+    from trialbed.api import function_progress
     from trialbed.run_report import run_and_report
 
     return asyncio.run(run_and_report(options, progress=function_progress(None)))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-
-from rich.console import Console
 
 from trialbed.cli.progress import PlainProgress, followed, new_display
 from trialbed.engine import RunProgress
@@ -28,6 +25,9 @@ MAX_CAUSE = 160
 
 MAX_NOTE = 400
 """Characters of a note."""
+
+WAIT = 2.0
+"""Seconds after which a run from Python takes long."""
 
 SILENCE = 30.0
 """Seconds after which requests that take long are said where there is no terminal; then after twice as many."""
@@ -157,18 +157,3 @@ class TrialProgress(RunProgress):
 
 def _shorten(message: str, most: int) -> str:
     return printable(one_line(redact(message), most))
-
-
-WAIT = 2.0
-"""Seconds after which a run takes long."""
-
-
-def function_progress(wanted: bool | None) -> RunProgress:
-    """Return the progress of a function that runs trials: on standard error, or none.
-
-    Args:
-        wanted: None to show it where a run takes long, and a person may be looking: at a terminal, or in a notebook.
-    """
-    if wanted or (wanted is None and (sys.stderr.isatty() or Console().is_jupyter)):
-        return TrialProgress(new_display(), after=0.0 if wanted else WAIT)
-    return RunProgress()

@@ -8,8 +8,9 @@ from typing import cast
 import pytest
 from support.trials import ended
 
+from trialbed.api import function_progress
 from trialbed.cli.progress import LiveProgress, PlainProgress, new_display
-from trialbed.cli.run._progress import TrialProgress, function_progress
+from trialbed.cli.run._progress import TrialProgress
 from trialbed.engine import RunProgress
 from trialbed.records import Run
 
