@@ -142,11 +142,11 @@ with open_store(sys.argv[1]) as reader:
 
 RESUME = """
 import sys
-from trialbed.preparation import RunOptions, TrialEnds
+from trialbed.preparation import due_trials
 from trialbed.store import Store
 with Store.open(sys.argv[1]) as store:
     run = store.run(sys.argv[2])
-    TrialEnds(run.config, store.each_attempt_summary(run.run_id)).due(RunOptions())
+    due_trials(run.config, store.each_attempt_summary(run.run_id))
 """
 """A run that goes on reads this of the trials that it has."""
 

@@ -125,7 +125,7 @@ def use_file(kind: str, text: str) -> PluginFile:
     """
     file = _read(kind, text)
     _check_name(file)
-    taken = {offer.target for offer in offers(_group(kind)) if offer.name == file.name} - {file.target}
+    taken = {offer.target for offer in offers(f"trialbed.{kind}") if offer.name == file.name} - {file.target}
     if taken:
         raise UsageError(f"{text}: another plugin is called {file.name!r}; rename the file")
     folder = str(_installed_folder(file))
@@ -171,7 +171,8 @@ def file_kind(text: str, kinds: Collection[str]) -> str:
 
 def given_files(kinds: tuple[str, ...] = ("datasets", "judges", PLUGINS, "selectors")) -> Mapping[str, str]:
     """The plugins of this process that are files: name -> the first 16 characters of its SHA-256."""
-    return dict(sorted(_file_versions(kinds)))
+    found = [offer for kind in kinds for offer in offers(f"trialbed.{kind}") if offer.version.startswith(MARK)]
+    return {offer.name: offer.version.removeprefix(MARK) for offer in sorted(found, key=lambda offer: offer.name)}
 
 
 def run_copy(space: dict[str, Any], original: str) -> None:
@@ -188,17 +189,6 @@ def run_copy(space: dict[str, Any], original: str) -> None:
     # The file decides itself about annotations: it does not inherit this module's own import from __future__.
     code = compile(copy.read_bytes(), original, "exec", dont_inherit=True)
     exec(code, space)  # noqa: S102 - it is the file that the user gave
-
-
-def _file_versions(kinds: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for kind in kinds:
-        for offer in offers(_group(kind)):
-            if offer.version.startswith(MARK):
-                yield offer.name, offer.version.removeprefix(MARK)
-
-
-def _group(kind: str) -> str:
-    return f"trialbed.{kind}"
 
 
 def _split(text: str) -> tuple[str, str, str]:
@@ -349,7 +339,7 @@ def _write(file: PluginFile, folder: Path) -> None:
         f"Metadata-Version: 2.1\nName: {file.distribution}\nVersion: {file.version}\n", encoding="utf-8"
     )
     (metadata / "entry_points.txt").write_text(
-        f"[{_group(file.kind)}]\n{file.name} = {file.target}\n", encoding="utf-8"
+        f"[trialbed.{file.kind}]\n{file.name} = {file.target}\n", encoding="utf-8"
     )
     (metadata / "top_level.txt").write_text(f"{file.module}\n", encoding="utf-8")
     (package / COPY).write_bytes(file.content)

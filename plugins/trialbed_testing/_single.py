@@ -73,7 +73,7 @@ class SingleTrials:
         self._workers: dict[str, tuple[Executor, FrameworkInfo]] = {}
         self._stack = AsyncExitStack()
         self._callbacks = CallbackServer(stays=True)
-        self._servers: dict[str, ControlClient] = {}
+        self._servers: dict[object, ControlClient] = {}
         self._models: dict[str, OpenedModel] = {}
         self._objects: dict[str, Callable[[ModelRequest], Any]] = {}
         self._starting = asyncio.Lock()
@@ -119,7 +119,7 @@ class SingleTrials:
                 runner = TrialRunner(
                     run=run,
                     queries={query.query_id: query},
-                    tools=lambda _most, _query: tools,
+                    tools=partial(_offer, tools),
                     simulator=prepared.simulator,
                     control=control,
                     executors={key.framework: executor},
@@ -181,10 +181,10 @@ class SingleTrials:
         options, cache = prepared.options, prepared.cache
         start = server_start(options, [model], cache=cache)
         async with self._starting:
-            if start.identity not in self._servers:
+            if start not in self._servers:
                 opened = server(options, calls_back=True, models=[model], cache=cache)
-                self._servers[start.identity] = await self._stack.enter_async_context(opened)
-        return self._servers[start.identity]
+                self._servers[start] = await self._stack.enter_async_context(opened)
+        return self._servers[start]
 
     async def _worker(self, prepared: Prepared, control: ControlClient, label: str) -> tuple[Executor, FrameworkInfo]:
         """Return the executor of a framework or program, which stays for later trials, and a description of it."""
@@ -199,3 +199,8 @@ class SingleTrials:
                 executor.connect(control.url)
                 self._workers[key] = executor, await executor.describe(label)
         return self._workers[key]
+
+
+async def _offer(tools: tuple[ToolSpec, ...], *_: object) -> tuple[ToolSpec, ...]:
+    """Return the tools of the one query, as the tools of a run are returned."""
+    return tools

@@ -25,7 +25,7 @@ def choose_queries(
     query_ids: Sequence[str],
     categories: Sequence[str] = (),
     shuffle: int | None = None,
-) -> tuple[Query, ...]:
+) -> Sequence[Query]:
     """The queries of a run, in the dataset's order or at random.
 
     Args:

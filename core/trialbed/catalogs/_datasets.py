@@ -39,14 +39,14 @@ def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: st
     """
     if is_file(spec):
         kind = "tasks" if Path(spec).suffix in TASK_SUFFIXES and not _holds_queries(Path(spec)) else "file"
-        return _driver(kind, mcp, answers).open(spec, data_dir)
+        return dataset_driver(kind, mcp, answers).open(spec, data_dir)
     name, _, test_set = spec.partition(":")
     if Path(spec).is_dir() and name not in _names():
         raise UsageError(f"{spec} is a folder; name a file of tasks in it, such as {_task_file(Path(spec))}")
     if name not in _names() and ("/" in name or Path(name).suffix):
         raise UsageError(f"there is no file {spec}{_close_files(spec)}")
     try:
-        dataset = _driver(name, mcp, answers).open(test_set or None, data_dir)
+        dataset = dataset_driver(name, mcp, answers).open(test_set or None, data_dir)
         dataset.queries()
     except TrialbedError:
         raise
@@ -66,16 +66,12 @@ def _holds_queries(path: Path) -> bool:
     return False
 
 
-def _driver(name: str, mcp: Sequence[str], answers: str | None) -> DatasetDriver:
-    driver = dataset_driver(name)
+def dataset_driver(name: str, mcp: Sequence[str] = (), answers: str | None = None) -> DatasetDriver:
+    """Return an instance of the dataset driver of this name; see ``open_dataset``."""
+    driver = cast("DatasetDriver", load_driver("datasets", name)())
     if mcp or answers:
         driver.use_tools(mcp, answers)
     return driver
-
-
-def dataset_driver(name: str) -> DatasetDriver:
-    """Return an instance of the dataset driver of this name."""
-    return cast("DatasetDriver", load_driver("datasets", name)())
 
 
 def is_file(spec: str) -> bool:
@@ -167,7 +163,7 @@ def _parts(name: str, data_dir: Path) -> Iterator[Sequence[Api]]:
 
 def _folder(folder: Path) -> Sequence[Api]:
     for info in list_drivers("datasets"):
-        driver = cast("DatasetDriver", load_driver("datasets", info.name)())
+        driver = dataset_driver(info.name)
         documents = driver.documents(folder)
         if documents:
             return open_documents(documents, driver.read_document, index_dir() / STORED)

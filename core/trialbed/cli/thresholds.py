@@ -92,8 +92,6 @@ def below(thresholds: Mapping[str, float], report: Report) -> bool:
     Raises:
         UsageError: there is no such score; lists those that exist.
     """
-    if not thresholds:
-        return False
     from trialbed.report import check_thresholds
 
     problems = [check for check in check_thresholds(report.frameworks, thresholds) if check.problem]

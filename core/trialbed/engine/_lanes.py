@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
-from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._offers import ToolsNotChosen
 from trialbed.engine._outage import Outage
@@ -21,6 +21,9 @@ from trialbed.store import Commits, Store
 if TYPE_CHECKING:
     from trialbed.engine._spent import Admission
 
+MOST_LOST = 5
+"""Times that a trial is lost before the session leaves it: it may be what costs the nodes."""
+
 Committed = Callable[[Sequence[TrialResult]], object]
 """Is called with trials once they are committed, in a thread."""
 
@@ -32,7 +35,8 @@ class Lanes:
     Args:
         slots: how many agents work at once.
         ambient: whether trials are open one at a time.
-        nodes: looks for lost nodes, and for those that lose many trials.
+        lost: node -> how many trials were lost with it, over all sessions.
+        nodes: looks for lost nodes.
         ended: called for each trial that is committed.
         committed: called with several of them, in a thread.
         admission: lets trials begin as far as the budget of the run covers them; None without one.
@@ -44,7 +48,7 @@ class Lanes:
     slots: int
     ambient: bool
     outage: Outage
-    lost: LostTrials
+    lost: Counter[str]
     nodes: NodeWatch
     progress: RunProgress
     ended: Callable[[TrialResult], None]
@@ -52,6 +56,9 @@ class Lanes:
     admission: Admission | None = None
     _unmeasured: dict[TrialKey, int] = field(default_factory=dict, init=False)
     _not_chosen: Exception | None = field(default=None, init=False)
+    _times_lost: Counter[TrialKey] = field(default_factory=Counter, init=False)
+    _again: set[tuple[TrialKey, int]] = field(default_factory=set, init=False)
+    _said: set[str] = field(default_factory=set, init=False)
 
     async def run(self, runner: TrialRunner, todo: Sequence[tuple[TrialKey, int]]) -> None:
         """Run trials until all have ended, or none can be measured any more.
@@ -96,10 +103,15 @@ class Lanes:
                 if self.admission is not None:
                     await self.admission.leave(key, result)
             self.outage.note(result)
-            self.nodes.note(result)
-            if await self.lost.count(result):
-                # This lane goes on, so that one is there to take it.
-                queue.appendleft((key, attempt + 1))
+            failure = result.outcome.failure
+            if failure is not None and failure.kind == "lost":
+                self.nodes.look()
+                await self._count_lost(result.outcome.node, failure.message)
+                self._times_lost[key] += 1
+                if self._times_lost[key] < MOST_LOST:
+                    # This lane goes on, so that one is there to take it.
+                    queue.appendleft((key, attempt + 1))
+                    self._again.add((key, attempt))
             commits.put(result)
             await commits.room()
 
@@ -109,5 +121,12 @@ class Lanes:
         if result.status == "not measured" and (failure is None or failure.kind not in ("replay", "lost")):
             self._unmeasured[result.key] = result.attempt + 1
         self.ended(result)
-        if not self.lost.runs_again(result):
+        if (result.key, result.attempt) not in self._again:
             self.progress.advance(result)
+
+    async def _count_lost(self, node: str, problem: str) -> None:
+        self.lost[node] += 1
+        await asyncio.to_thread(partial(self.store.update_run, self.run_id, lost=dict(self.lost)))
+        if node not in self._said:
+            self._said.add(node)
+            self.progress.note(f"{problem}; its trials run again")

@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trialbed.contracts import Executor, Node
-from trialbed.engine._lost import LostTrials
 from trialbed.engine._progress import LONG, say_when_long
 from trialbed.engine._slots import Slots
 from trialbed.errors import DriverError, NothingMeasured
-from trialbed.records import FrameworkInfo, TrialResult
+from trialbed.records import FrameworkInfo
 from trialbed.texts import number_of
 
 INTERVAL = 0.5
@@ -133,11 +132,6 @@ class NodeWatch:
             for task in self._joining.values():
                 task.cancel()
             await asyncio.gather(*self._joining.values(), return_exceptions=True)
-
-    def note(self, result: TrialResult) -> None:
-        """Look at the nodes at once if a trial was lost."""
-        if LostTrials.was_lost(result):
-            self.look()
 
     def look(self) -> None:
         """See which nodes there are; where that cannot be said, all is left as it is until the next look."""

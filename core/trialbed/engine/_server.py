@@ -10,10 +10,11 @@ import secrets
 import subprocess
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Thread
 from typing import IO, Any
 
@@ -22,7 +23,7 @@ import aiohttp
 from trialbed.contracts import OpenedModel
 from trialbed.engine._control import ControlClient
 from trialbed.errors import ServerUnavailable, UsageError
-from trialbed.models import CacheChoice, helper_endpoint
+from trialbed.models import helper_endpoint
 from trialbed.preparation import RunOptions
 from trialbed.records import Prices
 from trialbed.settings import CONTROL_TOKEN, SERVER_TOKEN, SIMULATOR_KEY, UPSTREAM_KEY, UPSTREAM_KEYS, make_folder
@@ -62,32 +63,26 @@ UPSTREAM_TIMEOUT = 300.0
 
 @dataclass(frozen=True)
 class ServerStart:
-    """How a server is started.
+    """How a server is started; equal where one server does for the trials of both.
 
     Attributes:
-        keys: variable -> the key in it.
-        identity: equal where one server does for the trials of both.
+        keys: the variables that have keys, each with its key.
     """
 
-    command: Sequence[str]
-    keys: Mapping[str, str] = field(repr=False)
-
-    @property
-    def identity(self) -> str:
-        """See above."""
-        return json.dumps([self.command, self.keys])
+    command: tuple[str, ...]
+    keys: tuple[tuple[str, str], ...] = field(repr=False)
 
     def environment(self, token: str) -> dict[str, str]:
         """Return the variables of a server that is controlled with a token, whatever token the user's own have."""
         kept = {name: value for name, value in os.environ.items() if name not in FOR_OWN_SERVERS}
-        return {**kept, CONTROL_TOKEN: token, **self.keys}
+        return {**kept, CONTROL_TOKEN: token, **dict(self.keys)}
 
 
 def server_start(
     options: RunOptions,
     models: Iterable[OpenedModel],
     *,
-    cache: CacheChoice | None = None,
+    cache: Path | None = None,
     simulator_prices: Prices | None = None,
     host: str | None = None,
 ) -> ServerStart:
@@ -111,7 +106,7 @@ def server_start(
         "host": host,
         "cache": str(options.response_cache),
         "trial_expiry": NEVER,
-        "model_cache": None if cache is None else str(cache.file),
+        "model_cache": None if cache is None else str(cache),
         "simulator_prices": None if simulator_prices is None else simulator_prices.model_dump(mode="json"),
     }
     if upstreams:
@@ -135,14 +130,14 @@ def server_start(
             "max_helper_requests": options.max_helper_requests,
         }
     known = {name: value for name, value in settings.items() if value is not None}
-    command = [sys.executable, "-P", "-m", "trialbed_server", json.dumps(known)]
+    command = (sys.executable, "-P", "-m", "trialbed_server", json.dumps(known))
     # Simulators have a key of their own if their model has an endpoint of its own.
     asked = options.simulator_model
     simulated = helper_endpoint(asked, options).api_key if asked is not None and split_address(asked)[1] else ""
     (_, own_key), *further_endpoints = [*upstreams.items()] or [("", None)]
     further = {url: key for url, key in further_endpoints if key}
     keys = {UPSTREAM_KEY: own_key, SIMULATOR_KEY: simulated, UPSTREAM_KEYS: json.dumps(further) if further else ""}
-    return ServerStart(command, {variable: key for variable, key in keys.items() if key})
+    return ServerStart(command, tuple((variable, key) for variable, key in keys.items() if key))
 
 
 @asynccontextmanager
@@ -152,7 +147,7 @@ async def server(
     calls_back: bool = False,
     workers: bool = True,
     models: Iterable[OpenedModel] = (),
-    cache: CacheChoice | None = None,
+    cache: Path | None = None,
     simulator_prices: Prices | None = None,
     host: str | None = None,
 ) -> AsyncIterator[ControlClient]:
@@ -227,11 +222,11 @@ class ServerProcess:
     Its output is read to the end, since unread it would hold the server up: plugins may print there.
 
     Attributes:
-        identity: that of its ``ServerStart``.
+        token: controls it.
     """
 
     def __init__(self, start: ServerStart) -> None:
-        self.identity, self.token = start.identity, secrets.token_urlsafe(32)
+        self.start, self.token = start, secrets.token_urlsafe(32)
         self._said: deque[str] = deque(maxlen=KEPT)
         self._first: Future[bytes] = Future()
         self._process = subprocess.Popen(
@@ -308,7 +303,7 @@ async def _process(start: ServerStart, *, keep: bool) -> AsyncIterator[tuple[str
         keep: whether it may have served this program before, and may again; it is stopped with the program otherwise.
     """
     process = _KEPT.pop() if keep and _KEPT else None
-    if process is not None and not (process.identity == start.identity and process.alive):
+    if process is not None and not (process.start == start and process.alive):
         await asyncio.to_thread(process.stop)
         process = None
     process = process or ServerProcess(start)

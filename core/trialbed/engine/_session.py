@@ -18,7 +18,6 @@ from trialbed.engine._gold import make_gold_calls
 from trialbed.engine._helper_use import KeptUse
 from trialbed.engine._judge import judge_duties, judge_of, judge_report
 from trialbed.engine._lanes import Committed, Lanes
-from trialbed.engine._lost import LostTrials
 from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._outage import Outage
 from trialbed.engine._progress import RunProgress, say_when_long
@@ -31,10 +30,9 @@ from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
 from trialbed.models import HelperModels, idle_settings, run_model
 from trialbed.plugins import installed_listeners
-from trialbed.preparation import Prepared, TrialEnds, count_trials
+from trialbed.preparation import Prepared, count_trials, due_trials
 from trialbed.records import (
     FrameworkInfo,
-    Json,
     Run,
     RunStatus,
     TrialKey,
@@ -72,8 +70,12 @@ class RunSession:
         self._outage = Outage(measured=False, key_variable=self.prepared.options.api_key_env)
         self._earlier: dict[str, FrameworkInfo] = {}
         self._admission: Admission | None = None
-        self._lost = LostTrials(self.store, self.record.run_id, Counter(self.record.lost), self.progress.note)
+        self._lost = Counter(self.record.lost)
+        self._at_once = self.prepared.options.concurrency
         self._began = time.monotonic() - self.record.overall_time
+        # The agents, each of which all its cells share, and whether all of them are objects of this process.
+        self._frameworks = tuple(dict.fromkeys(cell.framework for cell in self.record.config.cells))
+        self._is_live = {*self._frameworks} <= set(self.prepared.objects.agents)
 
     async def run(self, executor: Executor | None) -> Run:
         """Run every trial that was not measured yet.
@@ -106,34 +108,34 @@ class RunSession:
         measured = self.store.count_measured(self.record.run_id)
         status: RunStatus = "finished" if measured == count_trials(self.record.config) else "incomplete"
         self.store.update_run(self.record.run_id, status=status, overall_time=overall, flights="")
-        ended = {"status": status, "overall_time": overall, "lost": dict(self._lost.counts)}
+        ended = {"status": status, "overall_time": overall, "lost": dict(self._lost)}
         return self.record.model_copy(update=ended)
 
     async def _trials(self, executor: Executor | None) -> None:
+        config, options = self.record.config, self.prepared.options
         read = partial(self.store.each_attempt_summary, self.record.run_id)
-        ends = await asyncio.to_thread(lambda: TrialEnds(self.record.config, read()))
-        todo = ends.due(self.prepared.options)
+        ends = await asyncio.to_thread(lambda: due_trials(config, read(), retry_failed=options.retry_failed))
+        todo = ends.trials
         if not todo:
-            if self.prepared.options.retry_failed:
+            if options.retry_failed:
                 self.progress.note(f"run {self.record.run_id} has no failed trials to repeat")
             return
-        config, variable = self.record.config, self.prepared.options.api_key_env
         self._earlier = {info.name: info for info in self.record.frameworks if info.name in ends.current}
-        self._outage = Outage(measured=bool(ends.measured), key_variable=variable, models=config.models)
-        if self.prepared.options.budget is not None:
+        self._outage = Outage(measured=bool(ends.measured), key_variable=options.api_key_env, models=config.models)
+        if options.budget is not None:
             from trialbed.engine._spent import check_budget
 
-            check_budget(self.prepared.options, self.record, own_judge=self.prepared.objects.judge is not None)
+            check_budget(options, self.record, own_judge=self.prepared.objects.judge is not None)
         answered = {config.cell(framework).model for framework in ends.measured}
         async with self._models(answered) as models, self._runner(executor, models, todo[0][0]) as (runner, nodes):
             self._listeners.notify("run_started", run=self.record)
-            total = count_trials(self.record.config)
+            total = count_trials(config)
             self.progress.begin(self.record, total=total, done=total - len(todo))
             with frozen_heap():
                 lanes = Lanes(
                     self.store,
                     self.record.run_id,
-                    slots=self._at_once(models),
+                    slots=self._at_once,
                     ambient=self.ambient,
                     outage=self._outage,
                     lost=self._lost,
@@ -145,7 +147,7 @@ class RunSession:
                 )
                 await lanes.run(runner, todo)
         self._outage.check()
-        if told := lost_line(self._lost.counts):
+        if told := lost_line(self._lost):
             self.progress.note(told)
         if self._outage.gone:
             self.progress.note(f"{self._outage.gone}; the same command goes on with what is left")
@@ -156,7 +158,7 @@ class RunSession:
         if over_budget:
             from trialbed.engine._spent import shares_text
 
-            shares = await asyncio.to_thread(shares_text, self.prepared.options.budget or "", self.store, self.record)
+            shares = await asyncio.to_thread(shares_text, options.budget or "", self.store, self.record)
             self.progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
 
     @asynccontextmanager
@@ -179,6 +181,9 @@ class RunSession:
             at_endpoint = bool(options.base_url or any(model.base_url for model in found.values()))
             for note in idle_settings(options, names, at_endpoint=at_endpoint):
                 self.progress.note(note)
+            # No more agents work at once than a model answers requests.
+            bounds = (model.at_once for model in found.values() if model.at_once)
+            self._at_once = min([options.concurrency, *bounds])
             yield found
 
     @asynccontextmanager
@@ -236,7 +241,16 @@ class RunSession:
                 criteria, asked = judge_duties(options, prepared.queries.values())
                 own = objects.judge is not None
                 report = judge_report(judge, options, options.judge[0], own=own, criteria=criteria, asked=asked)
-                await self._note(await described, control.url, report, on_nodes=nodes.are_there)
+                changes = RunChanges(
+                    frameworks=await described,
+                    server_url=control.url,
+                    judge=dict(report),
+                    on_nodes=self.record.on_nodes or nodes.are_there,
+                    # Scorers that are objects of this program are known here alone.
+                    scores={**self.record.scores, **self._listeners.descriptions()},
+                )
+                self.record = self.record.model_copy(update=dict(changes))
+                await asyncio.to_thread(partial(self.store.update_run, self.record.run_id, **changes))
                 if options.gold_answers:
                     await make_gold_calls(
                         self.store,
@@ -260,12 +274,11 @@ class RunSession:
                     judge=judge,
                     models=models,
                     cached_as=prepared.cached_as,
-                    slots=Slots(self._at_once(models)),
+                    slots=Slots(self._at_once),
                     ambient=self.ambient,
                     processes=scoring,
                     checks=objects.checks,
                     shares=len(self.record.config.frameworks) * self.record.config.repeat > 1,
-                    holding=tools.held,
                 )
                 async with (
                     self._used.keep_within(helpers, control),
@@ -282,6 +295,7 @@ class RunSession:
     ) -> AsyncIterator[tuple[ControlClient, Judge, ScoringProcesses]]:
         """Open the server, the judge, which may ask its model there, and the processes that score."""
         prepared, options, objects = self.prepared, self.prepared.options, self.prepared.objects
+        simulator = options.simulator_model
         if options.budget is not None:
             from trialbed.engine._spent import Admission
 
@@ -294,7 +308,7 @@ class RunSession:
                 workers=not self._is_live,
                 models=models.values(),
                 cache=prepared.cache,
-                simulator_prices=helpers.prices("simulator", split_address(options.simulator_model or "")[0]),
+                simulator_prices=helpers.prices("simulator", split_address(simulator)[0]) if simulator else None,
                 host=workers.server_host(),
             ) as control,
             judge_of(helpers, options.judge[0], control, own=objects.judge) as judge,
@@ -309,35 +323,7 @@ class RunSession:
         self.progress.wait(text)
         await asyncio.to_thread(partial(self.store.update_run, self.record.run_id, flights=text))
 
-    def _at_once(self, models: Mapping[str, OpenedModel]) -> int:
-        """How many agents work at once: no more than a model answers requests."""
-        return min([self.prepared.options.concurrency, *(one.at_once for one in models.values() if one.at_once)])
-
-    @property
-    def _is_live(self) -> bool:
-        """Return whether every agent is an object of this process."""
-        return {*self._frameworks} <= set(self.prepared.objects.agents)
-
-    @property
-    def _frameworks(self) -> tuple[str, ...]:
-        """The agents, each of which all its cells share."""
-        return tuple(dict.fromkeys(cell.framework for cell in self.record.config.cells))
-
     async def _describe(self, executors: Mapping[str, Executor], nodes: NodeWatch) -> tuple[FrameworkInfo, ...]:
         own = dict(await nodes.describe())
         own |= {name: await executors[name].describe(name) for name in self._frameworks if name not in own}
         return tuple(own[cell.framework].model_copy(update={"name": cell.label}) for cell in self.record.config.cells)
-
-    async def _note(
-        self, frameworks: tuple[FrameworkInfo, ...], server_url: str, judge: Mapping[str, Json], *, on_nodes: bool
-    ) -> None:
-        found = RunChanges(
-            frameworks=frameworks,
-            server_url=server_url,
-            judge=dict(judge),
-            on_nodes=self.record.on_nodes or on_nodes,
-            # Scorers that are objects of this program are known here alone.
-            scores={**self.record.scores, **self._listeners.descriptions()},
-        )
-        self.record = self.record.model_copy(update=dict(found))
-        await asyncio.to_thread(partial(self.store.update_run, self.record.run_id, **found))

@@ -9,8 +9,8 @@ from typing import Any
 
 from trialbed.contracts import ToolSelector
 from trialbed.drivers import load_driver
-from trialbed.engine._offers import RunTools
-from trialbed.models import HelperModels, with_endpoint
+from trialbed.engine._offers import RunTools, ToolsNotChosen
+from trialbed.models import HelperModels, helper_endpoint, with_endpoint
 from trialbed.preparation import Prepared, selector_driver
 from trialbed.records import (
     Api,
@@ -31,11 +31,10 @@ def prepared_selector(
         own: the selector, where it is an object; None for the driver that the settings name.
     """
     selector = own or selector_driver(settings)()
-    model, embedding = helpers.selector(), helpers.embedding()
-    if model is not None:
-        selector.model = model
-    if embedding is not None:
-        selector.embedding = embedding
+    if settings.selector_model is not None:
+        selector.model = helpers.access("selector", helper_endpoint(settings.selector_model, settings))
+    if settings.embedding_model is not None:
+        selector.embedding = embedding = helper_endpoint(settings.embedding_model, settings)
         selector.embedding_budget = helpers.budget("selector", embedding.model, embedding.base_url)
     selector.prepare(apis)
     return selector
@@ -104,7 +103,10 @@ async def select_tools(
         return found
 
     tools = RunTools(choose, config.query_ids)
-    await tools.read(first)
+    try:
+        await tools(config.cells[0].max_tools, first)
+    except ToolsNotChosen as error:
+        raise error.reason from error
     return tools
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -84,7 +83,6 @@ class TrialRunner:
         working: token -> key of the trials whose agents work now.
         checks: name -> a function that looks at the trials of the queries that name it.
         shares: whether trials of a query and a model are set up alike; the server is sent what they share once.
-        holding: has the tools of a query at hand while a trial of it lasts.
     """
 
     run: Run
@@ -105,54 +103,53 @@ class TrialRunner:
     working: dict[str, TrialKey] = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=dict)
     shares: bool = True
-    holding: Callable[[int | str], AbstractAsyncContextManager[None]] = lambda _: nullcontext()
 
     async def __call__(self, key: TrialKey, attempt: int = 0) -> TrialResult:
         """Run, observe, classify and score one attempt of a trial.
 
         Raises:
             NoNodeLeft: there is no node for it; it has not begun.
+            ToolsNotChosen: its tools could not be chosen.
         """
-        async with self.holding(key.query_id):
-            spec, outcome, wire, outside = await self._execute(self._spec(key))
-            earlier: tuple[Outcome, ...] = ()
-            failed = outcome.failure is not None and outcome.failure.kind not in NOT_MEASURED
-            # What earlier trials did to the worker may be why it failed before it asked the model anything.
-            if failed and self.executors[key.framework].reuses_workers and not outcome.first and not wire.model_calls:
-                earlier = (outcome,)
-                spec, outcome, wire, outside = await self._execute(self._spec(key, fresh=True))
-            outcome = classify(outcome, wire, in_process=self._is_live(key))
-            timing = compute_timing(outcome.wall_time, wire)
-            started = time.perf_counter()
-            query, tools, prices = self.queries[key.query_id], spec.tools, self.run.prices_of(key.framework)
-            used = (turn.usage for turn in wire.model_calls if turn.usage is not None and not turn.other_model)
-            result = TrialResult(
-                trial=spec.trial,
-                key=key,
-                seed=spec.endpoint.seed,
-                outcome=outcome,
-                wire=wire,
-                timing=timing,
-                selected_tools=tuple(tool.name for tool in tools),
-                topped_up_tools=tuple(tool.name for tool in tools if tool.topped_up),
-                attempt=attempt,
-                earlier=earlier,
-                absent=absent_scores(query),
-                cost=None if prices is None else sum(map(prices.cost, used)),
-                adapter_digest=self.run.config.adapter_digests.get(self.run.config.cell(key.framework).framework, ""),
-            )
-            try:
-                result = result.model_copy(update={"scores": await self._scores(result, tools)})
-                integrity, gold_calls = await self._examine(result, tools, outside)
-            except ScoringStopped as stopped:
-                if outcome.failure is None:
-                    message = f"the answer and the results of its calls could not be scored: that {stopped}"
-                    outcome = outcome.model_copy(update={"failure": Failure(kind="answer", message=message)})
-                result = result.model_copy(update={"outcome": outcome, "scores": ()})
-                lost = partial(AttributedCall, lost="trial failed", reason=f"its log cannot be read: that {stopped}")
-                integrity, gold_calls = (), tuple(lost(gold=gold) for gold in query.gold_calls)
-            found = {"integrity": integrity, "gold_calls": gold_calls, "evaluation_time": time.perf_counter() - started}
-            return result.model_copy(update=found)
+        spec, outcome, wire, outside = await self._execute(await self._spec(key))
+        earlier: tuple[Outcome, ...] = ()
+        failed = outcome.failure is not None and outcome.failure.kind not in NOT_MEASURED
+        # What earlier trials did to the worker may be why it failed before it asked the model anything.
+        if failed and self.executors[key.framework].reuses_workers and not outcome.first and not wire.model_calls:
+            earlier = (outcome,)
+            spec, outcome, wire, outside = await self._execute(await self._spec(key, fresh=True))
+        outcome = classify(outcome, wire, in_process=self._is_live(key))
+        timing = compute_timing(outcome.wall_time, wire)
+        started = time.perf_counter()
+        query, tools, prices = self.queries[key.query_id], spec.tools, self.run.prices_of(key.framework)
+        used = (turn.usage for turn in wire.model_calls if turn.usage is not None and not turn.other_model)
+        result = TrialResult(
+            trial=spec.trial,
+            key=key,
+            seed=spec.endpoint.seed,
+            outcome=outcome,
+            wire=wire,
+            timing=timing,
+            selected_tools=tuple(tool.name for tool in tools),
+            topped_up_tools=tuple(tool.name for tool in tools if tool.topped_up),
+            attempt=attempt,
+            earlier=earlier,
+            absent=absent_scores(query),
+            cost=None if prices is None else sum(map(prices.cost, used)),
+            adapter_digest=self.run.config.adapter_digests.get(self.run.config.cell(key.framework).framework, ""),
+        )
+        try:
+            result = result.model_copy(update={"scores": await self._scores(result, tools)})
+            integrity, gold_calls = await self._examine(result, tools, outside)
+        except ScoringStopped as stopped:
+            if outcome.failure is None:
+                message = f"the answer and the results of its calls could not be scored: that {stopped}"
+                outcome = outcome.model_copy(update={"failure": Failure(kind="answer", message=message)})
+            result = result.model_copy(update={"outcome": outcome, "scores": ()})
+            lost = partial(AttributedCall, lost="trial failed", reason=f"its log cannot be read: that {stopped}")
+            integrity, gold_calls = (), tuple(lost(gold=gold) for gold in query.gold_calls)
+        found = {"integrity": integrity, "gold_calls": gold_calls, "evaluation_time": time.perf_counter() - started}
+        return result.model_copy(update=found)
 
     async def _execute(self, spec: TrialSpec) -> tuple[TrialSpec, Outcome, WireLog, Sequence[ModelCall | ApiCall]]:
         """Have a trial run and observed; also returns the requests outside of the agent's time.
@@ -236,7 +233,7 @@ class TrialRunner:
     def _is_live(self, key: TrialKey) -> bool:
         return self.run.config.cell(key.framework).framework in self.live
 
-    def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
+    async def _spec(self, key: TrialKey, *, fresh: bool = False) -> TrialSpec:
         config = self.run.config
         cell = config.cell(key.framework)
         return TrialSpec.at(
@@ -252,7 +249,7 @@ class TrialRunner:
             key=key,
             query=self.queries[key.query_id].text,
             system_prompt=SYSTEM_PROMPT,
-            tools=self.tools(cell.max_tools, key.query_id),
+            tools=await self.tools(cell.max_tools, key.query_id),
             limits=config.limits,
             fresh=fresh,
         )

@@ -11,7 +11,6 @@ from ._helpers import direct_endpoint as direct_endpoint
 from ._helpers import helper_endpoint as helper_endpoint
 from ._helpers import helpers_of as helpers_of
 from ._objects import ObjectModel as ObjectModel
-from ._settings import CacheChoice as CacheChoice
 from ._settings import check_endpoint_keys as check_endpoint_keys
 from ._settings import check_standing as check_standing
 from ._settings import choose_cache as choose_cache

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple, Self
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, NamedTuple
 
 from trialbed.models._settings import is_at_endpoint, judge_choice, judge_endpoint
 from trialbed.prices import given_prices, known_prices
@@ -28,7 +29,7 @@ class Helper(NamedTuple):
     embeds: bool = False
 
 
-class HelperModels:
+class HelperModels(AbstractAsyncContextManager["HelperModels"]):
     """An async context manager that makes each helper's access to its model: a budget of its own, and one cache.
 
     Args:
@@ -41,9 +42,6 @@ class HelperModels:
         self._cache: CompletionCache | None = None
         self._budgets: dict[tuple[HelperRole, str, str], ModelBudget] = {}
 
-    async def __aenter__(self) -> Self:
-        return self
-
     async def __aexit__(self, *_: object) -> None:
         self.close()
 
@@ -51,16 +49,6 @@ class HelperModels:
         """Close the cache of replies."""
         if self._cache is not None:
             self._cache.close()
-
-    def selector(self) -> ModelAccess | None:
-        """The selector's access; None if the user names no model for it."""
-        model = self.settings.selector_model
-        return None if model is None else self.access("selector", helper_endpoint(model, self.settings))
-
-    def embedding(self) -> ModelEndpoint | None:
-        """Return the endpoint of the selector's embeddings; None if the user names no model for them."""
-        model = self.settings.embedding_model
-        return None if model is None else helper_endpoint(model, self.settings)
 
     def budget(self, role: HelperRole, model: str, base_url: str = "") -> ModelBudget:
         """Return the budget of a helper's model, which counts all that the helper asks of it at one endpoint."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from trialbed.contracts import ModelDriver, ModelInfo
@@ -277,19 +277,10 @@ OFF = "off"
 OPTION = "--model-cache"
 
 
-class CacheChoice(NamedTuple):
-    """The model cache of a run.
-
-    Attributes:
-        identity: of the run's model; answers of another one are not found.
-    """
-
-    file: Path
-    identity: str
-
-
-def choose_cache(name: str, settings: RunSettings, model: ModelInfo) -> CacheChoice | None:
+def choose_cache(name: str, settings: RunSettings, model: ModelInfo) -> tuple[Path, str] | None:
     """Return the cache that the settings ask for, or that the model has if they say nothing; None for none.
+
+    It is a file, and the identity of the model in it: answers of another one are not found.
 
     Raises:
         UsageError: the model's answers are not for a cache, its folder cannot be made, or the server is not the run's.
@@ -304,4 +295,4 @@ def choose_cache(name: str, settings: RunSettings, model: ModelInfo) -> CacheCho
     file = model_cache() if asked is None else Path(asked)
     make_folder(file.parent, OPTION)
     where = f" at {shown_url(settings.base_url)}" if model.at_endpoint and settings.base_url else ""
-    return CacheChoice(file.resolve(), model.identity or f"{name}{where}")
+    return file.resolve(), model.identity or f"{name}{where}"

@@ -12,7 +12,7 @@ from ._options import read_keywords as read_keywords
 from ._prepare import prepare as prepare
 from ._prepare import prices_of as prices_of
 from ._prepare import selector_driver as selector_driver
-from ._trials import TrialEnds as TrialEnds
 from ._trials import count_trials as count_trials
+from ._trials import due_trials as due_trials
 from ._trials import trial_keys as trial_keys
 from ._trials import trial_seed as trial_seed

@@ -13,6 +13,7 @@ from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, ModelInfo
 from trialbed.environments import adapter_digest, adapter_info, runs_here
 from trialbed.errors import DriverNotFound
+from trialbed.installed import own_version
 from trialbed.plugin_files import given_files
 from trialbed.preparation._options import NO_OBJECTS, RunObjects, RunOptions
 from trialbed.records import (
@@ -48,7 +49,6 @@ def run_config(
     options: RunOptions,
     dataset: Dataset,
     queries: Sequence[Query],
-    version: str,
     commands: Mapping[str, AgentCommand],
     models: Mapping[str, ModelInfo],
     *,
@@ -81,7 +81,7 @@ def run_config(
         catalog_digest=None if catalog is None else catalog.digest,
         catalog_apis=None if catalog is None else len(catalog),
         query_ids=tuple(query.query_id for query in queries),
-        trialbed_version=version,
+        trialbed_version=own_version(),
         code_digest=objects.code_digest(),
         plugin_files=dict(given_files()),
     )

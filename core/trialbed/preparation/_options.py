@@ -17,10 +17,9 @@ from trialbed.agent_programs import AgentCommand, check_names
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, ToolSelector
 from trialbed.environments import check_wanted, expand_profiles
-from trialbed.errors import SettingsError, UsageError
-from trialbed.models import CacheChoice
+from trialbed.errors import SettingsError, TrialbedError, UsageError
 from trialbed.records import Api, ApiRef, Environment, Query, RunConfig
-from trialbed.settings import ConfiguredValue, FactorSettings, RunSettings, declared_settings, index_dir
+from trialbed.settings import FactorSettings, RunSettings, declared_settings, index_dir
 from trialbed.sources import source_of
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback
@@ -114,16 +113,17 @@ class RunOptions(RunSettings):
     gold_answers: bool = False
 
 
-def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions:
+def with_labels(options: RunOptions, live: Collection[str], commands: Mapping[str, AgentCommand]) -> RunOptions:
     """The options with each framework under its label in the run, which names its profile, and its environment.
 
-    Each model, judge, temperature and number of tools is there once.
+    The programs are there by their names. Each model, judge, temperature and number of tools is there once.
 
     Args:
         live: labels of agents of this process, which stay as they are.
 
     Raises:
-        UsageError, DriverNotFound: as ``expand_profiles`` and ``check_wanted`` say.
+        UsageError, DriverNotFound: as ``expand_profiles`` and ``check_wanted`` say, or a program is called like a
+            framework.
     """
     labels: dict[str, str] = {}
     for asked in options.frameworks:
@@ -138,18 +138,9 @@ def with_profiles(options: RunOptions, live: Collection[str] = ()) -> RunOptions
         for item in fields(FactorSettings)
         if item.name != "frameworks"
     }
-    return replace(options, frameworks=tuple(labels), environments=environments, **once)
-
-
-def with_commands(options: RunOptions, commands: Mapping[str, AgentCommand]) -> RunOptions:
-    """The options with the programs among the frameworks.
-
-    Raises:
-        UsageError: a program is called like a framework.
-    """
-    check_names(commands, options.frameworks)
+    check_names(commands, tuple(labels))
     declared = tuple(command.declaration for command in commands.values())
-    return replace(options, frameworks=(*options.frameworks, *commands), commands=declared)
+    return replace(options, frameworks=(*labels, *commands), environments=environments, commands=declared, **once)
 
 
 BESIDE_OPTIONS: Mapping[str, Any] = {"yes": bool, "env_dir": Path}
@@ -177,10 +168,10 @@ def read_keywords(given: Mapping[str, Any], caller: Callable[..., Any], without:
                 f"{caller.__name__}: unknown setting {name!r}{did_you_mean(closest(name, meant))} Known are "
                 f"{', '.join(sorted(meant))}"
             )
-    try:
-        return {name: _convert(name, value) for name, value in given.items()}
-    except _WrongValue as error:
-        raise UsageError(f"{caller.__name__}: {error.name}={given[error.name]!r:.80}: {error}") from error
+    return {
+        name: _convert(name, value, UsageError, f"{caller.__name__}: {name}={value!r:.80}")
+        for name, value in given.items()
+    }
 
 
 def _parameters(function: Callable[..., Any]) -> set[str]:
@@ -189,33 +180,23 @@ def _parameters(function: Callable[..., Any]) -> set[str]:
     return {name for name, own in signature(function).parameters.items() if own.kind in named and name != "self"}
 
 
-def read_configured(configured: Mapping[str, ConfiguredValue]) -> dict[str, Any]:
+def read_configured(configured: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
     """Return the settings that a settings file or the environment gives, as the options of a run have them.
 
     Raises:
         SettingsError: a value cannot be that of its setting; says where it stands.
     """
-    try:
-        return {name: _convert(name, found.value) for name, found in configured.items()}
-    except _WrongValue as error:
-        raise SettingsError(f"{configured[error.name].source}: {error}") from error
+    return {name: _convert(name, value, SettingsError, place) for name, (value, place) in configured.items()}
 
 
-class _WrongValue(Exception):
-    """A value cannot be that of its setting."""
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(problem)
-        self.name = name
-
-
-def _convert(name: str, value: Any) -> Any:
+def _convert(name: str, value: Any, wrong: type[TrialbedError], place: str) -> Any:
+    """Return the value of a setting, or raise an error of this type, which names the place of the value."""
     repeatable = any(setting.repeatable for setting in declared_settings() if setting.name == name)
     kind = BESIDE_OPTIONS[name] if name in BESIDE_OPTIONS else get_type_hints(RunOptions, include_extras=True)[name]
     try:
         return TypeAdapter(kind).validate_python(_plain(value, repeatable=repeatable))
     except ValidationError as error:
-        raise _WrongValue(name, error.errors(include_url=False)[0]["msg"]) from error
+        raise wrong(f"{place}: {error.errors(include_url=False)[0]['msg']}") from error
 
 
 def _plain(value: Any, *, repeatable: bool) -> Any:
@@ -273,42 +254,31 @@ def executor_options(settings: RunSettings) -> dict[str, str]:
     return found
 
 
-def check_executor(settings: RunSettings, executor: type[Executor]) -> None:
-    """See that an executor takes its options, and that its workers can reach the server.
+def check_executor(settings: RunSettings, executor: type[Executor], *, commands: bool = False) -> None:
+    """See that an executor takes its options, and that its workers can reach the server and run in its sandbox.
+
+    Args:
+        commands: whether it has programs to run.
 
     Raises:
         UsageError: it does not, or they cannot.
+        SandboxUnavailable: something that the sandbox needs is missing; says what, and how to get it.
     """
     executor.check_options(executor_options(settings))
-    if (
-        executor.remote
-        and settings.server_url is not None
-        and is_loopback(urlsplit(settings.server_url).hostname or "")
-    ):
+    url = settings.server_url
+    if executor.remote and url is not None and is_loopback(urlsplit(url).hostname or ""):
         raise UsageError(
-            f"--server-url {shown_url(settings.server_url)}: workers of --executor {settings.executor} are on other "
-            "machines and cannot reach it there; give the address under which they find this machine"
+            f"--server-url {shown_url(url)}: workers of --executor {settings.executor} are on other machines and "
+            "cannot reach it there; give the address under which they find this machine"
         )
-
-
-def check_run_sandbox(settings: RunSettings, executor: type[Executor] | None) -> None:
-    """See that the sandbox can be created here if the run asks for it, before anything is started for it.
-
-    Args:
-        executor: None if the agent is an object of this process.
-
-    Raises:
-        UsageError: the executor or the server does not go with it.
-        SandboxUnavailable: something that it needs is missing; says what, and how to get it.
-    """
-    hidden = hidden_paths(settings)
-    if hidden is None:
-        return
-    if executor is None:
-        raise UsageError("--sandbox: an agent that is an object of this process cannot be put into a sandbox")
-    if not executor.runs_sandboxed:
-        raise UsageError(f"--sandbox: the executor {settings.executor!r} does not offer it")
-    executor.check_sandbox(hidden, settings.server_url)
+    if (hidden := hidden_paths(settings)) is not None:
+        if not executor.runs_sandboxed:
+            raise UsageError(f"--sandbox: the executor {settings.executor!r} does not offer it")
+        executor.check_sandbox(hidden, settings.server_url)
+    if commands and not executor.runs_commands:
+        raise UsageError(
+            f"--executor {settings.executor} cannot run programs; leave out --command, or use another executor"
+        )
 
 
 @dataclass(frozen=True)
@@ -318,7 +288,9 @@ class Prepared:
     Attributes:
         catalog: the Apis that the selector chooses from; None if it needs none.
         objects: the parts of it that are objects of this process.
-        caches: model -> what keeps its answers; None for nothing.
+        simulator: answers for Apis which nothing of this process answers for.
+        cache: the file that keeps the answers of its models; None where none are kept.
+        cached_as: the identities in it of the models whose answers it keeps.
         notes: for the user, before the first trial, a sentence each.
     """
 
@@ -329,24 +301,10 @@ class Prepared:
     commands: Mapping[str, AgentCommand] = field(default_factory=dict)
     catalog: ApiCatalog | None = None
     objects: RunObjects = NO_OBJECTS
-    caches: Mapping[str, CacheChoice | None] = field(default_factory=dict)
+    simulator: str = "template"
+    cache: Path | None = None
+    cached_as: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-    @property
-    def cache(self) -> CacheChoice | None:
-        """The one file in which the answers of its models are kept; None where none are."""
-        return next((cache for cache in self.caches.values() if cache is not None), None)
-
-    @property
-    def cached_as(self) -> dict[str, str]:
-        """The identities of the models whose answers are kept."""
-        return {model: cache.identity for model, cache in self.caches.items() if cache is not None}
-
-    @property
-    def simulator(self) -> str:
-        """The simulator that answers for Apis which nothing of this process answers for."""
-        chosen = self.objects.simulator
-        return chosen if isinstance(chosen, str) else self.dataset.simulator
 
     def apis(self) -> Sequence[Api]:
         """The Apis that may be offered."""

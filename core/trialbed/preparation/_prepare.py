@@ -7,17 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from trialbed.agent_programs import AgentCommand, agent_commands
-from trialbed.catalogs import (
-    ApiCatalog,
-    choose_queries,
-    open_catalog,
-    open_dataset,
-)
-from trialbed.contracts import Dataset, Executor, Judge, ModelInfo, ToolSelector
+from trialbed.agent_programs import agent_commands
+from trialbed.catalogs import choose_queries, open_catalog, open_dataset
+from trialbed.contracts import Executor, Judge, ModelInfo, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import UsageError
-from trialbed.installed import own_version
 from trialbed.models import check_standing, choose_cache, helpers_of, judge_choice, model_info, with_endpoint
 from trialbed.plugin_files import given_files
 from trialbed.preparation._configuration import run_config
@@ -27,9 +21,7 @@ from trialbed.preparation._options import (
     RunObjects,
     RunOptions,
     check_executor,
-    check_run_sandbox,
-    with_commands,
-    with_profiles,
+    with_labels,
 )
 from trialbed.preparation._trials import count_trials, trial_seed
 from trialbed.prices import given_prices, model_prices, read_amount
@@ -54,7 +46,8 @@ def prepare(
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
-    options = with_profiles(options, objects.agents)
+    commands = agent_commands(options.commands, Path.cwd())
+    options = with_labels(options, objects.agents, commands)
     options = with_endpoint(options, own_judge=objects.judge is not None, own_model=objects.model)
     for judge in options.judge[1:]:
         check_standing(options, judge)
@@ -65,41 +58,42 @@ def prepare(
         from trialbed.live import LiveExecutor  # a run of workers needs none of it
 
         LiveExecutor(objects.agents)  # refuses objects that are not agents
+        if options.sandbox:
+            raise UsageError("--sandbox: an agent that is an object of this process cannot be put into a sandbox")
     dataset = objects.dataset or open_dataset(options.dataset, options.data_dir, options.mcp, options.tool_answers)
     objects, dataset_file = objects.with_dataset(dataset), ""
-    if keeps:
-        own = objects.dataset is not None or options.dataset.partition(":")[0] in given_files(("datasets",))
-        kept = with_kept_queries(options, dataset, own=own)
-        dataset_file = "" if own or kept is options else options.dataset
-        options = kept
-    else:
+    own = objects.dataset is not None or options.dataset.partition(":")[0] in given_files(("datasets",))
+    if not keeps:
         options = replace(options, dataset=dataset.test_set)
+    elif own or dataset.functions or any(file.suffix == ".py" for file in dataset.files):
+        # An object, or to read it again needs code, servers or keys: the run names a copy of its queries.
+        from trialbed.tasks import write_queries  # most datasets are read again from where they are
+
+        dataset_file = "" if own else options.dataset
+        options = replace(options, dataset=str(write_queries(dataset.queries(), dataset.test_set)))
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
         raise UsageError("gold_answers: the expected calls of tools that are functions or objects cannot be made apart")
-    commands = agent_commands(options.commands, Path.cwd())
-    options = with_commands(options, commands)
     queries = choose_queries(dataset, options.limit, options.query_ids, options.categories, options.shuffle)
     infos = {name: model_info(name, options, objects.model) for name in options.model}
     queries, note = recorded_queries(options, queries, infos, own=objects.dataset is not None)
     check_criteria(queries, options, objects.judge)
+    selector, catalog = objects.selector or selector_driver(options), None
+    if selector.needs_catalog:
+        catalog = open_catalog([dataset], options.catalog, options.data_dir)
+    elif options.catalog:
+        raise UsageError(f"--catalog: the selector {options.selector} does not choose from a catalog; name another one")
     config = run_config(
-        options,
-        dataset,
-        queries,
-        own_version(),
-        commands,
-        infos,
-        dataset_file=dataset_file,
-        objects=objects,
-        catalog=(catalog := _catalog(options, dataset, objects)),
+        options, dataset, queries, commands, infos, dataset_file=dataset_file, objects=objects, catalog=catalog
     )
     if (trials := count_trials(config)) > MOST_TRIALS:
         raise UsageError(
             f"this would be a run of {trials:,} trials, and one has at most {MOST_TRIALS:,}: choose fewer setups, "
             "queries (--limit) or repeats (--repeat)"
         )
-    _check_executor(options, commands, objects, executor)
-    caches = {name: choose_cache(name, options, info) for name, info in infos.items()}
+    if not objects.agents or not set(options.frameworks) <= set(objects.agents):
+        driver = type(executor) if executor is not None else load_driver("executors", options.executor)
+        check_executor(options, driver, commands=bool(commands))
+    caches = {name: cache for name, info in infos.items() if (cache := choose_cache(name, options, info))}
     return Prepared(
         options,
         dataset,
@@ -108,45 +102,11 @@ def prepare(
         commands,
         catalog,
         objects,
-        caches,
-        (note,) if note else (),
+        simulator=objects.simulator if isinstance(objects.simulator, str) else dataset.simulator,
+        cache=next((file for file, _ in caches.values()), None),
+        cached_as={name: identity for name, (_, identity) in caches.items()},
+        notes=(note,) if note else (),
     )
-
-
-def with_kept_queries(options: RunOptions, dataset: Dataset, *, own: bool) -> RunOptions:
-    """Name a copy of the queries where the dataset is an object, or to read it again needs code, servers or keys."""
-    if not own and not dataset.functions and all(file.suffix != ".py" for file in dataset.files):
-        return options
-    from trialbed.tasks import write_queries  # most datasets are read again from where they are
-
-    return replace(options, dataset=str(write_queries(dataset.queries(), dataset.test_set)))
-
-
-def _catalog(options: RunOptions, dataset: Dataset, objects: RunObjects) -> ApiCatalog | None:
-    """Open the Apis that the selector chooses from; None if it needs none."""
-    selector = objects.selector or selector_driver(options)
-    if selector.needs_catalog:
-        return open_catalog([dataset], options.catalog, options.data_dir)
-    if options.catalog:
-        raise UsageError(f"--catalog: the selector {options.selector} does not choose from a catalog; name another one")
-    return None
-
-
-def _check_executor(
-    options: RunOptions, commands: Mapping[str, AgentCommand], objects: RunObjects, given: Executor | None
-) -> None:
-    """See that the agents can run where they are asked to."""
-    if objects.agents:
-        check_run_sandbox(options, None)
-    if objects.agents and set(options.frameworks) <= set(objects.agents):
-        return
-    executor = type(given) if given is not None else load_driver("executors", options.executor)
-    check_executor(options, executor)
-    check_run_sandbox(options, executor)
-    if commands and not executor.runs_commands:
-        raise UsageError(
-            f"--executor {options.executor} cannot run programs; leave out --command, or use another executor"
-        )
 
 
 def selector_driver(settings: RunSettings) -> type[ToolSelector]:

@@ -6,8 +6,8 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from trialbed.preparation._options import RunOptions
 from trialbed.records import RunConfig, TrialKey
 from trialbed.store import AttemptSummary, counted_attempts
 
@@ -46,43 +46,40 @@ def count_trials(config: RunConfig) -> int:
     return config.repeat * len(config.query_ids) * len(config.frameworks)
 
 
-class TrialEnds:
-    """The ends of the attempts of a run so far.
+class DueTrials(NamedTuple):
+    """The trials of a run that are due, in their order, each with the number of its next attempt.
 
     Attributes:
         measured: the frameworks of which trials were measured.
         current: those of which trials were measured with the code that their adapters have now.
     """
 
-    def __init__(self, config: RunConfig, attempts: Iterable[AttemptSummary]) -> None:
-        self._config = config
-        self._attempts: dict[TrialKey, list[AttemptSummary]] = defaultdict(list)
-        self.measured: set[str] = set()
-        self.current: set[str] = set()
-        for attempt in attempts:
-            self._attempts[attempt.key].append(attempt)
-            if attempt.status != "not measured":
-                self.measured.add(attempt.key.framework)
-                if self._is_of_current_code(attempt):
-                    self.current.add(attempt.key.framework)
+    trials: list[tuple[TrialKey, int]]
+    measured: set[str]
+    current: set[str]
 
-    def due(self, options: RunOptions) -> list[tuple[TrialKey, int]]:
-        """Return the trials that are due, in the order in which they run, each with the number of its next attempt.
 
-        Those are due that were never measured. With ``retry_failed`` also those that failed, unless one was answered
-        by today's code of its adapter: a further answer would change nothing.
-        """
-        due: list[tuple[TrialKey, int]] = []
-        for key in trial_keys(self._config):
-            own = self._attempts.get(key, [])
-            is_due = all(attempt.status == "not measured" for attempt in own)
-            if not is_due and options.retry_failed and counted_attempts(own)[0].status == "failed":
-                answered = [attempt for attempt in own if attempt.status == "answered"]
-                is_due = not any(map(self._is_of_current_code, answered))
-            if is_due:
-                due.append((key, max((attempt.attempt for attempt in own), default=-1) + 1))
-        return due
+def due_trials(config: RunConfig, attempts: Iterable[AttemptSummary], *, retry_failed: bool = False) -> DueTrials:
+    """Return the trials that were never measured, by the ends of the attempts of a run so far.
 
-    def _is_of_current_code(self, attempt: AttemptSummary) -> bool:
-        framework = self._config.cell(attempt.key.framework).framework
-        return attempt.adapter_digest == self._config.adapter_digests.get(framework, "")
+    With ``retry_failed`` also those that failed, unless one was answered by today's code of its adapter: a further
+    answer would change nothing.
+    """
+    digests = {cell.label: config.adapter_digests.get(cell.framework, "") for cell in config.cells}
+    found, by_key = DueTrials([], set(), set()), defaultdict[TrialKey, list[AttemptSummary]](list)
+    for attempt in attempts:
+        label = attempt.key.framework
+        by_key[attempt.key].append(attempt)
+        if attempt.status != "not measured":
+            found.measured.add(label)
+            if attempt.adapter_digest == digests[label]:
+                found.current.add(label)
+    for key in trial_keys(config):
+        own = by_key.get(key, [])
+        is_due = all(attempt.status == "not measured" for attempt in own)
+        if not is_due and retry_failed and counted_attempts(own)[0].status == "failed":
+            today = digests[key.framework]
+            is_due = not any(attempt.status == "answered" and attempt.adapter_digest == today for attempt in own)
+        if is_due:
+            found.trials.append((key, max((attempt.attempt for attempt in own), default=-1) + 1))
+    return found

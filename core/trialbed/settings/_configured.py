@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,23 +25,11 @@ WITH_VARIABLES = {"yes": "TRIALBED_YES", "env_dir": "TRIALBED_ENV_DIR"}
 """Names of options beside the settings that the environment may give -> the variable."""
 
 
-@dataclass(frozen=True)
-class ConfiguredValue:
-    """A value from a settings file or the environment.
-
-    Attributes:
-        value: as it stands there; of a repeatable setting a list.
-        source: where it stands, for errors.
-    """
-
-    value: Any
-    source: str
-
-
-def configured_settings(start: Path) -> dict[str, ConfiguredValue]:
+def configured_settings(start: Path) -> dict[str, tuple[Any, str]]:
     """Return the values of settings of ``bench run`` in the nearest settings file and in the environment, by name.
 
-    The environment comes first; ``FOR_COMMANDS`` are left out.
+    Each is as it stands there, of a repeatable setting a list, and has its place, for errors. The environment comes
+    first; ``FOR_COMMANDS`` are left out.
 
     Raises:
         SettingsError: the file is not one of settings, or has an option that ``bench run`` has not.
@@ -51,14 +38,14 @@ def configured_settings(start: Path) -> dict[str, ConfiguredValue]:
     return {**(_of_file(file) if file else {}), **dict(_of_environment(os.environ))}
 
 
-def _of_file(file: SettingsFile) -> dict[str, ConfiguredValue]:
+def _of_file(file: SettingsFile) -> dict[str, tuple[Any, str]]:
     names = {option.lstrip("-"): item.name for item in declared_settings() for option in item.setting.option}
     names |= {option: option.replace("-", "_") for option in BESIDE_SETTINGS}
     found = {}
     for key, value in file.values.get("run", {}).items():
         option = key.replace("_", "-")
         if option in names:
-            found[names[option]] = ConfiguredValue(value, f"{file.path}: [run] {key}")
+            found[names[option]] = value, f"{file.path}: [run] {key}"
         elif option not in FOR_COMMANDS:
             close = closest(option, [*names, *FOR_COMMANDS])
             hint = did_you_mean(close) if close else "; see bench run --help"
@@ -66,12 +53,12 @@ def _of_file(file: SettingsFile) -> dict[str, ConfiguredValue]:
     return found
 
 
-def _of_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, ConfiguredValue]]:
+def _of_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, tuple[Any, str]]]:
     for item in declared_settings():
         if text := environment.get(item.variable):
             # Programs have spaces: several stand on lines of their own.
             several = text.splitlines() if item.name in ("commands", "mcp") else text.split()
-            yield item.name, ConfiguredValue(several if item.repeatable else text, item.variable)
+            yield item.name, (several if item.repeatable else text, item.variable)
     for name, variable in WITH_VARIABLES.items():
         if text := environment.get(variable):
-            yield name, ConfiguredValue(text, variable)
+            yield name, (text, variable)

@@ -223,7 +223,8 @@ def _read(path: Path, lines: Iterator[tuple[int, Any]]) -> Cassette:
         raise DataError(f"{path} is of version {header.get('version')!r}, and this Trialbed reads {VERSION}")
     number = 1
     try:
-        found = Cassette(*(_text_of(header[name]) for name in ("model", "identity", "told")))
+        model, identity, told = (_text_of(header[name]) for name in ("model", "identity", "told"))
+        found = Cassette(model, identity, told)
         for number, line in lines:  # noqa: B007 - the error names it
             found.read_line(line)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

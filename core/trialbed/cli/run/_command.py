@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,6 @@ from trialbed.cli.environments import chosen_environments, env_dir_option, yes_o
 from trialbed.cli.formats import chosen_format, run_format_option
 from trialbed.cli.options import json_option, option, plain_option
 from trialbed.cli.plugin_files import plugin_option
-from trialbed.cli.run._regressions import check_baseline, regressed
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.setting_options import setting_options
 from trialbed.cli.stored import legend_option, next_commands, run_reporter
@@ -130,11 +129,13 @@ def command(
     If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
     builds on first use (see bench env).
     """
-    from trialbed.cli.thresholds import below, check_scores, parse_thresholds, print_thresholds
-
     _check_model_given()
-    thresholds = parse_thresholds(fail_under)
-    check_scores(thresholds, given["repeat"] or 1)
+    thresholds: dict[str, float] = {}
+    if fail_under:
+        from trialbed.cli.thresholds import check_scores, parse_thresholds
+
+        thresholds = parse_thresholds(fail_under)
+        check_scores(thresholds, given["repeat"] or 1)
     form = chosen_format(form, as_json=as_json)
     reporter = None if form == "json" else run_reporter(form, explained=legend, brief=form == "table" and not legend)
     sides: list[Side] = []
@@ -144,6 +145,8 @@ def command(
         sides = complete_sides(baseline, given["store"])
     options = _options(given)
     if sides:
+        from trialbed.cli.run._regressions import check_baseline
+
         check_baseline(sides, options)
     options = _with_environments(options, yes=yes, env_dir=env_dir)
     try:
@@ -153,6 +156,8 @@ def command(
     if reporter is None:
         print_documents(report)
     elif form == "junit" and thresholds:
+        from trialbed.cli.thresholds import print_thresholds
+
         print_thresholds(thresholds, report)
     else:
         _print(report, options, reporter, form)
@@ -160,8 +165,16 @@ def command(
         _print_problems(report)
     if not options.allow_incomplete and _says_incomplete(report, thresholds):
         return 3
-    is_below = below(thresholds, report)
-    return 1 if regressed(sides, report, options.margin) or is_below else 0
+    failed = False
+    if thresholds:
+        from trialbed.cli.thresholds import below
+
+        failed = below(thresholds, report)
+    if sides:
+        from trialbed.cli.run._regressions import regressed
+
+        failed = regressed(sides, report, options.margin) or failed
+    return int(failed)
 
 
 def _check_model_given() -> None:
@@ -179,13 +192,10 @@ def _options(given: dict[str, Any]) -> RunOptions:
     from trialbed.preparation import RunOptions
 
     chosen = {name: value for name, value in given.items() if value is not None}
-    return RunOptions(**chosen | {"frameworks": _frameworks(given)})
-
-
-def _frameworks(given: dict[str, Any]) -> tuple[str, ...]:
-    """The frameworks, each once; none by default if programs are given."""
     default = click.get_current_context().get_parameter_source("frameworks") is click.core.ParameterSource.DEFAULT
-    return () if default and given["commands"] else tuple(dict.fromkeys(given["frameworks"]))
+    # Programs that are given take the place of the framework that runs by default.
+    frameworks = () if default and given["commands"] else tuple(dict.fromkeys(given["frameworks"]))
+    return RunOptions(**chosen | {"frameworks": frameworks})
 
 
 def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) -> RunOptions:
@@ -202,34 +212,28 @@ def _with_environments(options: RunOptions, *, yes: bool, env_dir: Path | None) 
 
 
 async def _run(options: RunOptions) -> Report:
-    from trialbed.cli.run._progress import progress
+    from trialbed.cli.progress import followed, new_display
+    from trialbed.cli.run._progress import TrialProgress
     from trialbed.cli.signals import cancel_on_terminate
     from trialbed.run_report import run_and_report
 
-    with cancel_on_terminate(), progress() as shown:
+    with cancel_on_terminate(), followed(TrialProgress(new_display())) as shown:
         return await run_and_report(options, progress=shown)
 
 
 def _print(report: Report, options: RunOptions, reporter: Reporter, form: str) -> None:
-    from trialbed.report import main_loss
+    from trialbed.report import document_path, main_loss, worst_queries
+    from trialbed.settings import store_file
 
     reporter.report(report, sys.stdout)
     if form == "table" and not main_loss(report):
         click.echo()
-    # Output of other reporters may be read by programs.
-    for line in _closer(report, options):
-        click.echo(line, err=form != "table")
-
-
-def _closer(report: Report, options: RunOptions) -> Iterator[str]:
-    """Yield the commands that lead on, and where the documents are."""
-    from trialbed.report import document_path, worst_queries
-    from trialbed.settings import store_file
-
     store = None if options.store == store_file() else options.store
-    yield next_commands(report.run.run_id, worst_queries(report, most=1), store)
     paths = [document_path(one.framework, report.run.config.test_set, options.output) for one in report.frameworks]
-    yield f"written: {paths[0] if len(paths) == 1 else f'{len(paths)} documents in {paths[0].parent}'}"
+    # Output of other reporters may be read by programs.
+    click.echo(next_commands(report.run.run_id, worst_queries(report, most=1), store), err=form != "table")
+    written = paths[0] if len(paths) == 1 else f"{len(paths)} documents in {paths[0].parent}"
+    click.echo(f"written: {written}", err=form != "table")
 
 
 def _print_problems(report: Report) -> None:

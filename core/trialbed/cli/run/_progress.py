@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 
-from trialbed.cli.progress import PlainProgress, followed, new_display
+from trialbed.cli.progress import PlainProgress
 from trialbed.engine import RunProgress
 from trialbed.records import NOT_MEASURED, Run, TrialResult
 from trialbed.texts import number_of, one_line
@@ -38,11 +37,6 @@ def duration(seconds: float) -> str:
     if seconds < 120:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def progress() -> AbstractContextManager[TrialProgress]:
-    """Return the progress of a run on this terminal; if the run ends early, it says how to continue."""
-    return followed(TrialProgress(new_display()))
 
 
 class TrialProgress(RunProgress):

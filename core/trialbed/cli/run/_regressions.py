@@ -40,8 +40,6 @@ def regressed(baseline: Sequence[Side], report: Report, margin: float) -> bool:
     Raises:
         UsageError: they cannot be compared, such as over different datasets.
     """
-    if not baseline:
-        return False
     from trialbed.report.comparison import regressions
 
     lines = regressions(baseline, list(report.sides.values()), margin)

@@ -12,7 +12,6 @@ from support.trials import NOW, ended, run_config
 
 from trialbed.engine import RunProgress
 from trialbed.engine._lanes import Lanes
-from trialbed.engine._lost import LostTrials
 from trialbed.engine._offers import ToolsNotChosen
 from trialbed.engine._outage import Outage
 from trialbed.errors import DataError
@@ -21,7 +20,7 @@ from trialbed.store import Store
 
 
 class Watch:
-    def note(self, result: TrialResult) -> None: ...
+    def look(self) -> None: ...
 
 
 async def test_trials_under_way_are_kept_where_the_tools_of_another_cannot_be_chosen(tmp_path: Path) -> None:
@@ -45,7 +44,7 @@ async def test_trials_under_way_are_kept_where_the_tools_of_another_cannot_be_ch
             slots=2,
             ambient=True,
             outage=Outage(measured=True, key_variable="KEY"),
-            lost=LostTrials(store, "r", Counter(), progress.note),
+            lost=Counter(),
             nodes=cast("Any", Watch()),
             progress=progress,
             ended=lambda _: None,

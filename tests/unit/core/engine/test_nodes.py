@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 import pytest
 from support.clocks import SteppingClock, going_on
 from support.node_stand_ins import Cluster, Fleeting, Here, Slow
-from support.trials import ended
 
 from trialbed.contracts import Executor
 from trialbed.engine._nodes import NodeWatch
@@ -113,7 +112,7 @@ async def test_a_loss_is_seen_at_once() -> None:
     cluster, time, slots = Cluster(a=2, b=1), SteppingClock(), Slots(8)
     async with watched(time, cluster, slots, 3) as watch:
         del cluster.capacities["a"]
-        watch.note(ended("lost"))
+        watch.look()
         assert slots.most == 1
 
 

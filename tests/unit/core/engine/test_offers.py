@@ -1,4 +1,4 @@
-"""The tools of a long run: read part by part, and let go when their trials have ended."""
+"""The tools of a long run, which are read part by part."""
 
 from __future__ import annotations
 
@@ -31,25 +31,19 @@ async def test_parts_are_read_once_while_trials_are_about_them() -> None:
     tools = RunTools(chooser, range(5 * AT_ONCE))
 
     async def trial(query_id: int) -> None:
-        async with tools.held(query_id):
-            await asyncio.sleep(0)
-            assert tools(None, query_id) == (tool(query_id),)
+        assert await tools(None, query_id) == (tool(query_id),)
 
     await asyncio.gather(*(trial(query_id) for query_id in range(AT_ONCE + 10)))
     assert chooser.asked == [0, AT_ONCE]
 
 
-async def test_a_long_trial_keeps_its_tools_and_ended_ones_do_not() -> None:
+async def test_parts_that_were_read_long_ago_are_read_again() -> None:
     chooser = Chooser()
     tools = RunTools(chooser, range(8 * AT_ONCE))
-    async with tools.held(3):
-        for part in range(1, 8):
-            async with tools.held(part * AT_ONCE):
-                pass
-        assert tools(None, 3) == (tool(3),)
-        assert len(tools._parts) <= KEPT + 2
-    with pytest.raises(KeyError):
-        tools(None, 3 * AT_ONCE)
+    parts = [0, *range(1, KEPT + 1), 1, 0]
+    for part in parts:
+        assert await tools(None, part * AT_ONCE) == (tool(part * AT_ONCE),)
+    assert chooser.asked == [part * AT_ONCE for part in [*range(KEPT + 1), 0]]
 
 
 async def test_a_choice_that_fails_is_not_made_again_for_the_trials_that_wait() -> None:
@@ -63,8 +57,7 @@ async def test_a_choice_that_fails_is_not_made_again_for_the_trials_that_wait() 
 
     async def trial(query_id: int) -> None:
         with pytest.raises(ToolsNotChosen, match="gone"):
-            async with tools.held(query_id):
-                pass
+            await tools(None, query_id)
 
     await asyncio.gather(*(trial(query_id) for query_id in range(AT_ONCE - 8, AT_ONCE + 8)))
     assert asked == [0]

@@ -79,12 +79,12 @@ def test_a_server_does_not_do_for_tests_whose_simulators_have_other_keys(
         response_cache=tmp_path / "responses.db",
     )
 
-    def identity(key: str) -> str:
+    def start(key: str) -> ServerStart:
         monkeypatch.setenv("SIMULATOR_KEY", key)
-        return server_start(given, [OpenedModel(model="scripted:gold")]).identity
+        return server_start(given, [OpenedModel(model="scripted:gold")])
 
-    assert identity("key-1") == identity("key-1")
-    assert identity("key-1") != identity("key-2")
+    assert start("key-1") == start("key-1")
+    assert start("key-1") != start("key-2")
 
 
 def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(
@@ -144,7 +144,7 @@ sys.stdin.read()
 
 async def test_output_of_plugins_does_not_hold_the_server_up(tmp_path: Path) -> None:
     printed = tmp_path / "printed"
-    process = ServerProcess(ServerStart([sys.executable, "-c", PRINTS, str(printed)], {}))
+    process = ServerProcess(ServerStart((sys.executable, "-c", PRINTS, str(printed)), ()))
     try:
         assert await process.address() == "http://127.0.0.1:9"
         await until(printed.exists)

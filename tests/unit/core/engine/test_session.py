@@ -63,7 +63,7 @@ async def test_an_interrupted_run_keeps_its_trials_and_one_without_any_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config, place = run_config(), str(tmp_path / "trials.db")
-    prepared: Any = SimpleNamespace(options=RunOptions(store=place), objects=SimpleNamespace(plugins=()))
+    prepared: Any = SimpleNamespace(options=RunOptions(store=place), objects=SimpleNamespace(plugins=(), agents=()))
     with Store.open(place) as store:
         for results in ([trial_of()], []):
             run = new_run(config, config_digest(config))

@@ -129,6 +129,10 @@ async def run(executor, control, scored=None, processes=None):
     return await runner_of(executor, control, scored, processes)(TrialKey(framework="f", query_id=1))
 
 
+async def offer(most, _query):
+    return (TOOL,) if most == 5 else ()
+
+
 def runner_of(executor, control, scored=None, processes=None):
     async def score(context):
         return scored(context) if scored else ()
@@ -140,7 +144,7 @@ def runner_of(executor, control, scored=None, processes=None):
     return TrialRunner(
         run=new_run(config, "d"),
         queries={1: Query(query_id=1, text="?", apis=())},
-        tools=lambda most, _query: (TOOL,) if most == 5 else (),
+        tools=offer,
         simulator="template",
         control=control,
         executors=dict.fromkeys(config.frameworks, executor),

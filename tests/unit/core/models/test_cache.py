@@ -24,7 +24,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def chosen(model: ModelInfo, **settings: Any) -> tuple[str, str] | None:
     found = choose_cache("small", RunSettings(**settings), model)
-    return None if found is None else (str(found.file.relative_to(Path.cwd())), found.identity)
+    return None if found is None else (str(found[0].relative_to(Path.cwd())), found[1])
 
 
 def test_local_models_have_one_unless_it_is_off() -> None:

@@ -17,7 +17,7 @@ from trialbed.preparation._configuration import config_digest
 from trialbed.preparation._continuation import find_run, remarks, why_not_extended
 from trialbed.preparation._options import Prepared, RunOptions
 from trialbed.preparation._prepare import prepare
-from trialbed.preparation._trials import TrialEnds
+from trialbed.preparation._trials import due_trials
 from trialbed.records import FailureKind, Run, RunConfig, RunStatus, TrialKey, TrialStatus
 from trialbed.store import AttemptSummary, Store, new_run
 
@@ -36,7 +36,7 @@ def changed(**changes: object) -> RunConfig:
 
 
 def prepared(config: RunConfig = CONFIG, **options: Any) -> Prepared:
-    return Prepared(RunOptions(**options), cast("Any", None), (), config)
+    return Prepared(RunOptions(**options), cast("Any", None), {}, config)
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_a_run_is_extended_by_queries_frameworks_and_repeats(
     for wanted in ("last", "latest", "r1", "r"):
         assert find_run(store, prepared(asked, extend=wanted)) == run
     store.add_trial("r1", ended())
-    total = len(TrialEnds(asked, []).due(RunOptions()))
+    total = len(due_trials(asked, []).trials)
     assert list(remarks(store, prepared(asked))) == [
         f"run r1 has 1 of these {total} trials; with --extend it is continued instead"
     ]
@@ -299,8 +299,9 @@ def attempt(query_id: int, number: int, status: TrialStatus, code: str = "r1") -
 def test_what_is_due(own: list[tuple[TrialStatus, str]], due: int | None, due_again: int | None) -> None:
     attempts = [attempt(1, number, *one) for number, one in enumerate(own)]
     attempts.append(attempt(2, 0, "answered"))
-    for options, expected in ((RunOptions(), due), (RunOptions(retry_failed=True), due_again)):
-        found = [(key.query_id, number) for key, number in TrialEnds(CONFIG, attempts).due(options)]
+    for retry_failed, expected in ((False, due), (True, due_again)):
+        found = due_trials(CONFIG, attempts, retry_failed=retry_failed).trials
+        found = [(key.query_id, number) for key, number in found]
         assert found == ([] if expected is None else [(1, expected)])
 
 
@@ -309,7 +310,7 @@ def test_trials_that_were_not_measured_are_due(store: Store, add_run: AddRun) ->
     kinds: tuple[FailureKind, ...] = ("endpoint", "server")
     for number, kind in enumerate(kinds):
         store.add_trial("r1", ended(kind).model_copy(update={"attempt": number}))
-    due = TrialEnds(CONFIG, store.each_attempt_summary("r1")).due(RunOptions())
+    due = due_trials(CONFIG, store.each_attempt_summary("r1")).trials
     assert [(key.query_id, number) for key, number in due] == [(1, 2), (2, 0)]
 
 

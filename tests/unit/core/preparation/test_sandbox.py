@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from trialbed.contracts import Executor
 from trialbed.errors import SandboxUnavailable, UsageError
-from trialbed.preparation._options import check_run_sandbox, hidden_paths
+from trialbed.preparation._options import NO_OBJECTS, RunOptions, check_executor, hidden_paths
+from trialbed.preparation._prepare import prepare
 from trialbed.settings import RunSettings
 from trialbed_plugins.executors.local import LocalExecutor
 
@@ -56,26 +58,21 @@ def test_a_store_that_is_no_file_hides_none(settings):
 
 
 def test_without_a_sandbox_nothing_is_tried(settings, tried):
-    check_run_sandbox(settings(sandbox=False), None)
+    check_executor(settings(sandbox=False), LocalExecutor)
     assert hidden_paths(settings(sandbox=False)) is None
     assert tried == []
 
 
 def test_the_sandbox_is_tried_with_the_server_that_workers_must_reach(settings, tried):
-    check_run_sandbox(settings(server_url="http://192.0.2.1:8080"), LocalExecutor)
+    check_executor(settings(server_url="http://192.0.2.1:8080"), LocalExecutor)
     assert tried == ["http://192.0.2.1:8080"]
 
 
-@pytest.mark.parametrize(
-    ("given", "executor", "text"),
-    [
-        ({}, None, "an object of this process cannot be put into a sandbox"),
-        ({"executor": "remote"}, Executor, "the executor 'remote' does not offer it"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(settings, tried, given, executor, text):
-    with pytest.raises(UsageError, match=text):
-        check_run_sandbox(settings(**given), executor)
+def test_what_does_not_go_together_is_refused(settings, tried):
+    with pytest.raises(UsageError, match="the executor 'remote' does not offer it"):
+        check_executor(settings(executor="remote"), Executor)
+    with pytest.raises(UsageError, match="an object of this process cannot be put into a sandbox"):
+        prepare(RunOptions(sandbox=True, frameworks=("own",)), replace(NO_OBJECTS, agents={"own": lambda query: query}))
     assert tried == []
 
 
@@ -85,4 +82,4 @@ def test_a_run_never_goes_on_without_its_sandbox(settings, monkeypatch):
 
     monkeypatch.setattr("trialbed_plugins.executors.sandbox.check_sandbox", refuse)
     with pytest.raises(SandboxUnavailable, match="--sandbox: something is missing; install it"):
-        check_run_sandbox(settings(), LocalExecutor)
+        check_executor(settings(), LocalExecutor)

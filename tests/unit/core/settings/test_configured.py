@@ -22,7 +22,7 @@ def test_variables_come_before_the_file_and_lists_are_lists(tmp_path: Path, monk
     monkeypatch.setenv("TRIALBED_YES", "1")
     monkeypatch.setenv("TRIALBED_SEED", "")
     found = configured_settings(tmp_path)
-    assert {name: one.value for name, one in found.items()} == {
+    assert {name: value for name, (value, _) in found.items()} == {
         "limit": 3,
         "repeat": "4",
         "query_ids": [1],
@@ -31,8 +31,8 @@ def test_variables_come_before_the_file_and_lists_are_lists(tmp_path: Path, monk
         "commands": ["a=node x.mjs", "b=node y.mjs"],
         "yes": "1",
     }
-    assert found["repeat"].source == "TRIALBED_REPEAT"
-    assert found["limit"].source == f"{tmp_path / 'bench.toml'}: [run] limit"
+    assert found["repeat"][1] == "TRIALBED_REPEAT"
+    assert found["limit"][1] == f"{tmp_path / 'bench.toml'}: [run] limit"
 
 
 def test_an_option_that_bench_run_has_not_is_refused(tmp_path: Path) -> None:

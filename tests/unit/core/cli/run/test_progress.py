@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from support.trials import ended
 
-from trialbed.cli.progress import LiveProgress, PlainProgress
-from trialbed.cli.run._progress import TrialProgress, progress
+from trialbed.cli.progress import LiveProgress, PlainProgress, followed, new_display
+from trialbed.cli.run._progress import TrialProgress
 from trialbed.engine import RunProgress
 from trialbed.errors import NothingMeasured
 from trialbed.records import FailureKind, Run
@@ -158,19 +158,19 @@ def test_what_was_not_measured_is_not_kept(capsys: pytest.CaptureFixture[str]) -
         shown.advance(ended("endpoint"))
         raise NothingMeasured("no endpoint")
 
-    with pytest.raises(NothingMeasured), progress() as shown:
+    with pytest.raises(NothingMeasured), followed(TrialProgress(new_display())) as shown:
         nothing_measured(shown)
     assert "kept" not in capsys.readouterr().err
 
 
 def test_a_run_that_ends_early_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(KeyboardInterrupt), progress() as shown:
+    with pytest.raises(KeyboardInterrupt), followed(TrialProgress(new_display())) as shown:
         _one_of_thirty(shown)
     assert lines(capsys)[-1] == "1 of 30 trials is kept; the same command continues from there, --fresh starts over."
 
 
 def test_a_run_that_never_began_promises_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="broken"), progress():
+    with pytest.raises(ValueError, match="broken"), followed(TrialProgress(new_display())):
         raise ValueError("broken")
     assert lines(capsys) == []
 
