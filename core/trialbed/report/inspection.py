@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trialbed.attribution import attribute, unrequested_calls
+from trialbed.attribution import unrequested_calls
 from trialbed.integrity import finding_text
 from trialbed.records import ApiCall, ModelCall, WireLog, shown_name
 from trialbed.tool_calls import asked_calls, call_sources, compare_calls
@@ -170,19 +170,18 @@ class TrialProblem:
         return {**asdict(self), "details": dict(self.details)}
 
 
-def problems(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> list[TrialProblem]:
+def problems(result: TrialResult, tools: Sequence[ToolSpec]) -> list[TrialProblem]:
     """Return everything that went wrong, in the order in which it can be read: as it happened, then what came of it.
 
     Args:
         tools: that the trial was offered.
-        query: the task with its expected calls, where it is known.
     """
     failure, answer = result.outcome.failure, result.outcome.answer
     read = list[TrialProblem]()
     if failure is not None:
         read.append(TrialProblem("trial", f"{result.status} ({failure.kind}): {failure.message}"))
-    read += [*_of_requests(result.wire.model_calls), *_of_calls(result, tools, query), *_lost_calls(result)]
-    read += [*_missing(result, tools, query), *_of_answer(result)]
+    read += [*_of_requests(result.wire.model_calls), *_of_calls(result, tools), *_lost_calls(result)]
+    read += [*_missing(result), *_of_answer(result)]
     if answer is not None and answer.reports_calls:
         claims = compare_calls(answer, result.wire)
         for pair in claims.invented:
@@ -222,7 +221,7 @@ def _of_request(where: str, call: ModelCall) -> Iterator[TrialProblem]:
         yield TrialProblem(where, "the model's answer was cut at the limit of tokens")
 
 
-def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
+def _of_calls(result: TrialResult, tools: Sequence[ToolSpec]) -> Iterator[TrialProblem]:
     without = unrequested_calls(result, tools)
     unasked = {id(call) for call in without}
     sources = call_sources(result.wire, tools) if unasked else ()
@@ -235,7 +234,7 @@ def _of_calls(result: TrialResult, tools: Sequence[ToolSpec], query: Query | Non
             reason = (call.error or f"status {call.status}").strip()
             as_asked = changed.get((call.api, call.started))
             asked = (("asked", as_asked),) if as_asked else ()
-            gold = [one.arguments for one in query.gold_calls if one.api.pair == call.api.pair] if query else []
+            gold = [one.gold.arguments for one in result.gold_calls or () if one.gold.api.pair == call.api.pair]
             right = (("expected", as_text(arguments)) for arguments in gold if arguments is not None)
             details: tuple[tuple[str, str], ...] = (*asked, ("sent", as_text(call.arguments)), *right)
             what = "was changed by the framework, and refused" if as_asked else "was refused"
@@ -274,12 +273,11 @@ def _lost_calls(result: TrialResult) -> Iterator[TrialProblem]:
         yield TrialProblem("expected", what, (("value", as_text(filled.value)),))
 
 
-def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None) -> Iterator[TrialProblem]:
+def _missing(result: TrialResult) -> Iterator[TrialProblem]:
     """Yield the expected calls that were lost, each with where and why, and the Apis that were called unexpectedly."""
     score = result.score("api_call_score")
-    detail = score.detail if score is not None else {}
     refused = {call.api.pair for call in result.wire.api_calls if call.error or call.status != 200}
-    for found in attribute(query, tools, result) if query is not None else ():
+    for found in result.gold_calls or ():
         pair = found.gold.api.pair
         # A call that the Api refused stands among the calls, with the arguments that are expected.
         if found.lost is None or (pair in refused and found.lost in ("wrong arguments", "api failed")):
@@ -289,13 +287,7 @@ def _missing(result: TrialResult, tools: Sequence[ToolSpec], query: Query | None
         if found.lost == "trial failed" and found.reason.startswith("before "):
             why = f"the trial failed {found.reason.partition(' (')[0]}"  # the failure itself stands first of all
         yield TrialProblem("expected", f"{_api(pair)}: {why}", details)
-    if query is None:
-        names = {call.tool_name for one in result.wire.model_calls for call in one.tool_calls}
-        asked = {tool.api.pair for tool in tools if tool.name in names}
-        for pair in detail.get("missing") or ():
-            end = "; it was asked for, and never made" if tuple(pair) in asked else ", and was never called"
-            yield TrialProblem("expected", f"{_api(pair)} is expected{end}")
-    for pair in detail.get("extra") or ():
+    for pair in (score.detail.get("extra") if score is not None else None) or ():
         yield TrialProblem("expected", f"{_api(pair)} was called, and is not expected")
 
 

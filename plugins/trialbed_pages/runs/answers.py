@@ -58,10 +58,10 @@ def answers_page(grid: GridPage) -> AnswersPage:
 
 
 def _show(grid: GridPage, cell: Cell, query: QueryId) -> ShownAnswer:
-    run, queries = grid.run, grid.figures.queries
+    run = grid.run
     chosen = next((trial for trial in cell.trials if trial.failure), cell.trials[0])
     trial = run.trial(cell.framework, query, chosen.key.repeat)
     found: Sequence[TrialProblem] = ()
     if cell.grade != "right":
-        found = problems(trial, run.tools(query, cell.framework), queries.get(query) if queries else None)
+        found = problems(trial, run.tools(query, cell.framework))
     return ShownAnswer(trial, found, run.annotations.get((cell.framework, query, chosen.key.repeat)))

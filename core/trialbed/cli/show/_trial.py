@@ -83,7 +83,7 @@ def show_trial(run: StoredRun, result: TrialResult, query: Query | None, *, full
         full: show long texts in full.
     """
     tools = run.tools(result.key.query_id, result.key.framework)
-    found = problems(result, tools, query)
+    found = problems(result, tools)
     if as_json:
         print_json(_document(run, result, found, query, tools))
         return
@@ -96,7 +96,7 @@ def show_trial(run: StoredRun, result: TrialResult, query: Query | None, *, full
 
 def trial_text(run: Run, result: TrialResult, tools: Sequence[ToolSpec], query: Query) -> str:
     """Return a trial as the command prints it."""
-    return "\n".join(printed_lines(list(_lines(run, result, problems(result, tools, query), query)), full=False))
+    return "\n".join(printed_lines(list(_lines(run, result, problems(result, tools), query)), full=False))
 
 
 def _lines(

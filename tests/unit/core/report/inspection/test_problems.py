@@ -11,7 +11,9 @@ from support.scoring import NOON, api_call, model_call, sent_call, tool
 
 from trialbed.records import (
     ApiCall,
+    AttributedCall,
     Failure,
+    GoldCall,
     ModelCall,
     Outcome,
     Score,
@@ -24,7 +26,7 @@ from trialbed.report.inspection import TrialProblem, fault_words, problems
 
 
 def told(
-    asked: Sequence[ModelCall], called: Sequence[ApiCall] = (), scores: Sequence[Score] = ()
+    asked: Sequence[ModelCall], called: Sequence[ApiCall] = (), scores: Sequence[Score] = (), **more: Any
 ) -> list[TrialProblem]:
     result = TrialResult(
         trial="token",
@@ -35,8 +37,9 @@ def told(
         timing=Timing(wall=1, model=0, tool=0, framework=1),
         selected_tools=("t_a",),
         scores=tuple(scores),
+        **more,
     )
-    return problems(result, [tool("a")], None)
+    return problems(result, [tool("a")])
 
 
 def test_a_refused_call_that_the_framework_changed_shows_what_the_model_asked_for() -> None:
@@ -117,11 +120,20 @@ def test_what_an_injected_fault_made_fail_is_said_to_be_its_doing() -> None:
     assert fault_words(own.model_copy(update={"fault": "injection:INJ-1"})) == "injection"
 
 
-def test_an_expected_call_that_the_model_asked_for_in_vain_is_not_said_to_be_never_called() -> None:
-    lacking = Score(name="api_call_score", value=0.0, detail={"missing": [["t", "a"], ["t", "b"]]})
-    cut, *others = told([model_call(sent=[sent_call("a", "{", "invalid json")])], scores=[lacking])
+def test_losses_are_those_that_the_trial_was_stored_with_also_without_its_dataset() -> None:
+    lost = {
+        "a": ("wrong arguments", "invalid json"),
+        "b": ("not called", "not asked for"),
+        "c": (None, ""),
+    }
+    gold = [
+        AttributedCall(gold=GoldCall(api=tool(name).api), lost=stage, reason=why) for name, (stage, why) in lost.items()
+    ]
+    extra = Score(name="api_call_score", value=0.0, detail={"extra": [["t", "d"]]})
+    cut, *others = told([model_call(sent=[sent_call("a", "{", "invalid json")])], scores=[extra], gold_calls=gold)
     assert cut.what == "the model's call of t_a could not be made: invalid JSON"
     assert [one.what for one in others] == [
-        "t/a is expected; it was asked for, and never made",
-        "t/b is expected, and was never called",
+        "t/a: wrong arguments: invalid JSON",
+        "t/b: not called: not asked for",
+        "t/d was called, and is not expected",
     ]
