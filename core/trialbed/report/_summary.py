@@ -333,63 +333,45 @@ def summarise(
         measured = (table.pairs[table.measured & (table["framework"] == at)] for at in range(len(table.labels)))
         common = np.isin(table.pairs, list(set.intersection(*(set(pairs.tolist()) for pairs in measured))))
     first_apart = table.first_apart and (common is None or table.are_first_apart(table.answered & common))
-    return [
-        _summary(run, label, table, every.of(label), common, described, gold, first_apart=first_apart)
-        for label in run.config.frameworks
-    ]
-
-
-def _summary(
-    run: Run,
-    label: str,
-    table: TrialTable,
-    attempts: TrialTable,
-    common: NDArray[Any] | None,
-    described: Mapping[str, ScoreDescription],
-    gold: Mapping[QueryId, GoldAnswer],
-    *,
-    first_apart: bool,
-) -> Summary:
-    import numpy as np
-
-    quality, own = table.quality, table.of(label)
-    shared = None if common is None else common[table["framework"] == table.labels.index(label)]
-    places = {row: place for place, row in enumerate(own["row"].tolist())}
-    undetermined = [
-        (places[row], name, failure)
-        for (row, name), failure in own.undetermined.items()
-        if row in places and own.answered[places[row]]
-    ]
-    undetermined.sort(key=lambda item: item[0])
-    places_of_failures = np.flatnonzero(own["failure"] != "").tolist()
-    failed = [(place, "", found) for place in places_of_failures if (found := own.row(place).failure)]
-    failures = sorted(_reasons(own, failed), key=lambda found: -found.count)
-    integrity = framework_integrity(run.config, label, own["facts"])
-    figures = partial(score_summaries, own, first_apart=first_apart)
-    lost = ((row.query_id, row["facts"].get("gold_calls") or (), row["failure"]) for row in own)
-    return Summary(
-        run=run,
-        framework=label,
-        info=framework_info(run, label),
-        counts=_counts(run, own),
-        scores=figures(own.measured, quality, described, undetermined),
-        over_answered=Figures(int(own.answered.sum()), figures(own.answered, ())),
-        common=None
-        if shared is None
-        else Figures(int(shared.sum()), figures(shared, quality, described, undetermined)),
-        failures=tuple(failures),
-        untold=tuple(_reasons(own, undetermined)),
-        tokens=_tokens(attempts, has_prices=run.prices_of(label) is not None),
-        claims=_claims(own.take(own.answered)),
-        wire=_wire(own),
-        times=_times(own, gold, first_apart=first_apart),
-        success=_success(own),
-        repeated={"trials": int((own["again"] > 0).sum()), "replaced": int((own["again"] > 1).sum())},
-        attribution=count_calls(lost),
-        trials=own,
-        integrity=integrity,
-        ranks={} if run.status == "finished" else None,
-    )
+    quality, found = table.quality, list[Summary]()
+    for at, label in enumerate(run.config.frameworks):
+        own = table.of(label)
+        shared = None if common is None else common[table["framework"] == at]
+        places = {row: place for place, row in enumerate(own["row"].tolist())}
+        undetermined = [
+            (places[row], name, failure)
+            for (row, name), failure in own.undetermined.items()
+            if row in places and own.answered[places[row]]
+        ]
+        undetermined.sort(key=lambda item: item[0])
+        places_of_failures = np.flatnonzero(own["failure"] != "").tolist()
+        failed = [(place, "", failure) for place in places_of_failures if (failure := own.row(place).failure)]
+        figures = partial(score_summaries, own, first_apart=first_apart)
+        given = quality, described, undetermined
+        lost = ((row.query_id, row["facts"].get("gold_calls") or (), row["failure"]) for row in own)
+        summary = Summary(
+            run=run,
+            framework=label,
+            info=framework_info(run, label),
+            counts=_counts(run, own),
+            scores=figures(own.measured, *given),
+            over_answered=Figures(int(own.answered.sum()), figures(own.answered, ())),
+            common=None if shared is None else Figures(int(shared.sum()), figures(shared, *given)),
+            failures=tuple(sorted(_reasons(own, failed), key=lambda reason: -reason.count)),
+            untold=tuple(_reasons(own, undetermined)),
+            tokens=_tokens(every.of(label), has_prices=run.prices_of(label) is not None),
+            claims=_claims(own.take(own.answered)),
+            wire=_wire(own),
+            times=_times(own, gold, first_apart=first_apart),
+            success=_success(own),
+            repeated={"trials": int((own["again"] > 0).sum()), "replaced": int((own["again"] > 1).sum())},
+            attribution=count_calls(lost),
+            trials=own,
+            integrity=framework_integrity(run.config, label, own["facts"]),
+            ranks={} if run.status == "finished" else None,
+        )
+        found.append(summary)
+    return found
 
 
 def _counts(run: Run, own: TrialTable) -> Counts:

@@ -29,7 +29,7 @@ from trialbed.store._lock import hold
 from trialbed.store._rows import IN_ONE, decode, decode_record, encode, encode_id, insert
 from trialbed.store._runs import MOST_NAMED, RunChanges, new_run, no_run, read_run, run_row
 from trialbed.store._schema import gold_answers, runs, selections, trials
-from trialbed.store._trials import AttemptSummary, add_scores, counted_attempts, each_result, insert_trials
+from trialbed.store._trials import AttemptSummary, add_scores, counted_attempts, insert_trials, results_of
 from trialbed.wire.redaction import redact, redaction_of
 
 LATEST = "latest"
@@ -247,8 +247,9 @@ class Store(AbstractContextManager["Store"]):
 
     def each_attempt(self, run_id: str) -> Iterator[TrialResult]:
         """Yield every committed attempt, bodies included, in the order in which they were added, read in parts."""
+        every = select(trials.c.id).where(trials.c.run_id == run_id).order_by(trials.c.id)
         with self._database.read() as connection:
-            yield from each_result(connection, run_id)
+            yield from results_of(connection, connection.scalars(every).all())
 
     def add_selections(
         self, run_id: str, selector: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int

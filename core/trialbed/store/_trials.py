@@ -146,15 +146,6 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
         connection.execute(update(trials).where(trials.c.id == row_id).values(_numbers(scored)))
 
 
-def each_result(connection: Connection, run_id: str) -> Iterator[TrialResult]:
-    """Yield every attempt of the run's trials, complete, in the order in which they were added.
-
-    They are read in parts: those that the caller lets go do not stay in memory.
-    """
-    every = select(trials.c.id).where(trials.c.run_id == run_id).order_by(trials.c.id)
-    return results_of(connection, connection.scalars(every).all())
-
-
 def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[TrialResult]:
     """Yield the attempts of some rows in the order of these, read in parts; rows that are gone are left out."""
     for first in range(0, len(row_ids), IN_PART):
