@@ -21,7 +21,11 @@ class ApiCatalog(Sequence[Api]):
     def __init__(self, *parts: Sequence[Api]) -> None:
         self._places: dict[ApiRef, tuple[Sequence[Api], int]] = {}
         for part in parts:
-            refs = part.refs if isinstance(part, StoredApis | ApiCatalog) else (api.ref for api in part)
+            if isinstance(part, ApiCatalog):
+                more = {ref: found for ref, found in part._places.items() if ref not in self._places}
+                self._places |= more
+                continue
+            refs = part.refs if isinstance(part, StoredApis) else (api.ref for api in part)
             for place, ref in enumerate(refs):
                 self._places.setdefault(ref, (part, place))
 
@@ -41,7 +45,8 @@ class ApiCatalog(Sequence[Api]):
         digest = hashlib.sha256()
         for ref in sorted(self._places, key=lambda ref: (ref.category, ref.tool_name, ref.api_name)):
             part, place = self._places[ref]
-            digest.update(_digest(part, place).encode())
+            own = part.digests[place] if isinstance(part, StoredApis) else api_digest(part[place].model_dump_json())
+            digest.update(own.encode())
         return digest.hexdigest()
 
     def api(self, ref: ApiRef) -> Api:
@@ -67,12 +72,3 @@ class ApiCatalog(Sequence[Api]):
         if isinstance(place, slice):
             return tuple(self.api(ref) for ref in self.refs[place])
         return self.api(self.refs[place])
-
-
-def _digest(part: Sequence[Api], place: int) -> str:
-    if isinstance(part, StoredApis):
-        return part.digests[place]
-    if isinstance(part, ApiCatalog):
-        inner, at = part._places[part.refs[place]]
-        return _digest(inner, at)
-    return api_digest(part[place].model_dump_json())

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import json
 import mmap
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import overload
@@ -15,18 +13,6 @@ from typing import overload
 from trialbed.records import Api, ApiRef
 
 APIS, INDEX = "apis.jsonl", "index.json"
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """No garbage is collected meanwhile: many objects that stay are made, and each collection would look at all."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def api_digest(text: str) -> str:
@@ -54,8 +40,7 @@ class StoredApis(Sequence[Api]):
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
         self.skipped: tuple[str, ...] = tuple(index["skipped"])
         rows = index["apis"]
-        with _without_collections():
-            self.refs = tuple(ApiRef(category=row[0], tool_name=row[1], api_name=row[2]) for row in rows)
+        self.refs = tuple(ApiRef(category=row[0], tool_name=row[1], api_name=row[2]) for row in rows)
         self._ends = [int(row[3]) for row in rows]
         self.digests = tuple(str(row[4]) for row in rows)
         if self._file.stat().st_size != (self._ends[-1] if rows else 0):

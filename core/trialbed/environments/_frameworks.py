@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distributions, version
 from itertools import chain
@@ -310,7 +310,10 @@ def known_profiles(name: str) -> tuple[str, ...]:
 
 
 def expand_profiles(
-    frameworks: Sequence[str], wanted: Sequence[str], environments: Mapping[str, Environment]
+    frameworks: Sequence[str],
+    wanted: Sequence[str],
+    environments: Mapping[str, Environment],
+    live: Collection[str] = (),
 ) -> dict[str, str]:
     """The labels of a run: each framework as asked for with its profile, or once for each profile that is wanted.
 
@@ -320,6 +323,7 @@ def expand_profiles(
         frameworks: ``NAME[:PROFILE][==VERSION]`` each.
         wanted: profiles of the frameworks that name none; empty for ``native``.
         environments: framework as asked for -> its own environment; this interpreter for the others.
+        live: labels of agents of this process, which stay as they are.
 
     Returns:
         label in the run -> framework as asked for.
@@ -330,6 +334,9 @@ def expand_profiles(
     """
     labels: dict[str, str] = {}
     for asked in frameworks:
+        if asked in live:
+            labels.setdefault(asked, asked)
+            continue
         name, profile, environment = framework_name(asked), framework_profile(asked), environments.get(asked)
         if environment is None:
             adapter_info(name)

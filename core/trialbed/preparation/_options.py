@@ -125,10 +125,7 @@ def with_labels(options: RunOptions, live: Collection[str], commands: Mapping[st
         UsageError, DriverNotFound: as ``expand_profiles`` and ``check_wanted`` say, or a program is called like a
             framework.
     """
-    labels: dict[str, str] = {}
-    for asked in options.frameworks:
-        own = {asked: asked} if asked in live else expand_profiles((asked,), options.profiles, options.environments)
-        labels = labels | {label: asked for label in own if label not in labels}
+    labels = expand_profiles(options.frameworks, options.profiles, options.environments, live)
     check_wanted(labels, options.profiles)
     environments = {
         label: options.environments[asked] for label, asked in labels.items() if asked in options.environments

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import click
 
@@ -16,16 +15,6 @@ from trialbed.texts import number_of
 
 LONGEST_KEY = 200
 """Characters of a key that a message shows."""
-
-EVERY = 20
-"""Percent between two lines of progress where the output is not a terminal."""
-
-
-class FileProgress(Protocol):
-    """Shows how many of the files are done."""
-
-    def __call__(self, done: int, total: int) -> None:
-        """This many are done."""
 
 
 def response_server() -> Any:
@@ -37,8 +26,14 @@ def response_server() -> Any:
 
 def import_folder(folder: Path, location: str) -> dict[str, Any]:
     """Import a cache folder, with progress, problems and the figures on standard error and output; the report."""
-    with _progress() as progress:
-        report = response_server().import_cache(folder, location, progress)
+    from trialbed.cli.progress import new_display
+
+    display = new_display()
+    display.begin("files", 0, 0)
+    try:
+        report = response_server().import_cache(folder, location, partial(display.move, "files"))
+    finally:
+        display.end()
     for problem in report.problems:
         where = f"{problem.file}: {_shorten(problem.key)}" if problem.key else str(problem.file)
         click.echo(f"not imported: {where}: {problem.message}", err=True)
@@ -68,35 +63,3 @@ def export_folder(location: str, folder: Path, provenances: Sequence[str]) -> di
     for name in report.unwritable:
         click.echo(f"not exported: {'/'.join(name)}: these names cannot be parts of a path", err=True)
     return {**asdict(report), "unwritable": [list(name) for name in report.unwritable]}
-
-
-@contextmanager
-def _progress() -> Iterator[FileProgress]:
-    """A bar on a terminal, lines elsewhere."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
-    from rich.console import Console
-    from rich.progress import Progress as Bars
-
-    with Bars(console=Console(stderr=True)) as bars:
-        task = bars.add_task("files", total=None)
-
-        def show(done: int, total: int) -> None:
-            bars.update(task, completed=done, total=total)
-
-        yield show
-
-
-class _Lines:
-    """Write lines on standard error; none if it is done at once."""
-
-    def __init__(self) -> None:
-        self._shown = 0
-
-    def __call__(self, done: int, total: int) -> None:
-        """Print a line now and then."""
-        percent = done * 100 // total
-        if done < total and percent >= self._shown + EVERY:
-            self._shown = percent
-            click.echo(f"{done:,} of {total:,} files", err=True)
