@@ -1,38 +1,34 @@
 """The normalised copies of imported data.
 
 Below the driver's folder, ``CURRENT`` names the folder of the last import: ``queries/<test set>.json`` in
-Trialbed's own form, ``tools/<Category>.json`` with lists of Apis, ``catalog`` with the same Apis, each of which is read
-when it is needed, and ``descriptions.json`` with the purpose of each tool. An import writes a new folder and then
-replaces ``CURRENT``, so that a reader finds all of it or none, and one that fails leaves everything as it was.
+Trialbed's own form, ``catalog`` with the Apis of tool documents, each of which is read when it is needed, and
+``descriptions.json`` with the purpose of each tool. An import writes a new folder and then replaces ``CURRENT``, so
+that a reader finds all of it or none, and one that fails leaves everything as it was.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import groupby
 from pathlib import Path
 
 from filelock import FileLock
 from pydantic import TypeAdapter
 
 from trialbed.catalogs import StoredApis
+from trialbed.errors import DataError
 from trialbed.files import replace_file
-from trialbed.records import Api, ApiRef, Query, Record, unique_apis
+from trialbed.records import Api, ApiRef, Query, unique_apis
 from trialbed_plugins.datasets._queries import read_queries
 from trialbed_plugins.datasets._reading import read_json
-
-log = logging.getLogger("trialbed.datasets")
 
 CATALOG = "catalog"
 LOCK_TIMEOUT = 60.0
 """Seconds to wait for another import to end."""
 
-_APIS = TypeAdapter(tuple[Api, ...])
 _DESCRIPTIONS = TypeAdapter(dict[str, dict[str, str]])
 
 
@@ -51,14 +47,12 @@ class DatasetCopies:
         return read_queries(self._current / "queries" / f"{test_set}.json").queries()
 
     def apis(self) -> Sequence[Api]:
-        """The Apis of all imported tool documents."""
-        stored = self._current / CATALOG
-        if stored.is_dir():
-            try:
-                return StoredApis(stored)
-            except (OSError, ValueError, LookupError, TypeError) as error:
-                log.warning("%s: cannot be read, and is not used: %s", stored, error)
-        return list(_apis(self._current))
+        """The Apis of all imported tool documents, each read when it is needed.
+
+        Raises:
+            DataError: they are damaged.
+        """
+        return _apis(self._current)
 
     def descriptions(self) -> dict[str, dict[str, str]]:
         """Category -> tool name -> purpose of the tool, from imported tool documents."""
@@ -68,16 +62,20 @@ class DatasetCopies:
     def add(self, test_sets: Mapping[str, Iterable[Query]], apis: Iterable[Api]) -> None:
         """Add these test sets and Apis to those kept before; new ones replace those of the same name or identity.
 
-        Queries are taken and written one after the other, and Apis category by category; where that fails, nothing
-        is added.
-
-        Args:
-            apis: those of a category are together.
+        Where that fails, nothing is added.
         """
         with self._new() as folder:
             for name, queries in test_sets.items():
                 _write(folder / "queries" / f"{name}.json", _query_text(name, queries))
-            _add_apis(folder, apis)
+            if added := tuple(apis):
+                found = sorted(unique_apis([*added, *_apis(folder)]), key=lambda api: api.category)
+                shutil.rmtree(folder / CATALOG, ignore_errors=True)
+                (folder / CATALOG).mkdir()
+                StoredApis.store(found, (), folder / CATALOG)
+                descriptions: dict[str, dict[str, str]] = {}
+                for api in found:
+                    descriptions.setdefault(api.category, {}).setdefault(api.tool_name, api.tool_description)
+                _write(folder / "descriptions.json", [json.dumps(descriptions, ensure_ascii=True, indent=0)])
 
     @property
     def _current(self) -> Path:
@@ -107,31 +105,12 @@ class DatasetCopies:
                 shutil.rmtree(path, ignore_errors=True)
 
 
-def _apis(folder: Path) -> Iterator[Api]:
-    for path in sorted((folder / "tools").glob("*.json")):
-        yield from read_json(path, _APIS)
-
-
-def _add_apis(folder: Path, apis: Iterable[Api]) -> None:
-    added = False
-    for category, own in groupby(apis, lambda api: api.category):
-        added = True
-        path = folder / "tools" / f"{category}.json"
-        kept = read_json(path, _APIS) if path.is_file() else ()
-        _write(path, _list_text(unique_apis([*own, *kept])))
-    if added:
-        descriptions: dict[str, dict[str, str]] = {}
-        shutil.rmtree(folder / CATALOG, ignore_errors=True)
-        (folder / CATALOG).mkdir()
-        StoredApis.store(_note_descriptions(_apis(folder), descriptions), (), folder / CATALOG)
-        _write(folder / "descriptions.json", [json.dumps(descriptions, ensure_ascii=True, indent=0)])
-
-
-def _note_descriptions(apis: Iterable[Api], descriptions: dict[str, dict[str, str]]) -> Iterator[Api]:
-    """Yield Apis, and note the purpose of the tool of each."""
-    for api in apis:
-        descriptions.setdefault(api.category, {}).setdefault(api.tool_name, api.tool_description)
-        yield api
+def _apis(folder: Path) -> Sequence[Api]:
+    stored = folder / CATALOG
+    try:
+        return StoredApis(stored) if stored.is_dir() else ()
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise DataError(f"{stored}: cannot be read: {error}; remove {folder}, and import the data again") from error
 
 
 def described(query: Query, descriptions: Mapping[str, Mapping[str, str]]) -> Query:
@@ -147,16 +126,10 @@ def _about(ref: ApiRef, descriptions: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _query_text(name: str, queries: Iterable[Query]) -> Iterator[str]:
-    yield f'{{"name": {json.dumps(name)}, "queries": '
-    yield from _list_text(queries)
-    yield "}\n"
-
-
-def _list_text(records: Iterable[Record]) -> Iterator[str]:
-    yield "[\n"
-    for place, record in enumerate(records):
-        yield (",\n" if place else "") + record.model_dump_json()
-    yield "\n]"
+    yield f'{{"name": {json.dumps(name)}, "queries": [\n'
+    for place, query in enumerate(queries):
+        yield (",\n" if place else "") + query.model_dump_json()
+    yield "\n]}\n"
 
 
 def _write(path: Path, parts: Iterable[str]) -> None:

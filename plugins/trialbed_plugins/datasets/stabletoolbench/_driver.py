@@ -98,8 +98,7 @@ class StableToolBenchDriver(DatasetDriver):
             raise UsageError(f"{folder}: holds no query files or tool documents of StableToolBench; {HOW_TO}")
         found = find(folder)
         test_sets = {name: read_queries(path).queries() for name, path in found.queries.items()}
-        by_category = sorted(found.documents, key=lambda path: path.parent.name)
-        apis = (api for path in by_category for api in read_document(path))
+        apis = (api for path in found.documents for api in read_document(path))
         try:
             _copies(data_dir).add(test_sets, apis)
         except OSError as error:
