@@ -86,7 +86,7 @@ WATCHED = (
 """Packages that every trial relies on, without their private modules; code may change its own and other packages."""
 
 
-MAX_REQUEST, ENDS = 1 << 16, 4
+MAX_REQUEST, ENDS = 1 << 16, 3
 """Bytes of a request for a fork, and the ends of pipes that come with it."""
 
 
@@ -131,41 +131,42 @@ def serve(framework: str, command: str | None = None) -> int:
             nonce = fork_workers(requests) if forks else nonce
     if forks:
         channel = Channel.take_over()
-        channel.send(Ready(nonce=nonce, info=info, supervisor=os.getppid()))
+        channel.send(Ready(nonce=nonce, info=info))
     return _run_trials(channel, nonce, agent_class, state)
 
 
 def fork_workers(requests: socket.socket) -> str:
     """Fork a worker for each request, and return in these alone, with their nonces. The process ends with its input."""
-    signal.signal(signal.SIGCHLD, _reap)
+    signal.signal(signal.SIGCHLD, lambda *_: _report_ended(requests))
     while True:
         line, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, ENDS)
         if not line:
             os._exit(0)
-        if not os.fork():
+        child = os.fork()
+        if not child:
             break
+        requests.send(b"%d" % child)
         for end in descriptors:
             os.close(end)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     fork = Fork.model_validate_json(line)
-    *streams, report = descriptors
-    for number, end in enumerate(streams):
+    for number, end in enumerate(descriptors):
         os.dup2(end, number)
         os.close(end)
     os.chdir(fork.folder)
     os.environ[WORKER_MARK] = fork.mark
     # Only the worker is asked for its stacks.
     faulthandler.unregister(signal.SIGUSR1)
-    fork_supervised(report)
+    fork_supervised()
     show_stacks_on_request()
     return fork.nonce
 
 
-def _reap(*_: object) -> None:
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG) != (0, 0):
-            pass
+def _report_ended(requests: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while (ended := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+            requests.send(b"%d %d" % ended)
 
 
 def load_agent(framework: str) -> tuple[type[BaseAgent], FrameworkInfo]:

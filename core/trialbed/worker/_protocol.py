@@ -16,8 +16,8 @@ Each message is one JSON object on a line.
     (end of input)           →    the worker ends, busy or not
 
 A worker that is asked for ``forks`` and can be forked is a template: it runs no trials. For each ``Fork`` that comes to
-that descriptor, with the ends of four pipes for its input, output, error output and its supervisor's report, it forks
-a worker, which begins with ``ready``.
+that socket, with the ends of three pipes for its input, output and error output, it forks a worker, which begins with
+``ready``. It answers with the id of the worker's supervisor, and later with that and the status with which it ended.
 
 Every reply carries the nonce of ``hello``, so that no accidental print of a framework is taken for one.
 """
@@ -115,14 +115,12 @@ class Ready(Record):
 
     Attributes:
         forks: whether it is a template: not if none was asked for, or a thread keeps it from being forked.
-        supervisor: the id of the process that supervises a forked worker; 0 for others.
     """
 
     type: Literal["ready"] = "ready"
     nonce: str
     info: FrameworkInfo
     forks: bool = False
-    supervisor: int = 0
 
 
 class Failed(Record):

@@ -33,9 +33,6 @@ NOT_STARTED = 126
 MOST_INHERITED = 1024
 """The supervisor closes the worker's descriptors below this one; those for a sandbox are among the first."""
 
-REPORT = 3
-"""The descriptor to which a supervisor writes its worker's status, where it has one."""
-
 ROUNDS = 500
 PAUSE = 0.01
 """Number of searches for processes to end, and seconds between them."""
@@ -59,20 +56,14 @@ def supervise(command: Sequence[str]) -> NoReturn:
         os._exit(NOT_STARTED)
 
 
-def fork_supervised(report: int | None = None) -> None:
-    """Fork the worker, and return in it alone: this process supervises it, and ends in the same way.
-
-    Args:
-        report: a descriptor to which the worker's status is written when all its processes have ended.
-    """
+def fork_supervised() -> None:
+    """Fork the worker, and return in it alone: this process supervises it, and ends in the same way."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     supervisor = os.getpid()
     worker = os.fork()
     if worker:
-        Supervisor(worker, report).run()
-    if report is not None:
-        os.close(report)
+        Supervisor(worker).run()
     # Signals that an agent sends to its own group must not reach the supervisor.
     os.setsid()
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -83,9 +74,8 @@ def fork_supervised(report: int | None = None) -> None:
 class Supervisor:
     """Waits until the worker has ended, or its executor has closed its input, and ends all processes that are left."""
 
-    def __init__(self, worker: int, report: int | None = None) -> None:
+    def __init__(self, worker: int) -> None:
         self._worker = worker
-        self._report = report
         self._status: int | None = None
 
     def run(self) -> NoReturn:
@@ -102,8 +92,6 @@ class Supervisor:
             os.read(wake, 4096)
             self._reap()
         self._end_all()
-        if self._report is not None:
-            os.write(REPORT, str(self._status or 0).encode())
         end_as(self._status or 0)
 
     def _set_signals(self) -> int:
@@ -122,9 +110,7 @@ class Supervisor:
         for output in (1, 2):
             os.dup2(nowhere, output)
         os.close(nowhere)
-        if self._report is not None:
-            os.dup2(self._report, REPORT)
-        os.closerange(REPORT if self._report is None else REPORT + 1, MOST_INHERITED)
+        os.closerange(3, MOST_INHERITED)
 
     def _reap(self) -> bool:
         """Wait for those that have ended; returns whether children are left."""

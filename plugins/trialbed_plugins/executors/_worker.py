@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -71,6 +72,9 @@ LAST_TRACE = 0.2
 VERSION = 8
 """Characters of the digest of a program that are its version."""
 
+REPORT = 64
+"""Bytes of a template's report, of a process and its status."""
+
 MAX_LINE = 32 * 1024 * 1024
 """Bytes of one message; longer ones are a fault."""
 
@@ -80,14 +84,14 @@ TAIL = 64 * 1024
 LAST_OUTPUT = 0.5
 """Seconds in which output may still arrive after the process has ended; a stray child may keep the pipes open."""
 
+LAST_STATUS = 2.0
+"""Seconds in which a process that has closed its output may end, and its end be reported."""
+
 READS = 8
 """Turns of the event loop in which the pipes are read."""
 
 HELD_UP = 1.0
 """Seconds between two checks, more than asked for, after which this process is taken to have been held up."""
-
-REPORT_END = 3
-"""The place of the report among a forked worker's pipes."""
 
 Message = Ready | Failed | Started | Done
 
@@ -185,7 +189,7 @@ class Pipes(asyncio.SubprocessProtocol):
         if self.exited.is_set() and {1, 2} <= self._closed:
             self._exit()
         elif fd == 1 and not self.exited.is_set():
-            asyncio.get_running_loop().call_later(LAST_OUTPUT, self._exit)
+            asyncio.get_running_loop().call_later(LAST_STATUS, self._exit)
 
     def process_exited(self) -> None:
         """The process has ended; its last output may still be in the pipes."""
@@ -234,28 +238,24 @@ class Pipes(asyncio.SubprocessProtocol):
 
 
 class ForkedProcess(asyncio.SubprocessTransport):
-    """A process that another one has forked for this one, by its pipes: its input, output, error output and report.
+    """A process that a template has forked, by its pipes: its input, output and error output.
 
     Args:
         protocol: is told what happens to it.
         ends: this side's ends of the pipes.
-        pid: of the process that forks it, as long as its own is not known.
+
+    Attributes:
+        pid: the id of its supervisor; 0 as long as it is not known.
     """
 
-    def __init__(self, protocol: Pipes, ends: Sequence[int], pid: int) -> None:
+    def __init__(self, protocol: Pipes, ends: Sequence[int]) -> None:
         super().__init__()
         self._protocol = protocol
         self._files = [open(end, "rb" if place else "wb", buffering=0) for place, end in enumerate(ends)]  # noqa: SIM115
         self._pipes: dict[int, Any] = {}
-        self._open = len(ends)
-        self._report = b""
+        self._open = len(ends) + 1
         self._code: int | None = None
-        self.pid = pid
-
-    @property
-    def has_reported(self) -> bool:
-        """Return whether its supervisor has said how it ended."""
-        return bool(self._report)
+        self.pid = 0
 
     async def connect(self) -> None:
         """Connect its pipes with the event loop."""
@@ -265,21 +265,22 @@ class ForkedProcess(asyncio.SubprocessTransport):
         for place, file in enumerate(read, 1):
             self._pipes[place], _ = await loop.connect_read_pipe(partial(_PipeEnd, self, place), file)
 
-    def pass_on(self, place: int, data: bytes) -> None:
+    def note_output(self, place: int, data: bytes) -> None:
         """Pass on what it wrote."""
-        if place == REPORT_END:
-            self._report += data
-        else:
-            self._protocol.pipe_data_received(place, data)
+        self._protocol.pipe_data_received(place, data)
 
-    def note_end(self, place: int, error: Exception | None) -> None:
-        """One of its pipes is closed; the report is when it has ended, with all its processes."""
-        if place == REPORT_END:
-            # A supervisor that says nothing was killed itself.
-            self._code = os.waitstatus_to_exitcode(int(self._report)) if self._report else -signal.SIGKILL
-            self._protocol.process_exited()
-        else:
-            self._protocol.pipe_connection_lost(place, error)
+    def note_close(self, place: int, error: Exception | None) -> None:
+        """One of its pipes is closed."""
+        self._protocol.pipe_connection_lost(place, error)
+        self._note_part()
+
+    def note_end(self, status: int) -> None:
+        """It has ended with this status, and so have all its processes."""
+        self._code = os.waitstatus_to_exitcode(status)
+        self._protocol.process_exited()
+        self._note_part()
+
+    def _note_part(self) -> None:
         self._open -= 1
         if not self._open:
             self._protocol.connection_lost(None)
@@ -298,6 +299,18 @@ class ForkedProcess(asyncio.SubprocessTransport):
             pipe.close()
 
 
+class _PipeEnd(asyncio.Protocol):
+    def __init__(self, process: ForkedProcess, place: int) -> None:
+        self._process = process
+        self._place = place
+
+    def data_received(self, data: bytes) -> None:
+        self._process.note_output(self._place, data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._process.note_close(self._place, exc)
+
+
 def _pipe_ends(stack: contextlib.ExitStack) -> tuple[list[int], list[int]]:
     """Make a forked process's pipes; returns the ends of this side, and those of the other, which the stack closes.
 
@@ -306,7 +319,7 @@ def _pipe_ends(stack: contextlib.ExitStack) -> tuple[list[int], list[int]]:
     """
     ours, theirs = list[int](), list[int]()
     with contextlib.ExitStack() as failed:
-        for place in range(REPORT_END + 1):
+        for place in range(3):
             pipe = os.pipe()
             own, other = pipe if place else reversed(pipe)
             failed.callback(os.close, own)
@@ -317,16 +330,53 @@ def _pipe_ends(stack: contextlib.ExitStack) -> tuple[list[int], list[int]]:
     return ours, theirs
 
 
-class _PipeEnd(asyncio.Protocol):
-    def __init__(self, process: ForkedProcess, place: int) -> None:
-        self._process = process
-        self._place = place
+class Forks:
+    """Asks a template for workers, and learns how they end.
 
-    def data_received(self, data: bytes) -> None:
-        self._process.pass_on(self._place, data)
+    Args:
+        requests: this side's end of the socket.
+    """
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._process.note_end(self._place, exc)
+    def __init__(self, requests: socket.socket) -> None:
+        requests.setblocking(False)
+        self._requests = requests
+        self._asked: deque[ForkedProcess] = deque()
+        self._running: dict[int, ForkedProcess] = {}
+        self._ended: dict[int, int] = {}
+        asyncio.get_running_loop().add_reader(requests, self._read)
+
+    def ask(self, fork: Fork, ends: Sequence[int], process: ForkedProcess) -> None:
+        """Ask for a worker with these ends of its pipes.
+
+        Raises:
+            OSError: the template has ended, or takes no requests.
+        """
+        socket.send_fds(self._requests, [message_line(fork)], ends)
+        self._asked.append(process)
+
+    def close(self) -> None:
+        """Ask no more: the template ends with all its workers."""
+        if self._requests.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self._requests)
+            self._requests.close()
+            for process in (*self._asked, *self._running.values()):
+                process.note_end(signal.SIGKILL)
+
+    def _read(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            try:
+                pid, *status = map(int, self._requests.recv(REPORT).split())
+            except (ConnectionError, ValueError):
+                self.close()
+                return
+            if not status:
+                self._running[pid] = process = self._asked.popleft()
+                process.pid = pid
+            else:
+                self._ended[pid] = status[0]
+            # Its end may be known before its beginning.
+            if pid in self._running and pid in self._ended:
+                self._running.pop(pid).note_end(self._ended.pop(pid))
 
 
 def crash(code: int | None) -> WorkerFault:
@@ -436,7 +486,7 @@ class Stopwatch:
 TimeWaited = Callable[[str], Awaitable[float]]
 """A trial's token -> the seconds that count for no framework."""
 
-REPORT = 1 << 16
+SANDBOX_REPORT = 1 << 16
 """The largest size of a sandbox's report, in bytes."""
 
 
@@ -462,7 +512,7 @@ class Launch:
         if self.report is None:
             return ()
         try:
-            return tuple(json.loads(os.read(self.report, REPORT)))
+            return tuple(json.loads(os.read(self.report, SANDBOX_REPORT)))
         except (BlockingIOError, ValueError):
             return ()
 
@@ -489,12 +539,10 @@ class Worker:
     Attributes:
         info: the framework as the worker found it.
         mark: stands in the environment of the process and of all that it starts.
-        is_template: whether it runs no trials, but forks workers.
-        requests: the socket at which it is asked for them.
+        forks: has workers forked, if it is a template, which runs no trials.
     """
 
     info: FrameworkInfo
-    requests: socket.socket
     _transport: Any
 
     def __init__(self, framework: str, memory_limit: int, command: AgentCommand | None = None) -> None:
@@ -510,7 +558,8 @@ class Worker:
         self._start_seconds = self._trial_seconds = 0.0
         self._spent = ""
         self._held = 0.0
-        self.is_template = False
+        self._template = 0
+        self.forks: Forks | None = None
 
     async def start(self, python: str | None, folder: Path, preparing: Preparing | None = None) -> Self:
         """Start the process and have it load the adapter; it is a template if it can be forked.
@@ -535,8 +584,9 @@ class Worker:
                 launched = await asyncio.to_thread(stack.enter_context, preparing(command, environment, folder))
             elif SUPERVISED:
                 # Not in a sandbox, where a trial could change the process that later ones are forked from.
-                self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
                 stack.enter_context(theirs)
+                self.forks = Forks(ours)
             program_file = launched.command[0]
             if shutil.which(program_file) is None:
                 raise WorkerFault("adapter", f"{program_file} cannot be started: the program was not found")
@@ -558,11 +608,13 @@ class Worker:
             held = launched.held()
         if launched.report is not None and not held:
             raise WorkerFault("protocol", "the worker answered without a report of its sandbox")
-        self.is_template = reply.forks
+        if self.forks is not None and not reply.forks:
+            self.forks.close()
+            self.forks = None
         self._note_start(began, reply.info.model_copy(update={"sandbox": held}))
         return self
 
-    async def start_from(self, template: Worker, folder: Path) -> Self:
+    async def start_from(self, template: Worker, forks: Forks, folder: Path) -> Self:
         """Have a template fork the process.
 
         Raises:
@@ -573,17 +625,18 @@ class Worker:
             try:
                 ours, theirs = _pipe_ends(stack)
             except OSError as error:
-                raise WorkerFault("adapter", f"its pipes cannot be made: {error}") from error
-            self._transport = ForkedProcess(self._pipes, ours, template.pid)
+                raise WorkerFault("server", f"the pipes of a worker cannot be made: {error}") from error
+            self._transport = process = ForkedProcess(self._pipes, ours)
+            self._template = template.pid
             # Connected in any case, so that its end is seen even if this task is cancelled.
-            await asyncio.shield(asyncio.ensure_future(self._transport.connect()))
+            await asyncio.shield(asyncio.ensure_future(process.connect()))
             fork = Fork(nonce=self._nonce, mark=self.mark, folder=str(folder))
             try:
-                socket.send_fds(template.requests, [message_line(fork)], theirs)
+                forks.ask(fork, theirs, process)
             except OSError as error:
+                process.note_end(0)
                 raise WorkerFault("crash", f"the process that loaded the adapter has ended: {error}") from error
-        reply = self._ready(await self._reply(FORK_LIMIT, f"forking a worker took more than {FORK_LIMIT:.0f} s"))
-        self._transport.pid = reply.supervisor
+        self._ready(await self._reply(FORK_LIMIT, f"forking a worker took more than {FORK_LIMIT:.0f} s"))
         self._note_start(began, template.info)
         return self
 
@@ -606,7 +659,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The id of the process that was started: the worker's supervisor where there is one."""
+        """The id of the process that was started: the supervisor where there is one; 0 before it is known."""
         return int(self._transport.get_pid())
 
     @property
@@ -700,19 +753,19 @@ class Worker:
 
     async def end(self) -> None:
         """Kill the process and its descendants, and wait until all are gone."""
-        if hasattr(self, "requests"):
-            self.requests.close()
+        if self.forks is not None:
+            self.forks.close()
         if not hasattr(self, "_transport"):
             return
         if SUPERVISED:
             self._pipes.hang_up()
             await self.has_ended()
         if not self._pipes.exited.is_set():
-            await asyncio.to_thread(processes.end_family, self.pid)
+            await asyncio.to_thread(processes.end_family, self.pid or self._template)
         await self._pipes.exited.wait()
         try:
-            # A supervisor that reports has seen all processes end.
-            if not (isinstance(self._transport, ForkedProcess) and self._transport.has_reported):
+            # A supervisor that was not killed has seen all processes end.
+            if self._transport.get_returncode() == -signal.SIGKILL or not isinstance(self._transport, ForkedProcess):
                 await asyncio.to_thread(processes.end_marked, self.mark)
         finally:
             self._transport.close()

@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -36,6 +37,9 @@ TRIALS_VARIABLE = "TRIALBED_WORKER_TRIALS"
 
 STARTS = 5
 """Times that a worker is started if its folder is gone when that fails: an agent in another one may remove it."""
+
+DESCRIPTORS, OTHER_DESCRIPTORS = 8, 256
+"""Open files of this process for each trial at a time (a worker's pipes, connections to the server), and all others."""
 
 _BYTES = TypeAdapter(ByteSize)
 
@@ -97,6 +101,7 @@ class LocalExecutor(Executor):
             self._memory_limit = read_memory("--executor-option memory", self.options["memory"])
         if "worker-trials" in self.options:
             self._worker_trials = read_trials("--executor-option worker-trials", self.options["worker-trials"])
+        allow_descriptors(DESCRIPTORS * self.concurrency + OTHER_DESCRIPTORS)
         self._temporary = temporary_folder()
         self._folder = await asyncio.to_thread(self._temporary.__enter__)
         return self
@@ -106,7 +111,8 @@ class LocalExecutor(Executor):
     ) -> None:
         idle, self._idle = self._idle, []
         await asyncio.gather(*(worker.dismiss() for worker in idle))
-        await asyncio.gather(*map(self._discard, [*self._workers, *self._templates.values()]))
+        await asyncio.gather(*map(self._discard, list(self._workers)))
+        await asyncio.gather(*map(self._discard, self._templates.values()))
         await asyncio.to_thread(self._temporary.__exit__, None, None, None)
 
     @classmethod
@@ -215,7 +221,7 @@ class LocalExecutor(Executor):
                         await self._discard(template)
                     template = self._templates[framework] = await self._start(framework)
                     self._workers.discard(template)
-                if not template.is_template:
+                if template.forks is None:
                     self._unforkable.add(framework)
                     self._workers.add(template)
                     return self._templates.pop(framework)
@@ -250,10 +256,10 @@ class LocalExecutor(Executor):
                     os.makedirs(folder)  # an agent may have removed the one above
                 except FileNotFoundError as error:
                     raise WorkerFault("server", f"its folder cannot be made: {error}") from error
-                if template is None:
+                if template is None or template.forks is None:
                     await worker.start(environment.python if environment else None, folder, preparing)
                 else:
-                    await worker.start_from(template, folder)
+                    await worker.start_from(template, template.forks, folder)
             except BaseException as error:
                 removed = not await asyncio.to_thread(folder.is_dir)
                 await self._discard(worker)
@@ -280,6 +286,17 @@ class LocalExecutor(Executor):
         await asyncio.shield(ending)
         self._workers.discard(worker)
         await asyncio.to_thread(shutil.rmtree, self._folder / worker.mark, ignore_errors=True)
+
+
+def allow_descriptors(count: int) -> None:
+    """Let this process open as many files as the system allows it, up to this number."""
+    if sys.platform != "win32":
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+        if soft != resource.RLIM_INFINITY and soft < most:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def read_trials(place: str, text: str) -> int:
