@@ -106,12 +106,11 @@ class Application:
     @property
     def protocol(self) -> type[asyncio.Protocol]:
         """The protocol of its connections, as uvicorn takes it."""
-        found = partial(ImmediateProtocol, admits=self._answers_at_once, answer=self._virtual.immediate)
-        return cast("type[asyncio.Protocol]", found)
+        return cast("type[asyncio.Protocol]", partial(ImmediateProtocol, answer=self._at_once))
 
-    def _answers_at_once(self, scope: Scope) -> bool:
+    def _at_once(self, scope: Scope, body: bytes) -> bytes | None:
         plain = scope["path"] == "/virtual" and not self._looks_at_each and self._endpoint(scope) is not None
-        return plain and self._refusal(scope) is None
+        return self._virtual.immediate(body) if plain and self._refusal(scope) is None else None
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

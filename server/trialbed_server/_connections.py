@@ -155,15 +155,11 @@ class ImmediateProtocol(BoundedProtocol):
     sends, take longer than it takes to find an answer in memory.
 
     Args:
-        admits: returns whether a request with this head may be answered at once.
-        answer: returns the JSON for this body; None if that takes a task. It raises nothing.
+        answer: returns the JSON for a request of this head and body; None if that takes a task. It raises nothing.
     """
 
-    def __init__(
-        self, *arguments: Any, admits: Callable[[Scope], bool], answer: Callable[[bytes], bytes | None], **named: Any
-    ) -> None:
+    def __init__(self, *arguments: Any, answer: Callable[[Scope, bytes], bytes | None], **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._admits = admits
         self._answer = answer
         self._held: tuple[RequestResponseCycle, Any] | None = None
 
@@ -193,7 +189,7 @@ class ImmediateProtocol(BoundedProtocol):
         (cycle, app), self._held = self._held, None
         # The task knows of all that the client asks for beyond an answer.
         plain = cycle.keep_alive and app is self.app and not self.flow.write_paused
-        body = self._answer(bytes(cycle.body)) if plain and self._admits(cast("Scope", cycle.scope)) else None
+        body = self._answer(cast("Scope", cycle.scope), bytes(cycle.body)) if plain else None
         if body is None:
             super()._start_asgi_task(cycle, app)
             return

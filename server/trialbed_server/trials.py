@@ -533,27 +533,16 @@ MAX_CLOSED = 100_000
 
 
 class TrialRefused(TrialbedError):
-    """There is no trial that a request could belong to; ``status`` is that of the response."""
+    """There is no trial that a request could belong to.
 
-    status: int
+    Attributes:
+        status: of the response: 404 if there was never a trial of its token, 410 if it is closed, 403 if the request
+            has none and this server answers for trials only.
+    """
 
-
-class TrialUnknown(TrialRefused):
-    """There was never a trial of this token."""
-
-    status = 404
-
-
-class TrialGone(TrialRefused):
-    """The trial of this token is closed."""
-
-    status = 410
-
-
-class TrialRequired(TrialRefused):
-    """The request has no trial, and this server answers for trials only."""
-
-    status = 403
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class TrialConflict(TrialbedError):
@@ -618,7 +607,7 @@ class TrialRegistry:
         """Close a trial.
 
         Raises:
-            TrialUnknown, TrialGone: as their docstrings say.
+            TrialRefused: there is none.
         """
         trial = self.find(token)
         self._forget(trial, "this trial is closed")
@@ -628,30 +617,31 @@ class TrialRegistry:
         """The open trial of this token.
 
         Raises:
-            TrialUnknown, TrialGone: as their docstrings say.
+            TrialRefused: there is none.
         """
         trial = self._open.get(token)
         if trial is not None and trial.expires_in(self._idle) > 0:
             return trial
         self.expire()
         if token in self._closed:
-            raise TrialGone(self._closed[token])
-        raise TrialUnknown("no trial has this token; open one with POST /control/trials")
+            raise TrialRefused(self._closed[token], 410)
+        raise TrialRefused("no trial has this token; open one with POST /control/trials", 404)
 
     def of(self, token: str | None) -> OpenTrial | None:
         """The trial a request belongs to: that of its token, else the ambient one, else none.
 
         Raises:
-            TrialUnknown, TrialGone, TrialRequired: as their docstrings say.
+            TrialRefused: there is none.
         """
         if token is not None:
             return self.find(token)
         if self._ambient is not None and self._ambient.expires_in(self._idle) <= 0:
             self.expire()
         if self._ambient is None and self._trials_only:
-            raise TrialRequired(
+            raise TrialRefused(
                 "this server belongs to a run and answers only for its trials: use the base_url and the server_url "
-                "that the agent was given, which contain the trial's token"
+                "that the agent was given, which contain the trial's token",
+                403,
             )
         return self._ambient
 

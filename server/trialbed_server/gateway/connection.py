@@ -57,27 +57,19 @@ class Redactor:
             self._stream = None if start.startswith((b"{", b"[", b"<")) else _Stream(self._redaction)
         if self._stream is not None:
             return self._lines(data, self._stream)
-        text = _text(data)
-        masked = self._redaction.text(text, stars)
-        kept = _bytes(masked[self._redaction.beginning(masked) :])
-        self._held = kept
-        return _bytes(masked)[: len(data) - len(kept)] if masked != text else data[: len(data) - len(kept)]
+        masked = self._redaction.text(_text(data), stars)
+        self._held = _bytes(masked[self._redaction.beginning(masked) :])
+        return _bytes(masked)[: len(data) - len(self._held)]
 
     def flush(self) -> bytes:
         """Return the bytes that are left at the end."""
         held, self._held = self._held, b""
-        text = _text(held)
-        masked = self._redaction.text(text, stars)
-        rest = held if masked == text else _bytes(masked)
+        rest = _bytes(self._redaction.text(_text(held), stars))
         return rest if self._stream is None else self._stream.flush() + rest
 
     def whole(self, data: bytes) -> bytes:
         """Mask the secret in a complete text or body."""
-        if not self._redaction:
-            return data
-        text = _text(data)
-        masked = self._redaction.body(text)
-        return data if masked == text else _bytes(masked)
+        return _bytes(self._redaction.body(_text(data))) if self._redaction else data
 
     def _lines(self, data: bytes, stream: _Stream) -> bytes:
         end = data.rfind(b"\n") + 1
@@ -98,9 +90,8 @@ class _Stream:
 
     def line(self, line: bytes) -> bytes:
         """Return the bytes that can be passed on after this line."""
-        text = _text(line)
-        masked = self._redaction.text(text, stars)
-        self._waiting.append(line if masked == text else _bytes(masked))
+        masked = self._redaction.text(_text(line), stars)
+        self._waiting.append(_bytes(masked))
         value = event_value(masked)
         if value is not None:
             for field, holder, key in event_texts(value):

@@ -17,9 +17,8 @@ from trialbed_server.trials import (
     Setup,
     Setups,
     TrialConflict,
-    TrialGone,
+    TrialRefused,
     TrialRegistry,
-    TrialUnknown,
     body_text,
 )
 
@@ -72,11 +71,11 @@ def test_a_trial_is_found_until_it_is_closed_and_never_opened_again() -> None:
     assert registry.of("one") is opened
     assert registry.close("one") is opened
     for use in (registry.of, registry.close):
-        with pytest.raises(TrialGone):
+        with pytest.raises(TrialRefused, match="closed"):
             use("one")
     with pytest.raises(TrialConflict):
         registry.open(trial("one"))
-    with pytest.raises(TrialUnknown):
+    with pytest.raises(TrialRefused, match="no trial has this token"):
         registry.of("two")
 
 
@@ -110,7 +109,7 @@ def test_a_trial_that_is_not_renewed_expires_though_it_is_used() -> None:
     clock.now = 119
     assert registry.of(None) is None
     for use in (registry.find, registry.close):
-        with pytest.raises(TrialGone, match="expired"):
+        with pytest.raises(TrialRefused, match="expired"):
             use("leased")
     registry.open(trial("next", clock, ambient=True))
     assert len(registry) == 1
@@ -129,7 +128,7 @@ def test_a_trial_without_a_lease_expires_when_it_is_idle() -> None:
     clock.now = 600
     registry.expire()
     assert len(registry) == 1
-    with pytest.raises(TrialGone, match="expired"):
+    with pytest.raises(TrialRefused, match="expired"):
         registry.find("idle")
 
 
