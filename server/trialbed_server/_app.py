@@ -151,7 +151,7 @@ def create_app(options: ServerOptions, *, clock: Clock | None = None) -> Applica
     simulators = Simulators(_simulator_access(options), options.simulator_prompts)
     untagged = Untagged(clock, None if options.faults is None else PutIn(options.faults, "", clock))
     metrics = Metrics(lambda: len(trials), lambda: (untagged.model_requests, untagged.api_requests))
-    upstreams = _upstreams(options, clock, metrics)
+    upstreams = Upstreams(list(_upstreams(options, clock)))
     cache = ResponseCache(options.cache, options.memory)
     keys = (options.upstream_key, options.real_key, *options.upstream_keys.values())
     redaction = redaction_of(tuple(key for key in keys if key))
@@ -222,17 +222,13 @@ async def _sweep(trials: TrialRegistry) -> None:
         trials.expire()
 
 
-def _upstreams(options: ServerOptions, clock: Clock, metrics: Metrics) -> Upstreams:
+def _upstreams(options: ServerOptions, clock: Clock) -> Iterator[Upstream]:
     keys = {} if options.upstream is None else {options.upstream: options.upstream_key}
     keys |= {url: options.upstream_keys.get(url) for url in options.other_upstreams}
-    patience = options.endpoint_patience
-    policy = RetryWaits(options.model_retries, patience)
-    upstreams = Upstreams()
+    policy = RetryWaits(options.model_retries, options.endpoint_patience)
     for url, key in keys.items():
-        pace = Pace(clock, requests=options.rpm, tokens=options.tpm, patience=patience)
-        upstreams.each.append(Upstream(url, key, clock, policy, metrics.upstream_attempt, pace))
-        metrics.endpoint = upstreams.status
-    return upstreams
+        pace = Pace(clock, requests=options.rpm, tokens=options.tpm, patience=options.endpoint_patience)
+        yield Upstream(url, key, clock, policy, pace)
 
 
 def _simulator_access(options: ServerOptions) -> Callable[[], ModelAccess] | None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, get_args
+from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-
-from trialbed.records import CircuitState, EndpointStatus
 
 
 class Metrics(Collector):
@@ -19,20 +17,15 @@ class Metrics(Collector):
     Args:
         open_trials: returns the number of open trials.
         untagged: returns how many requests had no trial, to the model and to the virtual API.
-
-    Attributes:
-        endpoint: returns the state of the models' endpoint, if there is one.
     """
 
     content_type = CONTENT_TYPE_LATEST
-    endpoint: Callable[[], EndpointStatus] | None = None
 
     def __init__(self, open_trials: Callable[[], int], untagged: Callable[[], tuple[int, int]]) -> None:
         self._open_trials = open_trials
         self._untagged = untagged
         self._outcomes = Counter({"hit": 0, "miss": 0, "error": 0, "refused": 0})
         self._statuses: Counter[int] = Counter()
-        self._attempts: Counter[int] = Counter()
         self._real: Counter[str] = Counter()
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -52,10 +45,6 @@ class Metrics(Collector):
         """The gateway answered with this status, 0 if the client went away."""
         self._statuses[status] += 1
 
-    def upstream_attempt(self, status: int) -> None:
-        """The upstream answered an attempt with this status, 0 if it did not answer."""
-        self._attempts[status] += 1
-
     def real_request(self, outcome: str) -> None:
         """The real API was asked: ``answered`` or ``failed``."""
         self._real[outcome] += 1
@@ -68,20 +57,7 @@ class Metrics(Collector):
         """Yield the counters in the form of the client library."""
         yield _counter("virtual_requests", "Requests to the virtual API by outcome.", "outcome", self._outcomes)
         yield _counter("gateway_requests", "Requests to the gateway by status.", "status", self._statuses)
-        yield _counter(
-            "upstream_attempts", "Requests to the upstream by status, repeated ones too.", "status", self._attempts
-        )
         yield _counter("real_requests", "Calls of the real API by outcome.", "outcome", self._real)
-        if self.endpoint is not None:
-            now = self.endpoint().state
-            circuit = GaugeMetricFamily(
-                "trialbed_upstream_circuit",
-                "1 for the state of the upstream's circuit breaker.",
-                labels=["state"],
-            )
-            for state in get_args(CircuitState):
-                circuit.add_metric([state], state == now)
-            yield circuit
         untagged = dict(zip(("model", "virtual"), self._untagged(), strict=True))
         yield _counter("untagged_requests", "Requests without a trial.", "api", untagged)
         yield GaugeMetricFamily("trialbed_open_trials", "Trials that are open.", self._open_trials())

@@ -33,6 +33,8 @@ MIN_TOKEN = 16
 GENERATE = "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
 MEBIBYTE = 2**20
 
+_URLS = {"upstream": "--base-url", "simulator_upstream": "--simulator-model", "real_url": "--real-url"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
@@ -128,11 +130,7 @@ class ServerOptions:
         check_token(self.token or self.control_token, self.host)
         for origin in self.allow_origins:
             _check_origin(origin)
-        for name, option in (
-            ("upstream", "--base-url"),
-            ("simulator_upstream", "--simulator-model"),
-            ("real_url", "--real-url"),
-        ):
+        for name, option in _URLS.items():
             url = getattr(self, name)
             if url is not None:
                 object.__setattr__(self, name, _checked_upstream(url, option))

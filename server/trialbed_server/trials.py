@@ -389,11 +389,6 @@ class LogBudget:
         return value if clean == text else json.loads(clean)
 
 
-def body_text(body: bytes) -> str:
-    """A body as text; bytes that are not UTF-8 become U+FFFD."""
-    return body.decode("utf-8", "replace")
-
-
 KEPT = 100
 """Requests of each kind that are kept."""
 

@@ -120,8 +120,6 @@ def _members(text: str) -> Iterator[tuple[str, Any, tuple[int, int]]]:
         yield json.loads(found[1]), value, (found.end(), place)
 
 
-JSON = "application/json"
-
 MODELS = "models"
 
 BESIDE = frozenset({MODELS, embeddings.PATH, *COUNTS})
@@ -218,8 +216,11 @@ class Gateway(TrialEndpoint):
             await self._embed(trial, body, scope, writer)
         elif path in COUNTS and self._counts(trial, exchange):
             await writer.document(count_tokens(exchange.request))
-        elif trial is not None and path == MODELS and _names_its_model(trial):
-            await writer.document(_models(trial))
+        elif trial is not None and path == MODELS and (trial.model or trial.model_name != trial.registration.model):
+            # No endpoint lists it under this name.
+            created = int(trial.opened_at.timestamp())
+            entry = {"id": trial.model_name, "object": "model", "owned_by": "trialbed", "created": created}
+            await writer.document({"object": "list", "data": [entry]})
         elif trial is not None and is_kept(method, path) and self._keeps(trial, path):
             document = self._responses(trial).serve(method, path)
             if document is None:
@@ -390,7 +391,7 @@ def _response(reply: ModelReply, trial: OpenTrial, question: ModelQuestion) -> R
         return Response.answer(said, request, question.dialect)
     # Some endpoints answer a request for a stream with a document.
     events = request.stream and not reply.body.lstrip().startswith(b"{")
-    return Response((reply.body,), content_type=EVENTS if events else JSON, sized=not events)
+    return Response((reply.body,), content_type=EVENTS, sized=False) if events else Response((reply.body,))
 
 
 def _own_name(trial: OpenTrial | None, read: ModelRequest) -> str:
@@ -428,16 +429,6 @@ def _admit(trial: OpenTrial, body: bytes, exchange: RecordedExchange) -> None:
         "framework asks the model that it is given; `bench run --allow-model NAME` allows another one"
     )
     raise Refused(message, 404, code="model_not_found")
-
-
-def _names_its_model(trial: OpenTrial) -> bool:
-    """Return whether the trial's model has a name that no endpoint lists."""
-    return trial.model is not None or trial.model_name != trial.registration.model
-
-
-def _models(trial: OpenTrial) -> dict[str, Any]:
-    entry = {"id": trial.model_name, "object": "model", "owned_by": "trialbed"}
-    return {"object": "list", "data": [{**entry, "created": int(trial.opened_at.timestamp())}]}
 
 
 def _take_step(trial: OpenTrial, exchange: RecordedExchange) -> None:

@@ -33,7 +33,7 @@ from trialbed.wire_log import estimated_usage
 from trialbed_scripted import Response
 from trialbed_server._aiohttp import aiohttp
 from trialbed_server.gateway.circuit import cause_of_problem
-from trialbed_server.trials import LogBudget, body_text
+from trialbed_server.trials import LogBudget
 
 
 class Observation(NamedTuple):
@@ -353,7 +353,7 @@ class RecordedExchange:
         return "endpoint" if self._waits or self._silent() else "gone"
 
     def _kept(self, body: bytes) -> str:
-        return "" if self.beside else self.budget.keep(body_text(body))
+        return "" if self.beside else self.budget.keep(body.decode("utf-8", "replace"))
 
     def _observation(self) -> Observation:
         if self.beside:

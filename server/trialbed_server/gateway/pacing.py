@@ -132,17 +132,14 @@ class Window:
 
     def __init__(self, most: float) -> None:
         self._most = most
-        self._sum = 0.0
         self._sent: deque[Charge] = deque()
 
     def wait(self, amount: float, now: float) -> float:
         """Return the seconds until this amount can be taken."""
         while self._sent and self._sent[0].at <= now - MINUTE:
-            self._sum -= self._sent.popleft().amount
-        over = self._sum + min(amount, self._most) - self._most
-        for spent in self._sent:
-            if over <= 0:
-                break
+            self._sent.popleft()
+        over = sum(spent.amount for spent in self._sent) + min(amount, self._most) - self._most
+        for spent in self._sent if over > 0 else ():
             over -= spent.amount
             if over <= 0:
                 return spent.at + MINUTE - now
@@ -150,16 +147,8 @@ class Window:
 
     def take(self, amount: float, now: float) -> Charge:
         """Take this amount, for a request that is sent now."""
-        self._sum += amount
         self._sent.append(Charge(amount, now))
         return self._sent[-1]
-
-    def correct(self, spent: Charge, amount: float) -> None:
-        """Correct the amount that a request took."""
-        # The sum has no request that is older than a minute.
-        if any(spent is other for other in self._sent):
-            self._sum += amount - spent.amount
-        spent.amount = amount
 
 
 @dataclass
@@ -265,7 +254,7 @@ class Pace:
     def set_tokens(self, turn: PacedTurn, tokens: int) -> None:
         """Set the tokens that a request took."""
         if "tokens" in turn.spent:
-            self._windows["tokens"].correct(turn.spent["tokens"], tokens)
+            turn.spent["tokens"].amount = tokens
 
     @asynccontextmanager
     async def turn(

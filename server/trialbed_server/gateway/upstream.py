@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -190,22 +190,16 @@ REMEMBERED = 10_000
 class Upstream(Connection):
     """Forwards requests to an endpoint and streams the answers through; an async context manager.
 
-    Args:
-        on_attempt: called with the status of each attempt, 0 where none came.
-
     Attributes:
         circuit: the endpoint's circuit breaker.
         dialects: in which its models answer.
         pace: when requests are sent.
     """
 
-    def __init__(
-        self, url: str, key: str | None, clock: Clock, policy: RetryWaits, on_attempt: Callable[[int], None], pace: Pace
-    ) -> None:
+    def __init__(self, url: str, key: str | None, clock: Clock, policy: RetryWaits, pace: Pace) -> None:
         super().__init__(url, key)
         self._clock = clock
         self._policy = policy
-        self._on_attempt = on_attempt
         self._budget = RetryBudget()
         self._liveness = {continued: Liveness(clock) for continued in (False, True)}
         self._blamed: dict[bytes, int] = {}
@@ -317,7 +311,6 @@ class Upstream(Connection):
         writer.exchange.attempt_began(silent)
         try:
             async with self.send(request) as answer:
-                self._on_attempt(answer.status)
                 self.pace.note_headers(turn, answer.headers)
                 if answer.status >= 300:
                     failure = await self._refusal(request, answer, writer.exchange)
@@ -431,7 +424,6 @@ class Upstream(Connection):
         if writer.started:
             writer.exchange.failed(message, "endpoint")
             return None
-        self._on_attempt(0)
         return failure
 
     def _count(self, request: ProxiedRequest, failure: FailedAttempt) -> None:
@@ -491,7 +483,7 @@ class Upstreams:
         each: the first is that of requests that belong to no trial, and of trials that name none.
     """
 
-    each: list[Upstream] = field(default_factory=list)
+    each: Sequence[Upstream]
 
     @property
     def urls(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from trialbed_server._aiohttp import aiohttp, read_at_most
 from trialbed_server.faults import VirtualAnswer, answer_body
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.targets import CallTarget
-from trialbed_server.trials import HostedWorld, OpenTrial
+from trialbed_server.trials import UNLIMITED, HostedWorld, OpenTrial
 from trialbed_server.virtual.resolver import broken, error_reply
 
 logger = logging.getLogger(__name__)
@@ -65,10 +65,6 @@ async def act_elsewhere(
         logger.exception("the world of %s cannot be made, or does not return", target.path)
         failure = tool_failure(name, error, hosted.code)
     return VirtualAnswer(answer_body(failure.message), failure=failure)
-
-
-UNLIMITED = 3600.0
-"""Seconds that an answer may take where the trial has no limits."""
 
 
 class Callbacks:

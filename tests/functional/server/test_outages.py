@@ -50,9 +50,6 @@ async def test_an_endpoint_that_is_down_is_not_asked_any_more(serve: Serve, cloc
     assert answer.status_code == 503
     assert "keeps failing" in answer.json()["error"]["message"]
     assert clock.time == began
-    metrics = (await client.get("/metrics")).text
-    assert 'trialbed_upstream_circuit{state="down"} 1.0' in metrics
-    assert 'trialbed_upstream_attempts_total{status="0"}' in metrics
     calls = (await closed(client))["model_calls"]
     assert {call["cause"] for call in calls} == {"endpoint"}
     assert all(call["waited"] == pytest.approx(call["duration"]) for call in calls)
