@@ -48,12 +48,12 @@ def fit(arguments: Any, own: Any, offered: Any) -> Fitted:
     """
     if own == offered:
         return Fitted(arguments)
-    schemas = _Schemas(own, offered)
-    fitted = schemas.fit(arguments)
-    problem = schemas.problem(fitted.arguments, offered)
+    schemas, filled = _Schemas(own, offered), dict[str, Any]()
+    value = schemas.fit(arguments, offered, own, "", filled, MAX_DEPTH)
+    problem = schemas.problem(value, offered)
     if problem and not first_problem(own, arguments):
         raise Inexpressible(problem)
-    return fitted
+    return Fitted(value, filled)
 
 
 class _Schemas:
@@ -62,16 +62,11 @@ class _Schemas:
     def __init__(self, own: Any, offered: Any) -> None:
         self._own, self._offered = own, offered
 
-    def fit(self, arguments: Any) -> Fitted:
-        filled: dict[str, Any] = {}
-        value = self._value(arguments, self._offered, self._own, "", filled, MAX_DEPTH)
-        return Fitted(value, filled)
-
     def problem(self, value: Any, schema: Any) -> str:
         """Say why a part of the offered schema forbids a value; empty if it does not."""
         return first_problem(schema, value, self._offered)[:MAX_MESSAGE]
 
-    def _value(self, value: Any, offered: Any, own: Any, path: str, filled: dict[str, Any], depth: int) -> Any:
+    def fit(self, value: Any, offered: Any, own: Any, path: str, filled: dict[str, Any], depth: int) -> Any:
         spend(1)
         if depth == 0 or not isinstance(value, dict | list):
             return value
@@ -79,7 +74,7 @@ class _Schemas:
         if not isinstance(offered, Mapping):
             return value
         for part in list_at(offered, "allOf"):
-            value = self._value(value, part, own, path, filled, depth - 1)
+            value = self.fit(value, part, own, path, filled, depth - 1)
         for choice in ("anyOf", "oneOf"):
             if choices := list_at(offered, choice):
                 value = self._best(value, choices, own, path, filled, depth - 1)
@@ -94,7 +89,7 @@ class _Schemas:
         for choice in choices:
             more: dict[str, Any] = {}
             try:
-                fitted = self._value(value, choice, own, path, more, depth)
+                fitted = self.fit(value, choice, own, path, more, depth)
             except Inexpressible as error:
                 reason = reason or str(error)
                 continue
@@ -114,7 +109,7 @@ class _Schemas:
         prefix, rest = offered.get("prefixItems") or [], offered.get("items", {})
         schemas = [prefix[place] if place < len(prefix) else rest for place in range(len(value))]
         return [
-            self._value(item, schema, _item(own, place, self._own), f"{path}[{place}]", filled, depth - 1)
+            self.fit(item, schema, _item(own, place, self._own), f"{path}[{place}]", filled, depth - 1)
             for place, (item, schema) in enumerate(zip(value, schemas, strict=True))
         ]
 
@@ -130,7 +125,7 @@ class _Schemas:
             name = names.get(key, key)
             where = f"{path}.{key}".lstrip(".")
             schema = properties[name] if name in properties else _extra(offered, name, where)
-            result[name] = self._value(item, schema, _property(own, key, self._own), where, filled, depth - 1)
+            result[name] = self.fit(item, schema, _property(own, key, self._own), where, filled, depth - 1)
         for name in _required_names(offered):
             if name not in result:
                 self._fill(result, name, offered, (own, names), path, filled)

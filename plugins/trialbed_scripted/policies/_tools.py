@@ -11,7 +11,7 @@ from trialbed.records import FilledArgument, LossReason, LostCall, ScriptedCall,
 from trialbed.wire import Call, OfferedTool
 from trialbed.wire.offers import Offers, plain_name
 from trialbed_scripted.policies._ending import FINISHES
-from trialbed_scripted.policies._fitting import Fitted, Inexpressible, fit
+from trialbed_scripted.policies._fitting import Inexpressible, fit
 from trialbed_scripted.schemas import minimal_arguments, spend, wrong_arguments
 
 UNKNOWN = "tool_that_is_not_offered"
@@ -144,14 +144,11 @@ class Tools:
             fitted = fit(arguments, self._schema(tool, offered), offered.parameters)
         except Inexpressible as error:
             raise Lost(LostCall(position=position or 0, tool=tool, reason="arguments", detail=str(error))) from error
-        return PlannedCall(Call(offered.name, _text(fitted.arguments)), position, _fill(position, tool, fitted))
-
-
-def _fill(position: int | None, tool: str, fitted: Fitted) -> tuple[FilledArgument, ...]:
-    return tuple(
-        FilledArgument(position=position, tool=tool, argument=path, value=value)
-        for path, value in fitted.filled.items()
-    )
+        filled = tuple(
+            FilledArgument(position=position, tool=tool, argument=path, value=value)
+            for path, value in fitted.filled.items()
+        )
+        return PlannedCall(Call(offered.name, _text(fitted.arguments)), position, filled)
 
 
 _text = json.JSONEncoder(ensure_ascii=False).encode
