@@ -151,7 +151,7 @@ class Gateway(TrialEndpoint):
     async def refuse(self, message: str, status: int, scope: Scope, send: Send) -> None:
         """Send an error in the form of the path's dialect."""
         response = error_response(scope["path"], message, status)
-        await send_json(response.body, status, send)
+        await send_json(bytes(response.body), status, send)
 
     async def serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or have the endpoint answer it, and record it."""
