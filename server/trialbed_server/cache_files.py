@@ -220,7 +220,7 @@ def import_cache(folder: Path, location: str, progress: Progress | None = None) 
                 elif entries.setdefault(found.key, found) is not found:
                     known += 1
             if len(entries) >= BATCH or done == len(files):
-                aliases = [found for entry in entries.values() if (found := alias(entry)) is not None]
+                aliases = [other for entry in entries.values() if (other := alias(entry)) is not None]
                 added = store.add(list(entries.values()), aliases)
                 new, known = new + added, known + len(entries) - added
                 entries.clear()
