@@ -288,8 +288,7 @@ def _status_routes(metrics: Metrics, upstream: str | None, cache: ResponseCache)
         """Show figures for Prometheus."""
         return Response(metrics.page(), headers={"content-type": metrics.content_type})
 
-    paths = {"/healthz": healthz, "/readyz": readyz, "/metrics": show_metrics}
-    return [Route(path, endpoint, methods=["GET"]) for path, endpoint in paths.items()]
+    return [Route("/healthz", healthz), Route("/readyz", readyz), Route("/metrics", show_metrics)]
 
 
 def _add_plugin_routes(app: Starlette, manager: PluginManager) -> None:

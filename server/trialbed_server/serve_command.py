@@ -27,7 +27,6 @@ from trialbed.errors import UsageError
 if TYPE_CHECKING:
     from trialbed.settings import RunSettings
 
-MEBIBYTE = 2**20
 KEY_WORDS = "KEY, TOKEN, SECRET or PASSWORD"
 KEY_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 EPILOG = """\b
@@ -173,14 +172,15 @@ def command(
     from trialbed.settings import response_cache as default_cache
     from trialbed.wire.addresses import split_address
     from trialbed_server import ServerOptions, serve
+    from trialbed_server._options import MEBIBYTE
 
     if response_cache and given["read_only"]:
         _check_is_there(response_cache)
     cache = response_cache or default_cache()
     if "://" not in str(cache):
         make_folder(Path(cache).parent, "--response-cache")
-    real_url = None if no_real else given.pop("real_url")
-    given.pop("real_url", None)
+    if no_real:
+        given["real_url"] = None
     settings = RunSettings(base_url=base_url, api_key_env=api_key_env, endpoint_key_env=endpoint_key_env)
     check_endpoint_keys(settings)
     model, simulator_url = split_address(given["simulator_model"] or "")
@@ -191,7 +191,7 @@ def command(
     given["simulator_model"] = model or None
     keys = {
         "upstream_key": api_key_env if base_url else None,
-        "real_key": real_key_env if real_url else None,
+        "real_key": real_key_env if given["real_url"] else None,
         "simulator_key": simulator_variable,
     }
     _say_keys(list(dict.fromkeys(name for name in keys.values() if name)))
@@ -201,7 +201,6 @@ def command(
         cache=str(cache),
         completions=str(completion_cache()),
         upstream=base_url,
-        real_url=real_url,
         faults=read_fault_plan(faults) if faults is not None else None,
         simulator_upstream=simulator_url,
         token=os.environ.get(SERVER_TOKEN) or None,

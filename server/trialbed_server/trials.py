@@ -266,11 +266,10 @@ class OpenTrial:
 
     def flights(self) -> list[dict[str, Json]]:
         """The requests to the model that are in flight: number in the trial, seconds and tokens so far."""
-        found = ((place, call.flight()) for place, call in enumerate(self.model_calls, 1))
         return [
             {"request": place, "seconds": flight[0], "tokens": flight[1]}
-            for place, flight in found
-            if flight is not None
+            for place, call in enumerate(self.model_calls, 1)
+            if (flight := call.flight()) is not None
         ]
 
     def elapsed(self) -> float:
@@ -571,11 +570,6 @@ class TrialRegistry:
 
     def __len__(self) -> int:
         return len(self._open)
-
-    @property
-    def ambient(self) -> OpenTrial | None:
-        """The trial that requests without a token belong to."""
-        return self._ambient
 
     def open(self, trial: OpenTrial) -> None:
         """Add an open trial.

@@ -184,7 +184,7 @@ class RecordedExchange:
     _error: str | None = None
     _ended: ModelCall | None = None
     _attempts: list[Attempt] = field(default_factory=list)
-    _attempted: float | None = None
+    _attempted: float = 0.0
     _waits: bool = False
     _waited: float = 0.0
     _silent: Callable[[], bool] = bool
@@ -224,9 +224,8 @@ class RecordedExchange:
 
     def attempt_failed(self, status: int, error: str, wait: float) -> None:
         """The endpoint did not answer; the request is sent again after a wait."""
-        now = self.clock()
-        started = now if self._attempted is None else self._attempted
-        self._attempts.append(Attempt(started=started, duration=now - started, status=status, error=error, wait=wait))
+        began, duration = self._attempted, self.clock() - self._attempted
+        self._attempts.append(Attempt(started=began, duration=duration, status=status, error=error, wait=wait))
         self._waits = True
 
     def began(self, status: int, *, events: bool) -> None:

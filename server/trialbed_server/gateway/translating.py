@@ -112,15 +112,14 @@ class TranslatedAnswer(ResponseWriter):
 
     async def _answer(self, found: ModelAnswer) -> None:
         read, head = self._request.read, self._head
-        said = replace(found, model=head.model, id=head.id, created=found.created or head.created)
+        usage = head.usage if found.usage is None else found.usage
+        said = replace(found, model=head.model, id=head.id, created=found.created or head.created, usage=usage)
         if said.calls and not said.text:
             # In a stream of chat completions, no text and an empty one are the same.
             said = replace(said, content=None)
         if said.calls and said.finish_reason == "stop":
             # Some endpoints end calls so; agents of other dialects make those only of an answer that ends with them.
             said = replace(said, finish_reason="tool_calls")
-        if said.usage is None and head.usage is not None:
-            said = replace(said, usage=head.usage)
         if not read.stream:
             await self._writer.response(Response.answer(said, read, self._request.spoken))
             return

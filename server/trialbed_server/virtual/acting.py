@@ -16,7 +16,7 @@ from trialbed_server.faults import VirtualAnswer, answer_body
 from trialbed_server.simulators.template import argument_problems
 from trialbed_server.targets import CallTarget
 from trialbed_server.trials import UNLIMITED, HostedWorld, OpenTrial
-from trialbed_server.virtual.resolver import broken, error_reply
+from trialbed_server.virtual.resolver import broken, error_reply, not_an_object
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def act(world: World, api: Api, target: CallTarget, tool_input: Any, max_answer:
         max_answer: largest answer in bytes; a larger one is an API error.
     """
     if not isinstance(tool_input, dict):
-        return error_reply(f"{target.path}: tool_input must be a JSON object, this is a {type(tool_input).__name__}")
+        return not_an_object(target, tool_input)
     problems = argument_problems(api, tool_input) if world.checked else ""
     if problems:
         return error_reply(f"Invalid arguments for {target.path}: {problems}")
@@ -95,9 +95,7 @@ class Callbacks:
     async def call(self, trial: OpenTrial, target: CallTarget, tool_input: Any) -> VirtualAnswer:
         """Answer a call; if the program does not, that is an API error."""
         if not isinstance(tool_input, dict):
-            return error_reply(
-                f"{target.path}: tool_input must be a JSON object, this is a {type(tool_input).__name__}"
-            )
+            return not_an_object(target, tool_input)
         url = trial.registration.callback_url
         if self._session is None or url is None:
             return error_reply(f"{target.path}: this server knows no program that answers for it")

@@ -130,15 +130,13 @@ class Resolver:
         """Return the answer of the target's simulator, within limits of time and size.
 
         Raises:
-            SimulationError: the Api is frozen, the input is not a JSON object, the Api is a known one in another case,
-                or the simulator refuses.
+            SimulationError: the Api is frozen, or a known one in another case, or the simulator refuses.
         """
         target, simulator, seconds = call.target, call.target.simulator, self.options.simulator_timeout
         if target.frozen:
             await self._refuse_frozen(call)
         if not isinstance(call.tool_input, dict):
-            kind = KINDS[type(call.tool_input)]
-            raise SimulationError(f"{target.path}: tool_input must be a JSON object, this is {kind}")
+            return not_an_object(target, call.tool_input)
         if target.meant is not None:
             meant = "/".join(filter(None, (target.meant.category, *target.meant.pair)))
             raise SimulationError(f"{target.path}: no such Api; names are case-sensitive: did you mean {meant}?")
@@ -230,6 +228,11 @@ def broken(target: CallTarget, arguments: dict[str, Any], error: Exception, code
         return error_reply(f"Invalid arguments for {target.path}: {problems}")
     failure = tool_failure(f"{target.path}: {type(code).__name__}", error, code)
     return VirtualAnswer(answer_body(failure.message), failure=failure)
+
+
+def not_an_object(target: CallTarget, tool_input: Any) -> VirtualAnswer:
+    """The API error of an input that is another JSON value than an object."""
+    return error_reply(f"{target.path}: tool_input must be a JSON object, this is {KINDS[type(tool_input)]}")
 
 
 def error_reply(message: str) -> VirtualAnswer:
