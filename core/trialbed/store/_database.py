@@ -47,19 +47,15 @@ class Database:
         self._turn = threading.Lock()
         self._is_closed = False
 
-    def check_open(self) -> None:
-        """See that it can still be read.
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the store.
 
         Raises:
             DataError: it is closed.
         """
         if self._is_closed:
             raise DataError("the store is closed; read from it inside the `with` statement that opens it")
-
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the store."""
-        self.check_open()
         with self.explain_errors(), self._reader.begin() as connection:
             yield connection
 
@@ -89,7 +85,6 @@ class Database:
     @property
     def mark(self) -> object:
         """Equal as long as nothing has been written to it; None where that is not known at once."""
-        self.check_open()
         path = self.engine.url.database
         if self.engine.dialect.name != "sqlite" or not path:
             return None

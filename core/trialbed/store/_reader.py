@@ -63,7 +63,6 @@ class StoreReader(AbstractContextManager["StoreReader"]):
     @property
     def place(self) -> str:
         """The store's file, or its URL without the password."""
-        self._database.check_open()
         return self._database.where
 
     def __exit__(self, *_: object) -> None:

@@ -153,7 +153,7 @@ def test_what_was_read_stays_and_what_was_not_needs_the_store(reader: StoreReade
     read, _ = run.trials(query_id=1)
     reader.close()
     assert read.wire.api_calls
-    for action in (run.trials, reader.runs, lambda: reader.place):
+    for action in (run.trials, reader.runs):
         with pytest.raises(DataError, match="the store is closed"):
             action()
 
