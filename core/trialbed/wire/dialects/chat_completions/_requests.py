@@ -22,6 +22,7 @@ from trialbed.wire.dialects._fields import (
     asked_beyond,
     list_of,
     mapping_of,
+    number,
     objects_of,
     result_content,
     text_of,
@@ -92,8 +93,24 @@ class ChatRequest(ModelRequest):
 
     @property
     def generation(self) -> GenerationConfig:
-        """Those of the settings that have the same meaning in every dialect."""
-        return read_generation(self.document)
+        """Those of the settings that have the same meaning in every dialect; wrong ones are left out."""
+        found = self.document
+        limits = [value for key in LIMITS if (value := whole_number(found.get(key))) is not None and value > 0]
+        stops = [found["stop"]] if isinstance(found.get("stop"), str) else list_of(found.get("stop"))
+        return GenerationConfig(
+            temperature=number(found.get("temperature")),
+            seed=whole_number(found.get("seed")),
+            max_tokens=min(limits, default=None),
+            stop=tuple(stop for stop in stops if isinstance(stop, str) and stop),
+            parallel_calls=found.get("parallel_tool_calls") is not False,
+            reply_schema=_reply_schema(found.get("response_format")),
+            top_logprobs=whole_number(found.get("top_logprobs", 1)) if found.get("logprobs") is True else None,
+            choices=read_choices(found),
+            top_p=number(found.get("top_p")),
+            strict_reply=mapping_of(mapping_of(found.get("response_format")).get("json_schema")).get("strict") is True,
+            effort=text_of(found.get("reasoning_effort")),
+            verbosity=text_of(found.get("verbosity")),
+        )
 
     @property
     def prompt(self) -> Mapping[str, Any]:
@@ -119,29 +136,6 @@ class ChatRequest(ModelRequest):
 
     def _problem(self) -> str:
         return "" if isinstance(self.document.get("messages"), list) else "'messages' must be a list"
-
-
-def read_generation(document: Mapping[str, Any]) -> GenerationConfig:
-    """Read the settings of a request that say how its answer shall be generated; wrong ones are left out."""
-    limits = [value for key in LIMITS if (value := whole_number(document.get(key))) is not None and value > 0]
-    stops = document.get("stop")
-    temperature = document.get("temperature")
-    return GenerationConfig(
-        temperature=temperature if isinstance(temperature, int | float) else None,
-        seed=whole_number(document.get("seed")),
-        max_tokens=min(limits, default=None),
-        stop=tuple(
-            stop for stop in ([stops] if isinstance(stops, str) else list_of(stops)) if isinstance(stop, str) and stop
-        ),
-        parallel_calls=document.get("parallel_tool_calls") is not False,
-        reply_schema=_reply_schema(document.get("response_format")),
-        top_logprobs=whole_number(document.get("top_logprobs", 1)) if document.get("logprobs") is True else None,
-        choices=read_choices(document),
-        top_p=top_p if isinstance(top_p := document.get("top_p"), int | float) else None,
-        strict_reply=mapping_of(mapping_of(document.get("response_format")).get("json_schema")).get("strict") is True,
-        effort=text_of(document.get("reasoning_effort")),
-        verbosity=text_of(document.get("verbosity")),
-    )
 
 
 def read_choices(document: Mapping[str, Any]) -> int:
@@ -201,11 +195,8 @@ def _write_tool(tool: OfferedTool) -> Document:
 
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
-    described = {"name": "reply", "strict": True, "schema": dict(schema)}
-    return [
-        {"response_format": {"type": "json_schema", "json_schema": described}},
-        {"response_format": {"type": "json_object"}},
-    ]
+    wanted = GenerationConfig(reply_schema=schema, strict_reply=True), GenerationConfig(reply_schema={})
+    return [{"response_format": _reply_format(one)} for one in wanted]
 
 
 def read_message(message: Any) -> ModelMessage:

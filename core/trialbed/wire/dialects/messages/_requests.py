@@ -56,7 +56,11 @@ class MessagesRequest(ModelRequest):
     @cached_property
     def tools(self) -> tuple[OfferedTool, ...]:
         """The tools that the client runs; those that the vendor runs are left out."""
-        return tuple(map(_read_tool, _client_tools(self.document)))
+        return tuple(
+            OfferedTool(tool["name"], text_of(tool.get("description")), tool.get("input_schema") or {}, tool)
+            for tool in objects_of(self.document.get("tools"))
+            if _is_client_tool(tool) and isinstance(tool.get("name"), str)
+        )
 
     @property
     def tool_choice(self) -> ToolChoice:
@@ -213,18 +217,8 @@ def _is_result(block: Any) -> bool:
     return isinstance(block, Mapping) and block.get("type") == "tool_result"
 
 
-def _client_tools(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for tool in list_of(document.get("tools")):
-        if isinstance(tool, Mapping) and _is_client_tool(tool) and isinstance(tool.get("name"), str):
-            yield tool
-
-
 def _is_client_tool(tool: Mapping[str, Any]) -> bool:
     return tool.get("type") in (None, "custom")
-
-
-def _read_tool(tool: Mapping[str, Any]) -> OfferedTool:
-    return OfferedTool(tool["name"], text_of(tool.get("description")), tool.get("input_schema") or {}, tool)
 
 
 def _write_tool(tool: OfferedTool) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -68,7 +68,11 @@ class ResponsesRequest(ModelRequest):
     @cached_property
     def tools(self) -> tuple[OfferedTool, ...]:
         """The functions on offer; tools that the vendor runs are left out."""
-        return tuple(map(_read_tool, _functions(self.document)))
+        return tuple(
+            OfferedTool(tool["name"], text_of(tool.get("description")), tool.get("parameters") or {}, tool)
+            for tool in objects_of(self.document.get("tools"))
+            if tool.get("type") == "function" and isinstance(tool.get("name"), str)
+        )
 
     @property
     def tool_choice(self) -> ToolChoice:
@@ -188,18 +192,8 @@ OWN_NAMES = {"max_tokens": "max_output_tokens"}
 
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
-    described = {"type": "json_schema", "name": "reply", "strict": True, "schema": dict(schema)}
-    return [{"text": {"format": described}}, {"text": {"format": {"type": "json_object"}}}]
-
-
-def _functions(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for tool in objects_of(document.get("tools")):
-        if tool.get("type") == "function" and isinstance(tool.get("name"), str):
-            yield tool
-
-
-def _read_tool(tool: Mapping[str, Any]) -> OfferedTool:
-    return OfferedTool(tool["name"], text_of(tool.get("description")), tool.get("parameters") or {}, tool)
+    wanted = GenerationConfig(reply_schema=schema, strict_reply=True), GenerationConfig(reply_schema={})
+    return [{"text": _text(one)} for one in wanted]
 
 
 def _write_tool(tool: OfferedTool) -> Document:
