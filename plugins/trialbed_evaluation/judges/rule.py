@@ -199,9 +199,8 @@ def _response_unit(ref: ApiRef, query: Query, text: str, wire: WireLog) -> Unit:
     values = (value for call in good for value in _telling(call, query))
     first = next(values, None)
     # A response that says nothing new leaves nothing to hold the answer to; that it was fetched must do.
-    return Unit(
-        f"the response of {ref.title}", first is None or any(carries(text, value) for value in chain((first,), values))
-    )
+    said = first is None or any(carries(text, value) for value in chain((first,), values))
+    return Unit(f"the response of {ref.title}", said)
 
 
 def _telling(call: ApiCall, query: Query) -> Iterable[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -47,20 +48,22 @@ from trialbed_evaluation.schemas import object_schema
 NO_JUDGEMENTS: Judgements = {}
 
 
+@dataclass(frozen=True)
 class MetricResult:
     """The value of a metric for one sample, with the metric's name; ``float(result)`` is the value too.
 
-    Args:
-        diagnosis: the reasons; or a function that finds them when they are asked for.
+    Attributes:
+        found: the reasons; or a function that finds them when they are asked for.
     """
 
-    def __init__(self, name: str, value: float, diagnosis: Diagnosis | Callable[[], Diagnosis]) -> None:
-        self.name, self.value, self._diagnosis = name, value, diagnosis
+    name: str
+    value: float
+    found: Diagnosis | Callable[[], Diagnosis] = field(repr=False)
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """The reasons for the value."""
-        return self._diagnosis if isinstance(self._diagnosis, Diagnosis) else self._diagnosis()
+        return self.found if isinstance(self.found, Diagnosis) else self.found()
 
     @property
     def reason(self) -> str:
@@ -69,9 +72,6 @@ class MetricResult:
 
     def __float__(self) -> float:
         return self.value
-
-    def __repr__(self) -> str:
-        return f"MetricResult(name={self.name!r}, value={self.value!r})"
 
 
 def tool_call_accuracy(
@@ -107,17 +107,12 @@ def tool_call_accuracy(
         made, groups, known = _read(predicted, reference, tools)
         comparer = ValueComparer(rules or {}, judgements)
         rows = align(made, groups, known, comparer, ordered=order == "strict")
-        found = accuracy_of(rows, order, _unused_rules(rules, made, groups, known))
-        return MetricResult(ACCURACY, found.value, found)
+        return _result(accuracy_of(rows, order, _unused_rules(rules, made, groups, known)))
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
-    if order == "strict":
-        value = _ragas.strict_accuracy(made_, right)
-    else:
-        if order != "flexible":
-            check_order(order)
-        value = _ragas.flexible_accuracy(made_, right)
+    check_order(order)
+    value = (_ragas.strict_accuracy if order == "strict" else _ragas.flexible_accuracy)(made_, right)
     return MetricResult(ACCURACY, value, partial(_ragas.accuracy_diagnosis, value, made_, right, order))
 
 
@@ -148,13 +143,16 @@ def tool_call_f1(
     if compat is None:
         made, groups, known = _read(predicted, reference, tools)
         rows = align(made, groups, known, ValueComparer(rules or {}, judgements), ordered=False)
-        found = f1_of(rows, len(made), sum(map(len, groups)), _unused_rules(rules, made, groups, known))
-        return MetricResult(F1, found.value, found)
+        return _result(f1_of(rows, len(made), sum(map(len, groups)), _unused_rules(rules, made, groups, known)))
     if compat != "ragas":
         check_compat(compat)
     made_, right = _plain(predicted, reference)
     value = _ragas.f1(made_, right)
     return MetricResult(F1, value, partial(_ragas.f1_diagnosis, value, made_, right))
+
+
+def _result(found: Diagnosis) -> MetricResult:
+    return MetricResult(found.metric, found.value, found)
 
 
 def _unused_rules(

@@ -225,19 +225,15 @@ class _Choice:
                 self._logprobs.setdefault(key, []).extend(tokens)
 
     def _text(self, parts: list[str], value: Any) -> bool:
-        if isinstance(value, str):
-            if value:
-                parts.append(value)
-            return bool(value)
-        if value is not None:
+        if value is None:
+            return False
+        if not isinstance(value, str):
             self._note("content_not_text")
-        if isinstance(value, list):
             # Some vendors stream content in typed parts, as requests may have it.
             value = "".join(text_of(part.get("text")) for part in objects_of(value))
-        if isinstance(value, str) and value:
+        if value:
             parts.append(value)
-            return True
-        return False
+        return bool(value)
 
     def _call_of(self, piece: Chunk) -> _CallPieces:
         """The call that a piece belongs to: by its index, else by its id, else the last one."""
