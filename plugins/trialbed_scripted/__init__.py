@@ -1,4 +1,4 @@
-"""Models that follow a script: what they say is known beforehand, right or wrong.
+"""Models that follow a script: their answers are known beforehand, right or wrong.
 
 The public names are loaded when they are first used, so that ``import trialbed_scripted`` stays light.
 """

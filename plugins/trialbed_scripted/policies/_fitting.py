@@ -218,7 +218,7 @@ def _has_properties(schema: Mapping[str, Any]) -> bool:
 
 
 def _required_names(schema: Mapping[str, Any]) -> list[str]:
-    """Return the names of required properties; what is not a name is left out."""
+    """Return the names of required properties, without any other values among them."""
     found = schema.get("required")
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 

@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 
 _FIELD = re.compile(r'[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*')
-"""What comes before the value of a field, in an object that is known to be JSON."""
+"""The name of a field and the signs around it, in an object that is known to be JSON."""
 
 ALTERNATIVES = frozenset({"models", "fallbacks"})
 """Fields in which proxies take models that they ask in place of the first."""

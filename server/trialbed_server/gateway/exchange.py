@@ -1,4 +1,4 @@
-"""One request to the gateway: what is recorded of it, and how its response is written."""
+"""One request to the gateway: its record and its response."""
 
 from __future__ import annotations
 

@@ -334,7 +334,7 @@ def _remaining(rate: Rate, since: float, now: float) -> RemainingLimit:
     """Return what is left by an answer's headers.
 
     Args:
-        since: what was sent after its request, which the endpoint had not counted.
+        since: the amount that was sent after its request, which the endpoint had not counted.
     """
     gone = rate.full - rate.left
     per_second = gone / rate.seconds if rate.seconds and gone < inf else 0.0
