@@ -71,7 +71,7 @@ async def run_and_report(
 async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> bool:
     """Have further judges grade the answers of a run that has ended; return whether there are any.
 
-    What keeps one from it is a note: the trials have been paid for, and are reported all the same.
+    A judge that may not or cannot grade them is a note: the trials have been paid for, and are reported all the same.
     """
     options, run_id = prepared.options, ended.run_id
     for judge in options.judge[1:]:

@@ -151,7 +151,7 @@ class StoredRun:
     def results_at(self, rows: Sequence[int]) -> Iterator[TrialResult]:
         """Yield the attempts of some rows, as the column ``row`` of a table has them, whole and in this order.
 
-        They are read a part at a time, each as it is then: what is written meanwhile does not wait for the reader.
+        They are read a part at a time, each as it is then: writers do not wait for the reader.
 
         Raises:
             DataError: one of them is gone.

@@ -30,7 +30,7 @@ class Scale:
         """An axis that holds these values, with some room at its ends; none goes below 0 for values that do not."""
         known = list(values)
         low, high = (min(known), max(known)) if known else (0.0, 1.0)
-        # What hardly differs is not made to look as if it did.
+        # Values that hardly differ must not look as if they did.
         room = max(high - low, abs(low), abs(high)) / 20 or 1.0
         return cls(low - room if low < 0 else max(0.0, low - room), high + room, start, end)
 

@@ -215,8 +215,8 @@ def _doings(native: TrialResult, controlled: TrialResult, parting: int | None) -
     """Yield the changes that the framework made to calls and results, and the controlled profile did not.
 
     Args:
-        parting: the answer of the model from which on it asked for other calls. What the framework did to these may
-            come from them, and is left out.
+        parting: the answer of the model from which on it asked for other calls. Changes of these may
+            come from them, and are left out.
     """
     one, other = _until(native, parting), _until(controlled, parting)
     # Arguments that neither the model had sent nor the Apis get under the controlled profile.
