@@ -20,7 +20,6 @@ from trialbed.prices import read_prices
 from trialbed.records import Failure, Score
 from trialbed.store import Store, open_store
 from trialbed_pages import create_app
-from trialbed_plugins.datasets import file
 
 TRIAL = f"/runs/{NEW}/trial?framework=langgraph%3Anative&query=1"
 PAIR = f"/runs/{NEW}/pair?left=reference&right=langgraph%3Anative&query=1"
@@ -279,12 +278,9 @@ async def test_the_page_of_two_trials_says_where_they_part_and_how_each_ends(get
     )
 
 
-async def test_a_run_whose_large_dataset_is_edited_meanwhile_is_shown_with_its_own_tasks(
-    tmp_path: Path, clients: Any, monkeypatch: pytest.MonkeyPatch
+async def test_a_run_whose_dataset_is_edited_meanwhile_is_shown_with_its_own_tasks(
+    tmp_path: Path, clients: Any
 ) -> None:
-    monkeypatch.setattr(file, "LARGE", 0)
-    monkeypatch.setattr("trialbed.catalogs._queries.AT_HAND", 0)
-    monkeypatch.setenv("TRIALBED_INDEX_DIR", str(tmp_path / "indexes"))
     make_hostile_store(tmp_path / "trialbed.db", "Weather in Lima?")
     dataset = tmp_path / "queries.json"
     async with clients(create_app(str(tmp_path / "trialbed.db"), tmp_path)) as client:

@@ -183,9 +183,10 @@ async def test_strays_are_noted_with_their_trial_or_without(harness):
     class Stray(ReferenceAgent):
         async def answer(self, query):
             base = self.endpoint.base_url
-            await self._client.get(f"{base}/models")
-            await self._client.post(f"{base}/../virtual", json={"category": "x", "tool_name": "y", "api_name": "z"})
-            await self._client.get(f"{base.split('/t/')[0]}/elsewhere")
+            async with httpx.AsyncClient() as client:
+                await client.get(f"{base}/models")
+                await client.post(f"{base}/../virtual", json={"category": "x", "tool_name": "y", "api_name": "z"})
+                await client.get(f"{base.split('/t/')[0]}/elsewhere")
             return await super().answer(query)
 
     with Harness(Stray) as harness:
@@ -216,7 +217,7 @@ async def test_an_agent_that_blocks_the_loop_still_gets_its_answers():
                 body = self._request([{"role": "user", "content": query}])
                 url = f"{self.endpoint.base_url}/chat/completions"
                 reply = client.post(url, json=body)  # noqa: ASYNC212 - what it is about
-            return self._finish(self._message(reply)["content"], 1)
+            return self._finish(self._message(reply.content)["content"], 1)
 
     with Harness(Blocking) as harness:
         assert (await harness.run("served")).answer.final_answer == "served"

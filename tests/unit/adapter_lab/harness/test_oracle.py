@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import httpx
 from support.fidelity import api_call, definition, model_call, observed, request
 
 from trialbed.records import Answer, ApiCall, Usage
@@ -123,7 +124,8 @@ def test_a_body_that_the_log_cut_is_not_looked_at() -> None:
 async def test_every_trial_of_a_harness_is_looked_at() -> None:
     class Asks(ReferenceAgent):
         async def answer(self, query: str) -> Any:
-            await self._client.get(f"{self.endpoint.base_url}/models")
+            async with httpx.AsyncClient() as client:
+                await client.get(f"{self.endpoint.base_url}/models")
             return await super().answer(query)
 
     turn = ask(call("Echo_text", {"text": "x"}), call("Echo_nobody"))
