@@ -47,7 +47,7 @@ class BlockingAgent(ReferenceAgent):
             raise ModelFailed(f"the model could not be reached: {error}") from error
         if response.status_code != 200:
             raise ModelFailed(f"status {response.status_code}: {response.text}")
-        return self._message(response)
+        return self._message(response.content)
 
     def _made(self, call: dict[str, Any]) -> tuple[dict[str, Any], ClaimedCall | None]:
         content, claim = self._make(call["function"]["name"], call["function"]["arguments"])
