@@ -9,7 +9,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from trialbed import Answer
+import httpx
+
+from trialbed import Answer, ModelFailed, tls_for
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 Harm = Callable[..., Any]
@@ -116,6 +118,27 @@ class Mutant(ReferenceAgent):
             function = definition["function"]
             function["parameters"] = self.on_schema(dict(function["parameters"]))
         self._definitions = self.on_definitions(self._definitions)
+
+    def __init__(self, endpoint, limits, *, system_prompt):
+        super().__init__(endpoint, limits, system_prompt=system_prompt)
+        self._client = httpx.AsyncClient(timeout=limits.request_timeout, verify=tls_for(endpoint.base_url))
+
+    async def close(self):
+        await self._client.aclose()
+
+    async def _ask(self, messages):
+        sent = {"Authorization": f"Bearer {self.endpoint.api_key}"}
+        url = f"{self.endpoint.base_url}/chat/completions"
+        try:
+            response = await self._client.post(url, json=self._request(messages), headers=sent)
+        except httpx.HTTPError as error:
+            raise ModelFailed(f"the model could not be reached: {error!r}") from error
+        if response.status_code != 200:
+            raise ModelFailed(f"the model's endpoint answered with status {response.status_code}: {response.text}")
+        return self._message(response)
+
+    def _message(self, response):
+        return super()._message(response.content)
 
     def _request(self, messages):
         return self.on_request(super()._request(list(messages)))
