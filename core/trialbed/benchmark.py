@@ -27,7 +27,17 @@ from trialbed.wire.addresses import is_loopback
 
 log = logging.getLogger("trialbed")
 
-OWN = ("frameworks", "commands", "profiles", "executor", "environments", "concurrency", "server_port", "server_url")
+OWN = (
+    "frameworks",
+    "commands",
+    "judge",
+    "profiles",
+    "executor",
+    "environments",
+    "concurrency",
+    "server_port",
+    "server_url",
+)
 """Settings that mean nothing for an agent object in this process, or have parameters of their own."""
 
 MODEL_SELECTOR = "llm"
@@ -109,14 +119,19 @@ async def arun_benchmark(
         raise UsageError(f"run_benchmark: {agent!r} is a name, not an agent object; use evaluate({agent!r}, …)")
     given = settings if output_dir is None else {**settings, "output": output_dir}
     tasks = _dataset_name(test_set) if isinstance(test_set, str) else test_set
-    chosen: dict[str, Any] = {"limit": max_queries, "max_tools": (max_tools,), "concurrency": 1}
+    numbers = tuple(max_tools) if isinstance(max_tools, (list, tuple)) else (max_tools,)
+    chosen: dict[str, Any] = {"limit": max_queries, "max_tools": numbers, "concurrency": 1}
+    chosen |= read_keywords(given, run_benchmark, OWN)
+    for name in ("model", "temperature", "max_tools"):
+        if isinstance(chosen.get(name), tuple) and len(chosen[name]) != 1:
+            raise UsageError(f"run_benchmark: {name}: one is measured at a time; evaluate() compares several")
     chosen |= await _server(server_url)
     if use_tool_selector:
         chosen |= _selector(tool_selector_model)
     report = await run_agents(
         {agent_name: agent},
         tasks,
-        settings=chosen | read_keywords(given, run_benchmark, OWN),
+        settings=chosen,
         judge=evaluator_model,
         progress=_Written(use_colors=use_colors) if verbose else RunProgress(),
         ambient=True,

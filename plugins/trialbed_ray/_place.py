@@ -7,6 +7,7 @@ import os
 from collections import defaultdict
 from contextlib import suppress
 
+from trialbed.contracts import LostTrial
 from trialbed.settings import env_dir
 from trialbed.worker import waited_at, worker_environment
 from trialbed_plugins.executors.local import LocalExecutor
@@ -115,7 +116,10 @@ class Place:
             await self._provide(executor, order.framework)
             return Described(number=order.number, info=await executor.describe(order.framework))
         await self._provide(executor, order.spec.key.framework)
-        return Executed(number=order.number, outcome=await executor.execute(order.spec))
+        found = await executor.execute(order.spec)
+        if isinstance(found, LostTrial):
+            return NotDone(number=order.number, error=found.node, message=found.reason)
+        return Executed(number=order.number, outcome=found)
 
     async def _provide(self, executor: LocalExecutor, framework: str) -> None:
         lock = self._setup.locks.get(framework)

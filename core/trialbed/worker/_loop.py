@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import faulthandler
+import fcntl
 import gc
 import inspect
 import os
@@ -142,7 +143,10 @@ def fork_workers(requests: socket.socket) -> str:
         line, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, ENDS)
         if not line:
             os._exit(0)
-        child = os.fork()
+        try:
+            child = os.fork()
+        except OSError as error:
+            child = -(error.errno or 1)
         if not child:
             break
         requests.send(b"%d" % child)
@@ -151,8 +155,11 @@ def fork_workers(requests: socket.socket) -> str:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     fork = Fork.model_validate_json(line)
-    for number, end in enumerate(descriptors):
+    # A received end may have the number of another's place, where the adapter has closed that.
+    moved = [fcntl.fcntl(end, fcntl.F_DUPFD, ENDS) for end in descriptors]
+    for number, end in enumerate(moved):
         os.dup2(end, number)
+    for end in {*descriptors, *moved} - set(range(ENDS)):
         os.close(end)
     os.chdir(fork.folder)
     os.environ[WORKER_MARK] = fork.mark

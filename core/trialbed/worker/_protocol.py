@@ -17,7 +17,8 @@ Each message is one JSON object on a line.
 
 A worker that is asked for ``forks`` and can be forked is a template: it runs no trials. For each ``Fork`` that comes to
 that socket, with the ends of three pipes for its input, output and error output, it forks a worker, which begins with
-``ready``. It answers with the id of the worker's supervisor, and later with that and the status with which it ended.
+``ready``. It answers with the id of the worker's supervisor, or a negative number if it cannot fork, and when that ends
+with its id and status.
 
 Every reply carries the nonce of ``hello``, so that no accidental print of a framework is taken for one.
 """

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -46,14 +46,20 @@ def family(pid: int) -> list[int]:
     """The ids of a process and of all that descend from it, zombies too."""
     found = [pid]
     for member in found:
-        with contextlib.suppress(psutil.NoSuchProcess, OSError):
-            if not LISTS_CHILDREN:
-                found += (child.pid for child in psutil.Process(member).children())
-                continue
-            # The only files that save a walk over all processes.
-            for thread in os.listdir(f"/proc/{member}/task"):
-                with contextlib.suppress(OSError):
-                    found += map(int, read_file(f"/proc/{member}/task/{thread}/children").split())
+        found += children(member)
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """The ids of a process's children, zombies too."""
+    found: list[int] = []
+    with contextlib.suppress(psutil.NoSuchProcess, OSError):
+        if not LISTS_CHILDREN:
+            return [child.pid for child in psutil.Process(pid).children()]
+        # The only files that save a walk over all processes.
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                found += map(int, read_file(f"/proc/{pid}/task/{thread}/children").split())
     return found
 
 
@@ -142,6 +148,13 @@ def end_marked(mark: str) -> None:
             break
         end(strays)
         time.sleep(PAUSE)
+
+
+def end_orphans(family: Sequence[int]) -> None:
+    """Kill the children of the first process that are not of this family: their own supervisors were killed."""
+    for pid in children(family[0]) if family else ():
+        if pid not in family:
+            end_family(pid)
 
 
 DESCRIPTORS = 64

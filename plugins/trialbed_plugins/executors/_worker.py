@@ -72,6 +72,9 @@ LAST_TRACE = 0.2
 VERSION = 8
 """Characters of the digest of a program that are its version."""
 
+TEMPLATE = 2
+"""Processes of a template: its supervisor and itself."""
+
 REPORT = 64
 """Bytes of a template's report, of a process and its status."""
 
@@ -150,10 +153,10 @@ class Pipes(asyncio.SubprocessProtocol):
 
     def hang_up(self) -> None:
         """Close the process's input at once, without waiting for it to read the rest."""
-        if 0 not in self._closed:
-            # A pipe that broke is gone one turn of the loop before this is called, and cannot be aborted then.
-            with contextlib.suppress(AttributeError):
-                self._transport.get_pipe_transport(0).abort()
+        transport = self._transport.get_pipe_transport(0)
+        # A pipe that broke is closing already.
+        if transport is not None and not transport.is_closing():
+            transport.abort()
 
     def forget(self) -> None:
         """Drop the standard error kept so far, and the time."""
@@ -246,7 +249,10 @@ class ForkedProcess(asyncio.SubprocessTransport):
 
     Attributes:
         pid: the id of its supervisor; 0 as long as it is not known.
+        is_lost: whether it ended because the template did.
     """
+
+    is_lost = False
 
     def __init__(self, protocol: Pipes, ends: Sequence[int]) -> None:
         super().__init__()
@@ -275,7 +281,9 @@ class ForkedProcess(asyncio.SubprocessTransport):
         self._note_part()
 
     def note_end(self, status: int) -> None:
-        """It has ended with this status, and so have all its processes."""
+        """It has ended with this status, and so have all its processes; or it is not waited for any more."""
+        if self._code is not None:
+            return
         self._code = os.waitstatus_to_exitcode(status)
         self._protocol.process_exited()
         self._note_part()
@@ -360,6 +368,7 @@ class Forks:
             asyncio.get_running_loop().remove_reader(self._requests)
             self._requests.close()
             for process in (*self._asked, *self._running.values()):
+                process.is_lost = True
                 process.note_end(signal.SIGKILL)
 
     def _read(self) -> None:
@@ -369,7 +378,9 @@ class Forks:
             except (ConnectionError, ValueError):
                 self.close()
                 return
-            if not status:
+            if pid < 0:
+                self._asked.popleft().note_end(signal.SIGKILL)
+            elif not status:
                 self._running[pid] = process = self._asked.popleft()
                 process.pid = pid
             else:
@@ -540,6 +551,7 @@ class Worker:
         info: the framework as the worker found it.
         mark: stands in the environment of the process and of all that it starts.
         forks: has workers forked, if it is a template, which runs no trials.
+        family: its processes when they were last looked for, the supervisor first.
     """
 
     info: FrameworkInfo
@@ -553,12 +565,12 @@ class Worker:
         self._nonce = secrets.token_hex(16)
         self._pipes = Pipes(self._nonce)
         self._helpers: frozenset[int] = frozenset()
-        self._family: Sequence[int] = ()
+        self.family: Sequence[int] = ()
         self._trials = 0
         self._start_seconds = self._trial_seconds = 0.0
         self._spent = ""
         self._held = 0.0
-        self._template = 0
+        self._template: Sequence[int] = ()
         self.forks: Forks | None = None
 
     async def start(self, python: str | None, folder: Path, preparing: Preparing | None = None) -> Self:
@@ -627,7 +639,7 @@ class Worker:
             except OSError as error:
                 raise WorkerFault("server", f"the pipes of a worker cannot be made: {error}") from error
             self._transport = process = ForkedProcess(self._pipes, ours)
-            self._template = template.pid
+            self._template = template.family[:TEMPLATE]
             # Connected in any case, so that its end is seen even if this task is cancelled.
             await asyncio.shield(asyncio.ensure_future(process.connect()))
             fork = Fork(nonce=self._nonce, mark=self.mark, folder=str(folder))
@@ -636,7 +648,11 @@ class Worker:
             except OSError as error:
                 process.note_end(0)
                 raise WorkerFault("crash", f"the process that loaded the adapter has ended: {error}") from error
-        self._ready(await self._reply(FORK_LIMIT, f"forking a worker took more than {FORK_LIMIT:.0f} s"))
+        try:
+            self._ready(await self._reply(FORK_LIMIT, f"that took more than {FORK_LIMIT:.0f} s"))
+        except WorkerFault as fault:
+            # The adapter has been loaded, and no agent has worked here yet.
+            raise WorkerFault("server", f"a worker could not be forked: {fault}") from fault
         self._note_start(began, template.info)
         return self
 
@@ -652,8 +668,8 @@ class Worker:
         # Above the process that runs the trials is its supervisor.
         traced = processes.catching(self.pid, signal.SIGUSR1) if hasattr(signal, "SIGUSR1") else None
         self._process = traced or self.pid
-        self._family = processes.family(self.pid)
-        self._helpers = frozenset(process.pid for process in processes.living(self._family[1:]))
+        self.family = processes.family(self.pid)
+        self._helpers = frozenset(process.pid for process in processes.living(self.family[1:]))
         self._condition = ProcessCondition.read(self._process)
         self._start_seconds = time.monotonic() - began
 
@@ -678,7 +694,7 @@ class Worker:
 
         Its processes are those that the last search found.
         """
-        return self._pipes.usable and self._resident_bytes(self._family) < self._memory_limit / 2
+        return self._pipes.usable and self._resident_bytes(self.family) < self._memory_limit / 2
 
     @property
     def is_at_fault(self) -> bool:
@@ -722,8 +738,8 @@ class Worker:
         """
         left: list[psutil.Process] = []
         for grace in (STRAY_GRACE, 0.0):
-            self._family = processes.family(self.pid)
-            left = processes.living(pid for pid in self._family[1:] if pid not in self._helpers)
+            self.family = processes.family(self.pid)
+            left = processes.living(pid for pid in self.family[1:] if pid not in self._helpers)
             if not left:
                 break
             await asyncio.sleep(grace)
@@ -744,6 +760,11 @@ class Worker:
         self._transport.get_pipe_transport(0).close()
         await self.has_ended()
 
+    @property
+    def is_lost(self) -> bool:
+        """Return whether it was ended with the template that it was forked from."""
+        return isinstance(self._transport, ForkedProcess) and self._transport.is_lost
+
     async def has_ended(self) -> bool:
         """Wait for a moment until it ends; returns whether it has."""
         with contextlib.suppress(TimeoutError):
@@ -760,13 +781,17 @@ class Worker:
         if SUPERVISED:
             self._pipes.hang_up()
             await self.has_ended()
-        if not self._pipes.exited.is_set():
-            await asyncio.to_thread(processes.end_family, self.pid or self._template)
+        if self.pid and not self._pipes.exited.is_set():
+            await asyncio.to_thread(processes.end_family, self.pid)
+        if isinstance(self._transport, ForkedProcess):
+            # A template that is stopped reports nothing. Should it fork this one after all, its input is closed.
+            self._transport.note_end(signal.SIGKILL)
         await self._pipes.exited.wait()
         try:
             # A supervisor that was not killed has seen all processes end.
             if self._transport.get_returncode() == -signal.SIGKILL or not isinstance(self._transport, ForkedProcess):
                 await asyncio.to_thread(processes.end_marked, self.mark)
+                await asyncio.to_thread(processes.end_orphans, self._template)
         finally:
             self._transport.close()
         await self._pipes.disconnected.wait()

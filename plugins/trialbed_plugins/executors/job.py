@@ -13,6 +13,7 @@ import traceback
 
 from pydantic import Field, ValidationError
 
+from trialbed.contracts import LostTrial
 from trialbed.environments import EnvironmentStore, locked_environment
 from trialbed.errors import TrialbedError, UsageError
 from trialbed.records import Environment, Record, TrialSpec
@@ -64,7 +65,8 @@ async def _run(order: JobOrder) -> str:
     async with executor:
         if order.trial is None:
             return (await executor.describe(order.framework)).model_dump_json()
-        return (await executor.execute(order.trial)).model_dump_json()
+        found = await executor.execute(order.trial)
+        return (found.outcome() if isinstance(found, LostTrial) else found).model_dump_json()
 
 
 async def _environments(order: JobOrder) -> dict[str, Environment]:

@@ -18,10 +18,19 @@ from typing import Self
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from trialbed import errors
-from trialbed.contracts import Executor
+from trialbed.contracts import Executor, LostTrial
 from trialbed.errors import DriverBroken, DriverError, SettingsError, UsageError
 from trialbed.files import temporary_folder
-from trialbed.records import NOT_MEASURED, Environment, Failure, FailureKind, FrameworkInfo, Outcome, TrialSpec
+from trialbed.records import (
+    NOT_MEASURED,
+    Environment,
+    Failure,
+    FailureKind,
+    FrameworkInfo,
+    Outcome,
+    TrialKey,
+    TrialSpec,
+)
 from trialbed.wire.redaction import redact
 from trialbed_plugins.executors._worker import NotBegun, Preparing, StartFailed, Worker, WorkerFault
 
@@ -40,6 +49,9 @@ STARTS = 5
 
 DESCRIPTORS, OTHER_DESCRIPTORS = 8, 256
 """Open files of this process for each trial at a time (a worker's pipes, connections to the server), and all others."""
+
+LOST = "the process from which it was forked has ended"
+"""Why a trial runs again, once: it may have been the agent that ended it."""
 
 _BYTES = TypeAdapter(ByteSize)
 
@@ -92,6 +104,7 @@ class LocalExecutor(Executor):
         self._loaded: set[str] = set()
         self._templates: dict[str, Worker] = {}
         self._unforkable: set[str] = set()
+        self._lost: set[TrialKey] = set()
         self._loading: dict[str, asyncio.Lock] = {}
         self._connected = asyncio.Event()
         self._server_url = ""
@@ -152,7 +165,7 @@ class LocalExecutor(Executor):
         lock = {"lock": environment.lock, "lock_digest": environment.lock_digest} if environment else {}
         return worker.info.model_copy(update={"name": framework, **lock})
 
-    async def execute(self, spec: TrialSpec) -> Outcome:
+    async def execute(self, spec: TrialSpec) -> Outcome | LostTrial:
         """Run one trial in an idle worker of its framework, or in a new one; the latter always if it must be fresh."""
         started_at = datetime.now(UTC)
         while True:
@@ -165,7 +178,7 @@ class LocalExecutor(Executor):
             except NotBegun as reason:
                 LOG.warning("%s: a worker was lost between trials: %s", worker.framework, reason)
 
-    async def _run(self, worker: Worker, spec: TrialSpec) -> Outcome:
+    async def _run(self, worker: Worker, spec: TrialSpec) -> Outcome | LostTrial:
         started_at = datetime.now(UTC)
         reusable, first = False, worker.fresh
         try:
@@ -183,6 +196,9 @@ class LocalExecutor(Executor):
                 LOG.log(level, "%s: a worker was replaced: %s", worker.framework, reason)
             reusable = not count and outcome.failure is None and not reason
         except WorkerFault as fault:
+            if worker.is_lost and spec.key not in self._lost:
+                self._lost.add(spec.key)
+                return LostTrial("a worker", LOST)
             outcome = worker.failed(fault, started_at)
         finally:
             if reusable:

@@ -51,7 +51,7 @@ class CountedWorker:
 
     now = most = 0
     started: ClassVar[list[str]] = []
-    usable = True
+    usable, forks = True, None
 
     def __init__(self, framework: str, *_: Any) -> None:
         self.framework, self.fresh = framework, True

@@ -70,15 +70,16 @@ def test_crashes_say_how(code, text):
 
 
 class Broken:
-    """A pipe of asyncio one turn after it broke: it has no event loop any more."""
+    """Stands for a process whose input is closing already."""
 
-    _loop = None
-
-    def get_pipe_transport(self, _number):
+    def get_pipe_transport(self, _):
         return self
 
+    def is_closing(self):
+        return True
+
     def abort(self):
-        self._loop._remove_reader(0)
+        raise AttributeError("asyncio would end it a second time")
 
 
 async def test_a_pipe_that_broke_just_now_is_hung_up_too():

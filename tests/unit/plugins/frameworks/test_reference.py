@@ -7,6 +7,8 @@ import json
 
 import httpx
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from trialbed.errors import ModelFailed
 from trialbed.records import GIVE_UP, ApiRef, Limits, ModelEndpoint, ToolSpec, Usage
@@ -33,28 +35,34 @@ class Rig:
         self.requests = []
         self.messages = list(messages)
         self.usage = usage
-        self.endpoint = ModelEndpoint(base_url="http://model/v1", api_key="dummy", model="m", **endpoint)
+        self.options = endpoint
         self.virtual = virtual or self.echo
         self.limits = Limits(max_steps=4)
 
     async def run(self, query="Rain?"):
-        agent = ReferenceAgent(self.endpoint, self.limits, system_prompt="Be brief.")
-        await agent.close()
-        async with httpx.AsyncClient(transport=httpx.MockTransport(self.handle)) as client:
-            agent._client = client
+        model = web.Application()
+        model.router.add_post("/v1/chat/completions", self.complete)
+        async with TestServer(model) as server, httpx.AsyncClient(transport=httpx.MockTransport(self.call)) as client:
+            url = str(server.make_url("/v1"))
+            endpoint = ModelEndpoint(base_url=url, api_key="dummy", model="m", **self.options)
+            agent = ReferenceAgent(endpoint, self.limits, system_prompt="Be brief.")
             agent.bind_tools([Tool(SPEC, "http://server/virtual", client)], server_url="http://server/virtual")
-            return await agent.answer(query)
+            try:
+                return await agent.answer(query)
+            finally:
+                await agent.close()
 
-    async def handle(self, request):
-        body = json.loads(request.content)
-        if request.url.host == "server":
-            return httpx.Response(200, json={"error": "", "response": await self.virtual(body["tool_input"])})
-        self.requests.append((request, body))
+    async def call(self, request):
+        arguments = json.loads(request.content)["tool_input"]
+        return httpx.Response(200, json={"error": "", "response": await self.virtual(arguments)})
+
+    async def complete(self, request):
+        self.requests.append((request, await request.json()))
         said = self.messages.pop(0) if len(self.messages) > 1 else self.messages[0]
-        if isinstance(said, httpx.Response):
+        if isinstance(said, web.Response):
             return said
         choice = {"message": said, "finish_reason": "stop"}
-        return httpx.Response(200, json={"choices": [choice], **({"usage": self.usage} if self.usage else {})})
+        return web.json_response({"choices": [choice], **({"usage": self.usage} if self.usage else {})})
 
     async def echo(self, arguments):
         return json.dumps(arguments)
@@ -67,7 +75,6 @@ async def test_the_request_is_what_the_rig_asks_for():
     rig = Rig(message("Yes"), temperature=0.5, seed=9, max_tokens=100)
     await rig.run()
     ((request, body),) = rig.requests
-    assert str(request.url) == "http://model/v1/chat/completions"
     assert request.headers["authorization"] == "Bearer dummy"
     assert body == {
         "model": "m",
@@ -170,11 +177,11 @@ async def test_only_what_a_conversation_holds_goes_back_to_the_model():
 @pytest.mark.parametrize(
     ("response", "text"),
     [
-        (httpx.Response(500, text="overloaded"), "status 500: overloaded"),
-        (httpx.Response(200, text="<html>"), "did not answer with a completion"),
-        (httpx.Response(200, json={"choices": []}), "did not answer with a completion"),
+        (web.Response(status=500, text="overloaded"), "status 500: overloaded"),
+        (web.Response(text="<html>"), "did not answer with a completion"),
+        (web.json_response({"choices": []}), "did not answer with a completion"),
         (
-            httpx.Response(200, json={"choices": [{"message": {"tool_calls": [{"id": "x"}]}}]}),
+            web.json_response({"choices": [{"message": {"tool_calls": [{"id": "x"}]}}]}),
             "did not answer with a completion",
         ),
     ],
@@ -188,7 +195,7 @@ async def test_an_unreachable_model_is_an_error():
     endpoint = ModelEndpoint(base_url="http://127.0.0.1:9/v1", api_key="dummy", model="m")
     agent = ReferenceAgent(endpoint, Limits(), system_prompt="")
     agent.bind_tools([], server_url="")
-    with pytest.raises(ModelFailed, match="could not be reached: ConnectError"):
+    with pytest.raises(ModelFailed, match="could not be reached: ClientConnectorError"):
         await agent.answer("?")
     await agent.close()
 
