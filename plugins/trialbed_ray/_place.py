@@ -68,18 +68,15 @@ class Place:
         node = ray.get_runtime_context().get_node_id()
         connection = await PlaceConnection.open(host, port)
         try:
-            async with self._executor() as executor:
+            executor = LocalExecutor(most_idle=MOST_IDLE)
+            executor.options = dict(self._setup.options)
+            if self._setup.hidden is not None:
+                executor.hidden = tuple(path for path in self._setup.hidden if path.exists())
+            async with executor:
                 connection.send(Greeting(token=token, address=ray.util.get_node_ip_address(), node=node))
                 await self._serve(connection, executor)
         finally:
             connection.close()
-
-    def _executor(self) -> LocalExecutor:
-        executor = LocalExecutor(most_idle=MOST_IDLE)
-        executor.options = dict(self._setup.options)
-        if self._setup.hidden is not None:
-            executor.hidden = tuple(path for path in self._setup.hidden if path.exists())
-        return executor
 
     async def _serve(self, connection: PlaceConnection, executor: LocalExecutor) -> None:
         tasks: set[asyncio.Task[None]] = set()
@@ -117,9 +114,7 @@ class Place:
             return Described(number=order.number, info=await executor.describe(order.framework))
         await self._provide(executor, order.spec.key.framework)
         found = await executor.execute(order.spec)
-        if isinstance(found, LostTrial):
-            return NotDone(number=order.number, error=found.node, message=found.reason)
-        return Executed(number=order.number, outcome=found)
+        return Executed(number=order.number, outcome=found.outcome() if isinstance(found, LostTrial) else found)
 
     async def _provide(self, executor: LocalExecutor, framework: str) -> None:
         lock = self._setup.locks.get(framework)
