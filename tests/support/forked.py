@@ -53,12 +53,12 @@ def fork_programs() -> None:
 def _start(*given: Any) -> int:
     """Stands in for the function by which ``subprocess`` starts a program; its arguments come by position."""
     arguments, _, _, kept, folder, variables, stdin, _, _, stdout, _, stderr, _, report, _, own_session, *_ = given
-    run = program(list(arguments))
-    if run is None or tuple(kept) != (report,) or variables is None:
+    run, passed = program(list(arguments)), [one for one in kept if one != report]
+    if run is None or variables is None:
         return int(_execute(*given))
     pid = fork_between_imports()
     if pid == 0:
-        _leave_behind((stdin, stdout, stderr), own_session=bool(own_session))
+        _leave_behind((stdin, stdout, stderr), passed, own_session=bool(own_session))
         if folder is not None:
             os.chdir(folder)
         take_variables(dict(os.fsdecode(variable).split("=", 1) for variable in variables))
@@ -109,7 +109,7 @@ def _folders() -> list[str]:
     return [os.path.abspath(folder) for folder in os.environ.get(PATH, "").split(os.pathsep) if folder]
 
 
-def _leave_behind(streams: Sequence[int], *, own_session: bool) -> None:
+def _leave_behind(streams: Sequence[int], passed: Sequence[int] = (), *, own_session: bool) -> None:
     """Become a process of its own."""
     # What the other process has open is closed below; nothing of it may close it again.
     gc.freeze()
@@ -118,7 +118,11 @@ def _leave_behind(streams: Sequence[int], *, own_session: bool) -> None:
     for number, stream in enumerate(streams):
         if stream >= 0:
             os.dup2(stream, number)
-    os.closerange(3, DESCRIPTORS)
+    first = 3
+    for one in sorted(passed):
+        os.closerange(first, one)
+        first = one + 1
+    os.closerange(first, DESCRIPTORS)
     signal.set_wakeup_fd(-1)
     for number in HANDLED:
         signal.signal(number, signal.SIG_DFL)

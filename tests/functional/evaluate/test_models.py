@@ -66,7 +66,7 @@ class OneAtATime(ObjectModel):
 
 
 def test_no_more_trials_are_run_at_a_time_than_the_model_answers_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trialbed.api.ObjectModel", OneAtATime)
+    monkeypatch.setattr("trialbed.models.ObjectModel", OneAtATime)
     working, most = 0, 0
 
     async def answer(request: ModelRequest) -> str:

@@ -60,8 +60,8 @@ def test_calls_on_which_the_model_did_not_decide_are_in_table_page_and_document(
     install_hostile_agents(tmp_path / "site")
     bench_environment["PYTHONPATH"] = str(tmp_path / "site")
     words = {
-        "dictated as text": "that the request had already, which",
-        "filled arguments": "with arguments that the model did not write, which",
+        "dictated as text": "that the request had already, not scored",
+        "filled arguments": "with arguments that the model did not write, not scored",
     }
     chosen = [argument for name in words for argument in ("--query-id", name)]
     with serve(obey) as endpoint:
