@@ -130,7 +130,8 @@ def test_a_mutant_that_is_recorded_as_unreported_still_passes_the_checks_of_its_
 
 
 @pytest.mark.slow(60)
-@pytest.mark.parametrize("name", sample([*RECORD], WHOLE))
+# A mutant that waits so many seconds by the clock fails further checks on a busy machine.
+@pytest.mark.parametrize("name", sample([name for name in RECORD if "Second" not in name], WHOLE))
 def test_the_whole_kit_reports_a_sample_as_it_is_recorded(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
