@@ -96,7 +96,9 @@ def serve() -> None:
     ]
     listening = socket.create_server(("127.0.0.1", 0))
     print(listening.getsockname()[1], flush=True)
-    uvicorn.run(Starlette(routes=routes), fd=listening.fileno(), log_level="error", access_log=False)
+    config = uvicorn.Config(Starlette(routes=routes), log_level="error", access_log=False)
+    # Not by its number: uvicorn takes such a socket for one without TCP, which then waits between head and body.
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 async def work() -> None:
