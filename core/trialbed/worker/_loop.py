@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import faulthandler
-import fcntl
 import gc
 import inspect
 import os
@@ -138,6 +137,8 @@ def serve(framework: str, command: str | None = None) -> int:
 
 def fork_workers(requests: socket.socket) -> str:
     """Fork a worker for each request, and return in these alone, with their nonces. The process ends with its input."""
+    import fcntl  # not there on Windows, where no worker is forked
+
     signal.signal(signal.SIGCHLD, lambda *_: _report_ended(requests))
     while True:
         line, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST, ENDS)

@@ -789,7 +789,7 @@ class Worker:
         await self._pipes.exited.wait()
         try:
             # A supervisor that was not killed has seen all processes end.
-            if self._transport.get_returncode() == -signal.SIGKILL or not isinstance(self._transport, ForkedProcess):
+            if not isinstance(self._transport, ForkedProcess) or self._transport.get_returncode() == -signal.SIGKILL:
                 await asyncio.to_thread(processes.end_marked, self.mark)
                 await asyncio.to_thread(processes.end_orphans, self._template)
         finally:
