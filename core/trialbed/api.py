@@ -144,13 +144,7 @@ async def run_agents(
     chosen = {name: value for name, value in configured.items() if name not in ("frameworks", "commands")}
     chosen |= settings
     options, objects = run_parts(agents, tasks, chosen, **given)
-    asked = [label for label in options.frameworks if label not in objects.agents]
-    if asked:
-        from trialbed.environments import EnvironmentStore, needed_environments  # agents of this process need none
-
-        store = EnvironmentStore(env_folder or env_dir())
-        found = await needed_environments(asked, store, build=may_build if build is None else build)
-        options = replace(options, environments=found)
+    options = await with_environments(options, objects, folder=env_folder, build=may_build if build is None else build)
     return await run_and_report(
         options,
         objects=objects,
@@ -158,6 +152,27 @@ async def run_agents(
         progress=progress,
         documents=documents or "output" in chosen,
     )
+
+
+async def with_environments(
+    options: RunOptions, objects: RunObjects, *, folder: Path | None = None, build: bool = False
+) -> RunOptions:
+    """Return the options with the environments of frameworks that are not installed here.
+
+    Args:
+        folder: has the environments; the user's if None.
+        build: whether those that are missing are built.
+
+    Raises:
+        DriverError: one is missing, or cannot be built.
+    """
+    asked = [label for label in options.frameworks if label not in objects.agents]
+    if not asked:
+        return options
+    from trialbed.environments import EnvironmentStore, needed_environments  # agents of this process need none
+
+    found = await needed_environments(asked, EnvironmentStore(folder or env_dir()), build=build)
+    return replace(options, environments=found)
 
 
 def function_progress(wanted: bool | None) -> RunProgress:

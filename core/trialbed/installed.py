@@ -93,7 +93,12 @@ def extra_command(extra: str) -> str:
 
 def installed_packages() -> tuple[str, ...]:
     """``name==version`` of every distribution in this interpreter, sorted."""
-    found = (_identify(item) for place in _places() for _, item in _distributions(*place))
+    return _packages(_places())
+
+
+@lru_cache(maxsize=1)
+def _packages(places: _Places) -> tuple[str, ...]:
+    found = (_identify(item) for place in places for _, item in _distributions(*place))
     return tuple(sorted({f"{name.lower()}=={version}" for name, version in found if name}))
 
 

@@ -1,12 +1,8 @@
-"""Runs the trials of a test suite, in a thread with an event loop and a server that stay for all tests."""
+"""The fixture: the trials of a test, with their recordings and snapshots."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -15,13 +11,13 @@ from trialbed.api import run_parts
 from trialbed.errors import DataError, NothingMeasured, UsageError
 from trialbed.files import temporary_folder
 from trialbed.models import is_at_endpoint, judge_drivers
-from trialbed.preparation import RunObjects, RunOptions, read_keywords
+from trialbed.preparation import RunOptions, read_keywords
 from trialbed.records import NOT_MEASURED, ApiCall, WireLog
 from trialbed.store import open_run
 from trialbed.tasks import Expect, Task, TaskDataset
 from trialbed.wire import ModelAnswer
 from trialbed_scripted import Script, Turn
-from trialbed_testing._single import SingleTrial, SingleTrials
+from trialbed_testing._single import RunTrial, SingleTrial
 from trialbed_testing._snapshots import Snapshot
 from trialbed_testing._trial import ObservedTrial
 
@@ -85,43 +81,6 @@ def check_recording(file: Path, model: str) -> None:
         )
 
 
-class TrialThread:
-    """The event loop of the trials; it begins with the first."""
-
-    def __init__(self) -> None:
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._trials: SingleTrials | None = None
-
-    def run(self, options: RunOptions, objects: RunObjects) -> SingleTrial:
-        """Run a trial, and wait for it."""
-        if self._loop is None:
-            self._begin()
-        assert self._loop is not None  # noqa: S101 - begun above
-        assert self._trials is not None  # noqa: S101
-        return asyncio.run_coroutine_threadsafe(self._trials.run(options, objects), self._loop).result()
-
-    def _begin(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="trialbed-tests", daemon=True)
-        self._thread.start()
-        self._trials = SingleTrials()
-        asyncio.run_coroutine_threadsafe(self._trials.__aenter__(), self._loop).result()
-
-    def end(self) -> None:
-        """Stop the servers and the loop."""
-        if self._loop is None or self._thread is None or self._trials is None:
-            return
-        ending: Future[None] = asyncio.run_coroutine_threadsafe(self._trials.__aexit__(None, None, None), self._loop)
-        with suppress(TimeoutError):
-            ending.result(30)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
-        if not self._thread.is_alive():
-            self._loop.close()
-        self._loop = None
-
-
 @dataclass(frozen=True)
 class TestRun:
     """The settings of a test run, and the place of a test in it.
@@ -157,7 +116,7 @@ class AgentTrials:
         snapshot: the calls and answers of the test as its author last saw them: ``trial.calls == trialbed.snapshot``.
     """
 
-    def __init__(self, run: Callable[[RunOptions, RunObjects], SingleTrial], test: TestRun) -> None:
+    def __init__(self, run: RunTrial, test: TestRun) -> None:
         self._run = run
         self._test = test
         self.trials: list[ObservedTrial] = []

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from trialbed_testing._single import RunTrial
     from trialbed_testing._trial import ObservedTrial
-    from trialbed_testing._trials import AgentTrials, TrialThread
+    from trialbed_testing._trials import AgentTrials
 
 __all__ = ["trialbed"]
 
@@ -72,16 +73,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def _trialbed_thread() -> Iterator[TrialThread]:
-    from trialbed_testing._trials import TrialThread
+def _trialbed_suite() -> Iterator[RunTrial]:
+    from trialbed_testing._single import open_suite
 
-    thread = TrialThread()
-    yield thread
-    thread.end()
+    with open_suite() as run:
+        yield run
 
 
 @pytest.fixture
-def trialbed(request: pytest.FixtureRequest, _trialbed_thread: TrialThread) -> AgentTrials:
+def trialbed(request: pytest.FixtureRequest, _trialbed_suite: RunTrial) -> AgentTrials:
     """Run agents on tasks; ``trialbed.run(agent, "…", tools=[…])`` returns a trial to make assertions on."""
     from trialbed_testing._trials import DEFAULT, AgentTrials, TestRun
 
@@ -98,7 +98,7 @@ def trialbed(request: pytest.FixtureRequest, _trialbed_thread: TrialThread) -> A
         update=option("--trialbed-update"),
         faults=faults,
     )
-    trials = AgentTrials(_trialbed_thread.run, test)
+    trials = AgentTrials(_trialbed_suite, test)
     request.node.stash[RAN] = trials
     return trials
 

@@ -1,17 +1,35 @@
-"""Work that goes on while a body runs, and the search for garbage, which does not."""
+"""Work that goes on while a body runs, contexts that outlive it, and the search for garbage, which stops."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 MADE = 5_000
 """Objects that trials make, beyond those that are gone, before garbage is searched for: those of some failed trials."""
+
+
+class Standing(AsyncExitStack):
+    """The store, the server, the models and the workers that several runs of one event loop use in turn; it ends them.
+
+    A run that is not given one has its own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open: dict[Hashable, Any] = {}
+
+    async def use(self, key: Hashable, make: Callable[[], AbstractAsyncContextManager[T]]) -> T:
+        """Return what stands under a key, which is entered first if nothing does."""
+        if key not in self._open:
+            self._open[key] = await self.enter_async_context(make())
+        found: T = self._open[key]
+        return found
 
 
 @asynccontextmanager

@@ -12,8 +12,9 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import IO, Any
@@ -21,6 +22,7 @@ from typing import IO, Any
 import aiohttp
 
 from trialbed.contracts import OpenedModel
+from trialbed.engine._background import Standing
 from trialbed.engine._control import ControlClient
 from trialbed.errors import ServerUnavailable, UsageError
 from trialbed.models import helper_endpoint
@@ -150,6 +152,7 @@ async def server(
     cache: Path | None = None,
     simulator_prices: Prices | None = None,
     host: str | None = None,
+    standing: Standing | None = None,
 ) -> AsyncIterator[ControlClient]:
     """Yield a client of the run's server; the server is stopped afterwards if it was started for the run.
 
@@ -160,6 +163,7 @@ async def server(
         cache: keeps the answers of those models; None for none.
         simulator_prices: of the model that simulators ask, where they are known.
         host: the address of this machine at which other machines reach it; None for loopback.
+        standing: keeps a server that is started for later runs which need no other.
 
     Raises:
         ServerUnavailable: it cannot be reached or does not start; says why.
@@ -190,6 +194,12 @@ async def server(
     start = server_start(options, models, cache=cache, simulator_prices=simulator_prices, host=host)
     # Simulators count their requests for as long as the server lives.
     keep = not workers and options.simulator_model is None and not options.server_port
+    async with nullcontext(standing) if standing is not None else Standing() as servers:
+        yield await servers.use(start, partial(_started, start, keep=keep))
+
+
+@asynccontextmanager
+async def _started(start: ServerStart, *, keep: bool) -> AsyncIterator[ControlClient]:
     async with _process(start, keep=keep) as (url, token), ControlClient(url, token) as client:
         await client.health()
         yield client

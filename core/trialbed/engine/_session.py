@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from trialbed.contracts import Executor, Judge, OpenedModel
-from trialbed.engine._background import frozen_heap, meanwhile
+from trialbed.drivers import load_driver
+from trialbed.engine._background import Standing, frozen_heap, meanwhile
 from trialbed.engine._control import ControlClient
 from trialbed.engine._gold import make_gold_calls
 from trialbed.engine._helper_use import KeptUse
@@ -26,11 +27,10 @@ from trialbed.engine._slots import Slots
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
 from trialbed.engine._watches import ModelFlight, describe_flights, watch_endpoint, watch_flights
-from trialbed.engine._workers import worker_executor
 from trialbed.errors import NothingMeasured
 from trialbed.models import HelperModels, idle_settings, run_model
 from trialbed.plugins import installed_listeners
-from trialbed.preparation import Prepared, count_trials, due_trials
+from trialbed.preparation import Prepared, count_trials, due_trials, executor_options, hidden_paths
 from trialbed.records import (
     FrameworkInfo,
     Run,
@@ -54,6 +54,7 @@ class RunSession:
     Args:
         ambient: whether requests without a token belong to the open trial.
         committed: called with trials once they are committed, in a thread.
+        standing: what this run may share with others.
     """
 
     prepared: Prepared
@@ -62,6 +63,7 @@ class RunSession:
     progress: RunProgress
     _: KW_ONLY
     ambient: bool
+    standing: Standing
     committed: Committed | None = None
 
     def __post_init__(self) -> None:
@@ -127,7 +129,7 @@ class RunSession:
 
             check_budget(options, self.record, own_judge=self.prepared.objects.judge is not None)
         answered = {config.cell(framework).model for framework in ends.measured}
-        async with self._models(answered) as models, self._runner(executor, models, todo[0][0]) as (runner, nodes):
+        async with self._runner(executor, answered, todo[0][0]) as (runner, nodes):
             self._listeners.notify("run_started", run=self.record)
             total = count_trials(config)
             self.progress.begin(self.record, total=total, done=total - len(todo))
@@ -161,8 +163,7 @@ class RunSession:
             shares = await asyncio.to_thread(shares_text, options.budget or "", self.store, self.record)
             self.progress.note(f"{self._outage.spent}{shares}; the same command with a larger --budget goes on")
 
-    @asynccontextmanager
-    async def _models(self, answered: Collection[str]) -> AsyncIterator[dict[str, OpenedModel]]:
+    async def _models(self, answered: Collection[str]) -> dict[str, OpenedModel]:
         """Open the run's models, before anything else is started for the trials.
 
         Args:
@@ -170,29 +171,30 @@ class RunSession:
         """
         options, own = self.prepared.options, self.prepared.objects.model
         found: dict[str, OpenedModel] = {}
-        async with AsyncExitStack() as stack:
-            for name in self.record.config.models:
-                settings = replace(options, probe=0) if name in answered else options
-                opened = run_model(name, own).open(settings)
-                found[name] = await stack.enter_async_context(opened)
-                for note in found[name].notes:
-                    self.progress.note(note)
-            names = {setting for name in found for setting in run_model(name, own).driver.settings}
-            at_endpoint = bool(options.base_url or any(model.base_url for model in found.values()))
-            for note in idle_settings(options, names, at_endpoint=at_endpoint):
+        read: set[str] = set()
+        for name, identity in {cell.model: cell.model_identity for cell in self.record.config.cells}.items():
+            model = run_model(name, own)
+            settings = replace(options, probe=0) if name in answered else options
+            key = own, name, identity, options.base_url, options.api_key_env
+            found[name] = await self.standing.use(key, partial(model.open, settings))
+            read |= {*model.driver.settings}
+            for note in found[name].notes:
                 self.progress.note(note)
-            # No more agents work at once than a model answers requests.
-            bounds = (model.at_once for model in found.values() if model.at_once)
-            self._at_once = min([options.concurrency, *bounds])
-            yield found
+        at_endpoint = bool(options.base_url or any(model.base_url for model in found.values()))
+        for note in idle_settings(options, read, at_endpoint=at_endpoint):
+            self.progress.note(note)
+        # No more agents work at once than a model answers requests.
+        self._at_once = min([options.concurrency, *(model.at_once for model in found.values() if model.at_once)])
+        return found
 
     @asynccontextmanager
     async def _runner(
-        self, given: Executor | None, models: Mapping[str, OpenedModel], first: TrialKey
+        self, given: Executor | None, answered: Collection[str], first: TrialKey
     ) -> AsyncIterator[tuple[TrialRunner, NodeWatch]]:
         """Open all that trials need.
 
         Args:
+            answered: the models that answered earlier.
             first: the first trial that is due.
         """
         prepared, options, objects, config = (
@@ -201,6 +203,7 @@ class RunSession:
             self.prepared.objects,
             self.record.config,
         )
+        models = await self._models(answered)
         live: Executor | None = None
         calls: CallbackServer | None = None
         # Objects of this process need the room of live code, which takes long to import.
@@ -212,7 +215,7 @@ class RunSession:
             from trialbed.live import CallbackServer
 
             calls = CallbackServer(objects.bodies, objects.simulator, seconds=config.limits.timeout)
-        workers = live if live is not None and self._is_live else worker_executor(prepared, given)
+        workers = live if live is not None and self._is_live else await self._workers(given)
         executors = {
             cell.label: live if live is not None and cell.framework in objects.agents else workers
             for cell in config.cells
@@ -222,8 +225,7 @@ class RunSession:
         nodes = NodeWatch(workers, apart, self.progress.note, earlier=self._earlier, moved=self.record.on_nodes)
         # Workers import their frameworks while the tools are selected and the server starts.
         async with (
-            nullcontext() if live is workers or live is None else live,
-            workers,
+            live or nullcontext(),
             helpers,
             calls or nullcontext(),
             meanwhile(self._describe(executors, nodes)) as described,
@@ -289,6 +291,21 @@ class RunSession:
                     yield runner, nodes
             self.record = self.record.model_copy(update={"helpers": self._used.found})
 
+    async def _workers(self, given: Executor | None) -> Executor:
+        """Return the executor of the frameworks and programs of the run."""
+        prepared, options = self.prepared, self.prepared.options
+        executor = given or load_driver("executors", options.executor)(environments=options.environments)
+        executor.options = executor_options(options)
+        executor.concurrency = options.concurrency
+        executor.hidden = hidden_paths(options, prepared.dataset.files)
+        executor.commands = dict(prepared.commands)
+        programs = tuple(command.digest() for command in prepared.commands.values())
+        # Workers in a sandbox reach one server alone.
+        server = self.record.run_id if options.sandbox else ""
+        key = options.executor, options.executor_options, self._frameworks, programs, server
+        found: Executor = await self.standing.use(key, lambda: executor)
+        return found
+
     @asynccontextmanager
     async def _server(
         self, models: Mapping[str, OpenedModel], helpers: HelperModels, calls: CallbackServer | None, workers: Executor
@@ -310,6 +327,7 @@ class RunSession:
                 cache=prepared.cache,
                 simulator_prices=helpers.prices("simulator", split_address(simulator)[0]) if simulator else None,
                 host=workers.server_host(),
+                standing=self.standing,
             ) as control,
             judge_of(helpers, options.judge[0], control, own=objects.judge) as judge,
             ScoringProcesses() as scoring,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 
 from trialbed.catalogs import absent_ends
 from trialbed.contracts import Executor
+from trialbed.engine._background import Standing
 from trialbed.engine._lanes import Committed
 from trialbed.engine._progress import RunProgress
 from trialbed.engine._session import RunSession
@@ -24,6 +26,7 @@ async def run(
     ambient: bool = False,
     progress: RunProgress | None = None,
     committed: Committed | None = None,
+    standing: Standing | None = None,
 ) -> Run:
     """Run or resume a prepared run, until every result is in the store.
 
@@ -32,18 +35,26 @@ async def run(
         ambient: whether requests without a token belong to the open trial.
         progress: follows the run.
         committed: called with trials once they are committed, in a thread.
+        standing: what earlier and later runs of this event loop share with this one; None for a run that is alone.
 
     Raises:
         TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
     """
     shown, digest = progress or RunProgress(), config_digest(prepared.config)
-    with await asyncio.to_thread(Store.open, prepared.options.store) as store:
+    async with nullcontext(standing) if standing is not None else Standing() as kept:
+        store = await kept.use(prepared.options.store, partial(_opened, prepared.options.store))
         async with hold_run(store, digest, partial(find_run, store, prepared)) as found:
             run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
             for line in (*prepared.notes, *absent_ends(prepared.dataset, prepared.options.query_ids)):
                 shown.note(line)
-            session = RunSession(prepared, store, run_, shown, ambient=ambient, committed=committed)
+            session = RunSession(prepared, store, run_, shown, ambient=ambient, standing=kept, committed=committed)
             return await session.run(executor)
+
+
+@asynccontextmanager
+async def _opened(place: str) -> AsyncIterator[Store]:
+    with await asyncio.to_thread(Store.open, place) as store:
+        yield store
 
 
 def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, progress: RunProgress) -> Run:

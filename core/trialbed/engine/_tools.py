@@ -11,7 +11,7 @@ from trialbed.contracts import ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.engine._offers import RunTools, ToolsNotChosen
 from trialbed.models import HelperModels, helper_endpoint, with_endpoint
-from trialbed.preparation import Prepared, selector_driver
+from trialbed.preparation import selector_driver
 from trialbed.records import (
     Api,
     Query,
@@ -82,7 +82,7 @@ async def select_tools(
     @cache
     def opened() -> tuple[ToolSelector, Any]:
         catalog = apis()
-        return open_selector(catalog), _stage(catalog)
+        return open_selector(catalog), load_driver("components", "selection").open_selection(catalog)
 
     def choose(ids: Sequence[int | str]) -> dict[int, dict[int | str, tuple[ToolSpec, ...]]]:
         found: dict[int, dict[int | str, tuple[ToolSpec, ...]]] = {}
@@ -108,15 +108,3 @@ async def select_tools(
     except ToolsNotChosen as error:
         raise error.reason from error
     return tools
-
-
-def select_for(query: Query, prepared: Prepared, helpers: HelperModels) -> tuple[ToolSpec, ...]:
-    """Return the tools that the selector of a prepared run chooses for a query."""
-    apis = prepared.apis()
-    selector = prepared_selector(prepared.options, helpers, apis, own=prepared.objects.selector)
-    tools: tuple[ToolSpec, ...] = _stage(apis).tools(query, selector, max_tools=prepared.config.cells[0].max_tools)
-    return tools
-
-
-def _stage(apis: Sequence[Api]) -> Any:
-    return load_driver("components", "selection").open_selection(apis)

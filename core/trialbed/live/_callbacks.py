@@ -45,10 +45,9 @@ class CallbackServer:
         bodies: the Apis whose calls functions of the calling program answer.
         simulator: answers for all other Apis, if it is an object.
         seconds: that one call may take.
-        stays: whether it answers also where nothing of this process does so yet.
 
     Attributes:
-        url: the address that the server asks; None where nothing of this process answers calls.
+        url: the address that the server asks.
     """
 
     def __init__(
@@ -57,9 +56,7 @@ class CallbackServer:
         simulator: object = None,
         *,
         seconds: float = math.inf,
-        stays: bool = False,
     ) -> None:
-        self._stays = stays
         self._seconds = seconds
         self._bodies = bodies
         self._simulator = simulator if isinstance(simulator, Simulator) else None
@@ -67,11 +64,9 @@ class CallbackServer:
         self._to_end: dict[Any, ApiBody] = {}
         self._code = ForeignCode()
         self._stack = AsyncExitStack()
-        self.url: str | None = None
+        self.url = ""
 
     async def __aenter__(self) -> Self:
-        if not self._bodies and self._simulator is None and not self._stays:
-            return self
         self._stack.callback(self._code.end)
         self._stack.push_async_callback(self._end_tools)
         path = f"/{secrets.token_urlsafe(24)}"
@@ -86,22 +81,14 @@ class CallbackServer:
         for body in self._to_end.values():
             await _end(self._code, body.end_run)
 
-    def of(self, bodies: Mapping[ApiRef, ApiBody], simulator: object, seconds: float) -> CallbackServer:
-        """Return one for the trials of other objects that answers at the same address, as long as this one is open."""
-        other = CallbackServer(bodies, simulator, seconds=seconds)
-        other._trials, other._code, other.url = self._trials, self._code, self.url
-        other._to_end = self._to_end
-        return other
-
     def apis(self, query: Query) -> tuple[ApiRef, ...]:
         """Return the Apis of a query whose calls this process answers."""
         return tuple(api.ref for api in query.apis if self._simulator is not None or api.ref in self._bodies)
 
     def open(self, trial: str, query: Query) -> None:
         """Make the objects that the calls of a trial act on."""
-        if self.url is not None:
-            self._to_end |= {body.owner: body for body in self._bodies.values() if body.has_to_end}
-            self._trials[trial] = _CalledTrial(query, self._bodies, self._simulator, self._code, self._seconds)
+        self._to_end |= {body.owner: body for body in self._bodies.values() if body.has_to_end}
+        self._trials[trial] = _CalledTrial(query, self._bodies, self._simulator, self._code, self._seconds)
 
     async def close(self, trial: str) -> tuple[Json, Failure | None]:
         """Return the state in which a trial ended, and the failure of a tool, which is not the agent's fault."""

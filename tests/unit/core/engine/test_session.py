@@ -13,7 +13,7 @@ import pytest
 from support.trials import run_config, trial_of
 
 from trialbed.engine import RunProgress
-from trialbed.engine._background import frozen_heap
+from trialbed.engine._background import Standing, frozen_heap
 from trialbed.engine._session import RunSession
 from trialbed.preparation import RunOptions, config_digest
 from trialbed.records import TrialResult
@@ -75,7 +75,7 @@ async def test_an_interrupted_run_keeps_its_trials_and_one_without_any_is_gone(
                 store.add_trials(run_id, results)
                 raise asyncio.CancelledError
 
-            session = RunSession(prepared, store, run, RunProgress(), ambient=False)
+            session = RunSession(prepared, store, run, RunProgress(), ambient=False, standing=Standing())
             monkeypatch.setattr(session, "_trials", interrupted)
             with pytest.raises(asyncio.CancelledError):
                 await session.run(None)

@@ -93,14 +93,6 @@ async def test_the_first_exception_of_a_function_is_kept_with_its_traceback() ->
     assert "in double" in failure.detail
 
 
-async def test_nothing_is_served_where_nothing_is_to_be_answered() -> None:
-    async with CallbackServer() as callbacks:
-        assert callbacks.url is None
-        assert callbacks.apis(QUERIES[0]) == ()
-        callbacks.open("one", QUERIES[0])
-        assert await callbacks.close("one") == (None, None)
-
-
 async def test_tools_that_cannot_be_made_are_the_trials_failure() -> None:
     class Broken:
         def __init__(self) -> None:
