@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ToolChoice
@@ -90,26 +90,76 @@ def result_content(message: ModelMessage) -> Any:
     return message.content
 
 
-def refuse_settings(wanted: GenerationConfig, goal: str, *names: str) -> None:
-    """Refuse those of the settings that a dialect does not have.
+def read_generation(
+    document: Mapping[str, Any], places: Mapping[str, str], forms: Collection[str] = ("json_object", "json_schema")
+) -> GenerationConfig:
+    """Read the settings that have the same meaning in every dialect; wrong ones are left out.
 
     Args:
-        goal: the dialect, for the message.
-        names: of the settings.
-
-    Raises:
-        ValueError: one of them asks for something.
+        places: setting -> its field, behind those of the objects that it stands in, such as ``text.verbosity``. The
+            form of the reply is four of them: ``form``, ``name``, ``strict`` and ``schema``.
+        forms: types of the form that are read.
     """
-    usual = GenerationConfig()
-    asked = [name for name in names if getattr(wanted, name) != getattr(usual, name)]
-    if asked:
-        raise ValueError(
-            f"{goal} have no counterpart of {', '.join(repr(OWN_WORDS.get(name, name)) for name in asked)}"
-        )
+
+    def find(setting: str) -> Any:
+        found: Any = document
+        for field in places.get(setting, "").split("."):
+            found = mapping_of(found).get(field)
+        return found
+
+    limit, stop = whole_number(find("max_tokens")), find("stop")
+    stops = [stop] if isinstance(stop, str) and "seed" in places else list_of(stop)
+    return GenerationConfig(
+        temperature=number(find("temperature")),
+        seed=whole_number(find("seed")),
+        max_tokens=limit if limit is not None and limit > 0 else None,
+        stop=tuple(one for one in stops if isinstance(one, str) and one),
+        parallel_calls=find("parallel_calls") is not False,
+        reply_schema=mapping_of(find("schema")) if find("form") in forms else None,
+        top_p=number(find("top_p")),
+        strict_reply=find("strict") is True,
+        effort=text_of(find("effort")),
+        verbosity=text_of(find("verbosity")),
+    )
 
 
 OWN_WORDS = {"choices": "n"}
 """Name of a setting -> the one by which the only dialect that has it knows it."""
+
+
+def write_generation(wanted: GenerationConfig, places: Mapping[str, str], goal: str, *, tools: bool) -> Document:
+    """Return settings as ``read_generation`` reads them.
+
+    Args:
+        goal: the dialect, for the message.
+        tools: whether any are on offer.
+
+    Raises:
+        ValueError: one of them asks for something that the dialect does not have.
+    """
+    usual = GenerationConfig()
+    some = [name for name in ("stop", "top_logprobs", "choices", "verbosity") if name not in places]
+    if asked := [name for name in some if getattr(wanted, name) != getattr(usual, name)]:
+        words = (repr(OWN_WORDS.get(name, name)) for name in asked)
+        raise ValueError(f"{goal} have no counterpart of {', '.join(words)}")
+    values = {name: getattr(wanted, name) for name in ("temperature", "top_p", "max_tokens")}
+    values |= {name: getattr(wanted, name) or None for name in ("effort", "verbosity")}
+    values["stop"] = list(wanted.stop) or None
+    if tools and not wanted.parallel_calls:
+        values["parallel_calls"] = False
+    if wanted.reply_schema is not None:
+        values["form"] = "json_schema" if wanted.reply_schema else "json_object"
+    if wanted.reply_schema:
+        values |= {"name": "reply", "strict": wanted.strict_reply, "schema": dict(wanted.reply_schema)}
+    written: Document = {}
+    for setting, place in places.items():
+        if values.get(setting) is not None:
+            *outer, field = place.split(".")
+            within = written
+            for name in outer:
+                within = within.setdefault(name, {})
+            within[field] = values[setting]
+    return written
 
 
 def image_of(part: Mapping[str, Any]) -> str | None:
@@ -159,36 +209,3 @@ def allowed_choice(allowed: Mapping[str, Any], tools: Iterable[Any]) -> ToolChoi
 
 SHOWN = 100
 """Characters of an id that an error shows."""
-
-
-def stray_result(messages: Sequence[ModelMessage], *, next_to_its_call: bool) -> str | None:
-    """Return the id of the first result that is of no call before it; None if each has its call.
-
-    Args:
-        next_to_its_call: whether the call must be in the last message of the model.
-    """
-    known: set[str] = set()
-    for message in messages:
-        if message.role == "tool" and message.call_id not in known:
-            return message.call_id[:SHOWN]
-        if message.role == "assistant" and next_to_its_call:
-            known.clear()
-        if message.role == "assistant":
-            known.update(call.id for call in message.calls)
-    return None
-
-
-def open_call(messages: Sequence[ModelMessage], *, at_once: bool) -> str | None:
-    """Return the id of the first call that has no result; None if each has one.
-
-    Args:
-        at_once: whether the results must follow before anything else.
-    """
-    asked: dict[str, None] = {}
-    for message in messages:
-        if message.role == "tool":
-            asked.pop(message.call_id, None)
-        elif asked and at_once:
-            break
-        asked |= dict.fromkeys(call.id for call in message.calls)
-    return next((made[:SHOWN] for made in asked), None)

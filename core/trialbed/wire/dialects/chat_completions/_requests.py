@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -22,11 +23,12 @@ from trialbed.wire.dialects._fields import (
     asked_beyond,
     list_of,
     mapping_of,
-    number,
     objects_of,
+    read_generation,
     result_content,
     text_of,
     whole_number,
+    write_generation,
     write_part,
 )
 
@@ -49,6 +51,14 @@ FORMATS = (None, "text", "json_object", "json_schema")
 
 
 LIMITS = ("max_completion_tokens", "max_tokens")
+
+PLACES = (
+    {name: name for name in ("temperature", "top_p", "seed", "max_tokens", "stop", "top_logprobs")}
+    | {"parallel_calls": "parallel_tool_calls", "effort": "reasoning_effort", "verbosity": "verbosity", "choices": "n"}
+    | {"form": "response_format.type"}
+    | {part: f"response_format.json_schema.{part}" for part in ("name", "strict", "schema")}
+)
+"""Setting -> its field, as ``read_generation`` has them."""
 
 MOST_CHOICES = 128
 
@@ -96,20 +106,11 @@ class ChatRequest(ModelRequest):
         """Those of the settings that have the same meaning in every dialect; wrong ones are left out."""
         found = self.document
         limits = [value for key in LIMITS if (value := whole_number(found.get(key))) is not None and value > 0]
-        stops = [found["stop"]] if isinstance(found.get("stop"), str) else list_of(found.get("stop"))
-        return GenerationConfig(
-            temperature=number(found.get("temperature")),
-            seed=whole_number(found.get("seed")),
+        return replace(
+            read_generation(found, PLACES),
             max_tokens=min(limits, default=None),
-            stop=tuple(stop for stop in stops if isinstance(stop, str) and stop),
-            parallel_calls=found.get("parallel_tool_calls") is not False,
-            reply_schema=_reply_schema(found.get("response_format")),
             top_logprobs=whole_number(found.get("top_logprobs", 1)) if found.get("logprobs") is True else None,
             choices=read_choices(found),
-            top_p=number(found.get("top_p")),
-            strict_reply=mapping_of(mapping_of(found.get("response_format")).get("json_schema")).get("strict") is True,
-            effort=text_of(found.get("reasoning_effort")),
-            verbosity=text_of(found.get("verbosity")),
         )
 
     @property
@@ -196,7 +197,7 @@ def _write_tool(tool: OfferedTool) -> Document:
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
     wanted = GenerationConfig(reply_schema=schema, strict_reply=True), GenerationConfig(reply_schema={})
-    return [{"response_format": _reply_format(one)} for one in wanted]
+    return [write_generation(one, PLACES, "Chat completions", tools=False) for one in wanted]
 
 
 def read_message(message: Any) -> ModelMessage:
@@ -229,38 +230,12 @@ def _read_tool(tool: Any) -> OfferedTool | None:
     return OfferedTool(name, text_of(function.get("description")), function.get("parameters") or {}, function)
 
 
-def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:
-    if mapping_of(wanted).get("type") not in ("json_object", "json_schema"):
-        return None
-    return mapping_of(mapping_of(wanted.get("json_schema")).get("schema"))
-
-
 def write_settings(request: ModelRequest) -> Document:
     """Return the further fields of a request of any dialect; a stream is asked for its usage."""
-    wanted, tools = request.generation, bool(request.tools)
-    own: Document = {
-        "temperature": wanted.temperature,
-        "top_p": wanted.top_p,
-        "max_tokens": wanted.max_tokens,
-        "stop": list(wanted.stop) or None,
-        "parallel_tool_calls": False if tools and not wanted.parallel_calls else None,
-        "reasoning_effort": wanted.effort or None,
-        "verbosity": wanted.verbosity or None,
-        "response_format": _reply_format(wanted),
-        "tool_choice": _choice(request.tool_choice) if tools else None,
-        "stream": request.stream or None,
-        "stream_options": {"include_usage": True} if request.stream else None,
-    }
-    return {name: value for name, value in own.items() if value is not None}
-
-
-def _reply_format(wanted: GenerationConfig) -> Document | None:
-    if wanted.reply_schema is None:
-        return None
-    if not wanted.reply_schema:
-        return {"type": "json_object"}
-    described = {"name": "reply", "strict": wanted.strict_reply, "schema": dict(wanted.reply_schema)}
-    return {"type": "json_schema", "json_schema": described}
+    own = write_generation(request.generation, PLACES, "Chat completions", tools=bool(request.tools))
+    choice = _choice(request.tool_choice) if request.tools else None
+    own |= {"tool_choice": choice} if choice is not None else {}
+    return {**own, "stream": True, "stream_options": {"include_usage": True}} if request.stream else own
 
 
 def _choice(choice: ToolChoice) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 from types import MappingProxyType
 from typing import Any
 
@@ -14,13 +15,11 @@ from trialbed.wire.dialects._fields import (
     asked_beyond,
     list_of,
     mapping_of,
-    number,
     objects_of,
-    open_call,
-    refuse_settings,
-    stray_result,
+    read_generation,
     text_of,
     whole_number,
+    write_generation,
 )
 from trialbed.wire.dialects.messages._blocks import read_message, write_messages
 
@@ -30,6 +29,14 @@ HEADERS: Mapping[str, str] = MappingProxyType({"anthropic-version": "2023-06-01"
 
 SHARED = ("max_tokens", "stop_sequences", "temperature", "top_p", "metadata", "service_tier", "cache_control")
 """Settings that other dialects have, too, or that do not change an answer."""
+
+PLACES = {name: name for name in ("temperature", "top_p", "max_tokens")} | {
+    "stop": "stop_sequences",
+    "effort": "output_config.effort",
+    "form": "output_config.format.type",
+    "schema": "output_config.format.schema",
+}
+"""Setting -> its field, as ``read_generation`` has them."""
 
 MODES = {"auto": "auto", "any": "required", "tool": "required", "none": "none"}
 """Type of a choice -> its canonical mode."""
@@ -75,19 +82,9 @@ class MessagesRequest(ModelRequest):
     @property
     def generation(self) -> GenerationConfig:
         """Those of the settings that have the same meaning in every dialect."""
-        document = self.document
-        choice = document.get("tool_choice")
-        limit = whole_number(document.get("max_tokens"))
-        return GenerationConfig(
-            temperature=number(document.get("temperature")),
-            max_tokens=limit if limit is not None and limit > 0 else None,
-            stop=tuple(stop for stop in list_of(document.get("stop_sequences")) if isinstance(stop, str) and stop),
-            parallel_calls=not (isinstance(choice, Mapping) and choice.get("disable_parallel_tool_use") is True),
-            reply_schema=_reply_schema(document.get("output_config")),
-            top_p=number(document.get("top_p")),
-            strict_reply=_reply_schema(document.get("output_config")) is not None,
-            effort=text_of(mapping_of(document.get("output_config")).get("effort")),
-        )
+        found = read_generation(self.document, PLACES, ("json_schema",))
+        alone = mapping_of(self.document.get("tool_choice")).get("disable_parallel_tool_use") is True
+        return replace(found, parallel_calls=not alone, strict_reply=found.reply_schema is not None)
 
     @property
     def prompt(self) -> Mapping[str, Any]:
@@ -118,22 +115,25 @@ class MessagesRequest(ModelRequest):
         choice = self.tool_choice
         if choice.name and choice.name not in self.names:
             return f"tool_choice: Tool '{choice.name[:100]}' not found in provided tools"
-        messages = _join_messages(self.messages)
-        stray = stray_result(messages, next_to_its_call=True)
+        turns = list(_turns(self.document))
+        stray = next((one for asked, blocks in turns for one in _results(blocks) if one not in asked), None)
         if stray is not None:
             return (
-                f"messages: unexpected `tool_use_id` found in `tool_result` blocks: {stray}. Each `tool_result` block "
-                "must have a corresponding `tool_use` block in the previous message."
+                f"messages: unexpected `tool_use_id` found in `tool_result` blocks: {stray[:SHOWN]}. Each "
+                "`tool_result` block must have a corresponding `tool_use` block in the previous message."
             )
-        twice = _twice(self.document)
+        answered = [_results(blocks) for _, blocks in turns]
+        twice = next((one for results in answered for one in results if results.count(one) > 1), None)
         if twice is not None:
             why = "each tool_use must have a single result. Found multiple `tool_result` blocks with id:"
-            return f"messages: {why} {twice}"
-        left = open_call(messages, at_once=True) or _late_result(self.document)
+            return f"messages: {why} {twice[:SHOWN]}"
+        # The results of a message come before all else that is said.
+        at_once = [(asked, _results(takewhile(_is_result, blocks))) for asked, blocks in turns]
+        left = next((one for asked, results in at_once for one in asked if one not in results), None)
         if left is not None:
             return (
-                f"messages: `tool_use` ids were found without `tool_result` blocks immediately after: {left}. Each "
-                "`tool_use` block must have a corresponding `tool_result` block in the next message."
+                f"messages: `tool_use` ids were found without `tool_result` blocks immediately after: {left[:SHOWN]}. "
+                "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
             )
         return ""
 
@@ -170,47 +170,29 @@ def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     return [{"output_config": {"format": {"type": "json_schema", "schema": dict(schema)}}}]
 
 
-def _join_messages(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Return the messages with those of the model that follow one another as one, as the vendor takes them."""
-    joined: list[ModelMessage] = []
-    for message in messages:
-        if joined and message.role == joined[-1].role == "assistant":
-            joined[-1] = replace(joined[-1], calls=(*joined[-1].calls, *message.calls))
-        else:
-            joined.append(message)
-    return joined
+def _turns(document: Mapping[str, Any]) -> Iterator[tuple[list[str], list[Any]]]:
+    """Yield the ids of the calls in each message of the model, and the blocks that follow it.
 
-
-def _answers(document: Mapping[str, Any]) -> Iterator[list[Any]]:
-    """Yield the blocks between two messages of the model, which the vendor takes for one message."""
+    Messages of one role that follow one another are one for the vendor.
+    """
+    asked: list[str] = []
     blocks: list[Any] = []
     for message in objects_of(document.get("messages")):
-        if message.get("role") == "user":
-            content = message.get("content")
-            blocks += [content] if isinstance(content, str) else list_of(content)
-        elif blocks:
-            yield blocks
-            blocks = []
-    yield blocks
+        content = message.get("content")
+        found = [content] if isinstance(content, str) else list_of(content)
+        if message.get("role") != "assistant":
+            blocks += found
+            continue
+        if blocks:
+            yield asked, blocks
+            asked, blocks = [], []
+        asked += [text_of(block.get("id")) for block in objects_of(found) if block.get("type") == "tool_use"]
+    yield asked, blocks
 
 
-def _twice(document: Mapping[str, Any]) -> str | None:
-    """Return the id of a call that has two results at once; None where none has."""
-    for blocks in _answers(document):
-        made = [text_of(block.get("tool_use_id")) for block in blocks if _is_result(block)]
-        if len(made) > len({*made}):
-            return next(one for one in made if made.count(one) > 1)[:SHOWN]
-    return None
-
-
-def _late_result(document: Mapping[str, Any]) -> str | None:
-    """Return the id of the call of the first result that does not come before all else; None if each does."""
-    for blocks in _answers(document):
-        first = next((place for place, block in enumerate(blocks) if not _is_result(block)), len(blocks))
-        late = next((block for block in blocks[first:] if _is_result(block)), None)
-        if late is not None:
-            return text_of(late.get("tool_use_id"))[:SHOWN]
-    return None
+def _results(blocks: Iterable[Any]) -> list[str]:
+    """Return the ids of the calls that have results among the blocks."""
+    return [text_of(block.get("tool_use_id")) for block in blocks if _is_result(block)]
 
 
 def _is_result(block: Any) -> bool:
@@ -227,13 +209,6 @@ def _write_tool(tool: OfferedTool) -> Document:
     return {**written, "strict": True} if tool.source.get("strict") is True else written
 
 
-def _reply_schema(wanted: Any) -> Mapping[str, Any] | None:
-    form = wanted.get("format") if isinstance(wanted, Mapping) else None
-    if not isinstance(form, Mapping) or form.get("type") != "json_schema":
-        return None
-    return mapping_of(form.get("schema"))
-
-
 KINDS = {mode: kind for kind, mode in MODES.items() if kind != "tool"}
 """Canonical mode of a choice -> its type."""
 
@@ -245,26 +220,12 @@ def write_settings(request: ModelRequest) -> Document:
         ValueError: the dialect has no counterpart of one.
     """
     wanted = request.generation
-    refuse_settings(wanted, "Messages", "top_logprobs", "choices", "verbosity")
-    own: Document = {
-        "temperature": wanted.temperature,
-        "top_p": wanted.top_p,
-        "max_tokens": wanted.max_tokens,
-        "stop_sequences": list(wanted.stop) or None,
-        "output_config": _output(wanted),
-        "tool_choice": _choice(request.tool_choice, parallel=wanted.parallel_calls) if request.tools else None,
-        "stream": request.stream or None,
-    }
-    return {name: value for name, value in own.items() if value is not None}
-
-
-def _output(wanted: GenerationConfig) -> Document | None:
-    found: Document = {"effort": wanted.effort} if wanted.effort else {}
-    if wanted.reply_schema is not None:
-        if not wanted.reply_schema:
-            raise ValueError("Messages have no counterpart of an answer that is JSON of any kind")
-        found["format"] = {"type": "json_schema", "schema": dict(wanted.reply_schema)}
-    return found or None
+    own = write_generation(wanted, PLACES, "Messages", tools=bool(request.tools))
+    if wanted.reply_schema is not None and not wanted.reply_schema:
+        raise ValueError("Messages have no counterpart of an answer that is JSON of any kind")
+    choice = _choice(request.tool_choice, parallel=wanted.parallel_calls) if request.tools else None
+    own |= {"tool_choice": choice} if choice is not None else {}
+    return {**own, "stream": True} if request.stream else own
 
 
 def _choice(choice: ToolChoice, *, parallel: bool) -> Document | None:

@@ -9,17 +9,15 @@ from typing import Any
 
 from trialbed.wire._exchange import Document, GenerationConfig, ModelMessage, ModelRequest, OfferedTool, ToolChoice
 from trialbed.wire.dialects._fields import (
+    SHOWN,
     allowed_choice,
     asked_beyond,
     list_of,
     mapping_of,
-    number,
     objects_of,
-    open_call,
-    refuse_settings,
-    stray_result,
+    read_generation,
     text_of,
-    whole_number,
+    write_generation,
 )
 from trialbed.wire.dialects.responses._items import read_items, write_conversation
 
@@ -35,6 +33,14 @@ SHARED = (
     *("include", "metadata", "prompt_cache_key", "safety_identifier", "service_tier", "store", "user"),
 )
 """Settings that other dialects have, too, or that do not change an answer."""
+
+PLACES = (
+    {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_output_tokens"}
+    | {"parallel_calls": "parallel_tool_calls", "effort": "reasoning.effort", "verbosity": "text.verbosity"}
+    | {"form": "text.format.type"}
+    | {part: f"text.format.{part}" for part in ("name", "strict", "schema")}
+)
+"""Setting -> its field, as ``read_generation`` has them."""
 
 UNSERVED = ("conversation", "prompt")
 """Fields whose values only their vendor keeps."""
@@ -89,18 +95,7 @@ class ResponsesRequest(ModelRequest):
     @property
     def generation(self) -> GenerationConfig:
         """Those of the settings that have the same meaning in every dialect."""
-        document = self.document
-        limit, form = whole_number(document.get("max_output_tokens")), mapping_of(document.get("text")).get("format")
-        return GenerationConfig(
-            temperature=number(document.get("temperature")),
-            max_tokens=limit if limit is not None and limit > 0 else None,
-            parallel_calls=document.get("parallel_tool_calls") is not False,
-            reply_schema=_reply_schema(form),
-            top_p=number(document.get("top_p")),
-            strict_reply=mapping_of(form).get("strict") is True,
-            effort=text_of(mapping_of(document.get("reasoning")).get("effort")),
-            verbosity=text_of(mapping_of(document.get("text")).get("verbosity")),
-        )
+        return read_generation(self.document, PLACES)
 
     @property
     def prompt(self) -> Mapping[str, Any]:
@@ -150,11 +145,15 @@ class ResponsesRequest(ModelRequest):
         if any(item.get("type") == "item_reference" for item in objects_of([*self.earlier, *self.items])):
             # It may stand for a call, or for a result.
             return ""
-        stray = stray_result(self.messages, next_to_its_call=False)
-        if stray is not None:
-            return f"No tool call found for function call output with call_id {stray}."
-        left = open_call(self.messages, at_once=False)
-        return "" if left is None else f"No tool output found for function call {left}."
+        is_open: dict[str, bool] = {}  # the calls so far
+        for message in self.messages:
+            if message.role == "tool":
+                if message.call_id not in is_open:
+                    return f"No tool call found for function call output with call_id {message.call_id[:SHOWN]}."
+                is_open[message.call_id] = False
+            is_open |= dict.fromkeys((call.id for call in message.calls), True)
+        left = next((made for made, found in is_open.items() if found), None)
+        return "" if left is None else f"No tool output found for function call {left[:SHOWN]}."
 
     def _problem(self) -> str:
         found = self.document
@@ -193,7 +192,7 @@ OWN_NAMES = {"max_tokens": "max_output_tokens"}
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
     wanted = GenerationConfig(reply_schema=schema, strict_reply=True), GenerationConfig(reply_schema={})
-    return [{"text": _text(one)} for one in wanted]
+    return [write_generation(one, PLACES, "Responses", tools=False) for one in wanted]
 
 
 def _write_tool(tool: OfferedTool) -> Document:
@@ -202,42 +201,16 @@ def _write_tool(tool: OfferedTool) -> Document:
     return {"type": "function", **described, "strict": tool.source.get("strict") is True}
 
 
-def _reply_schema(form: Any) -> Mapping[str, Any] | None:
-    kind = mapping_of(form).get("type")
-    if kind not in ("json_object", "json_schema"):
-        return None
-    return mapping_of(mapping_of(form).get("schema"))
-
-
 def write_settings(request: ModelRequest) -> Document:
     """Return the further fields of a request of any dialect; the endpoint is not to keep its answer.
 
     Raises:
         ValueError: the dialect has no counterpart of one.
     """
-    wanted, tools = request.generation, bool(request.tools)
-    refuse_settings(wanted, "Responses", "stop", "top_logprobs", "choices")
-    own: Document = {
-        "temperature": wanted.temperature,
-        "top_p": wanted.top_p,
-        "max_output_tokens": wanted.max_tokens,
-        "parallel_tool_calls": False if tools and not wanted.parallel_calls else None,
-        "reasoning": {"effort": wanted.effort} if wanted.effort else None,
-        "text": _text(wanted),
-        "tool_choice": _choice(request.tool_choice) if tools else None,
-        "store": False,
-        "stream": request.stream or None,
-    }
-    return {name: value for name, value in own.items() if value is not None}
-
-
-def _text(wanted: GenerationConfig) -> Document | None:
-    found: Document = {"verbosity": wanted.verbosity} if wanted.verbosity else {}
-    if wanted.reply_schema is not None:
-        described = {"name": "reply", "strict": wanted.strict_reply, "schema": dict(wanted.reply_schema)}
-        schema = {"type": "json_schema", **described}
-        found["format"] = schema if wanted.reply_schema else {"type": "json_object"}
-    return found or None
+    own = write_generation(request.generation, PLACES, "Responses", tools=bool(request.tools))
+    choice = _choice(request.tool_choice) if request.tools else None
+    own |= {"tool_choice": choice} if choice is not None else {}
+    return {**own, "store": False, "stream": True} if request.stream else {**own, "store": False}
 
 
 def _choice(choice: ToolChoice) -> Any:
