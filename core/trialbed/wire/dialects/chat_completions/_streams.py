@@ -1,4 +1,4 @@
-"""Reads a streamed answer with a strict state machine.
+"""Reads a streamed answer with a strict state machine, and puts its chunks together, however a vendor cuts them.
 
 ::
 
@@ -11,14 +11,32 @@ Only a stream that is done after a finish reason is an answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from trialbed.wire._events import Event
-from trialbed.wire._exchange import Document
+from trialbed.wire._exchange import Document, TextKind
+from trialbed.wire._json import lenient_json
 from trialbed.wire._readings import Problem, Reading
+from trialbed.wire.dialects._fields import list_of, mapping_of, objects_of, text_of
 from trialbed.wire.dialects._stream_reader import DONE, AnswerStream, Phase
 from trialbed.wire.dialects.chat_completions._answers import read_answer, reports_error
-from trialbed.wire.dialects.chat_completions._assembly import Assembly
+from trialbed.wire.dialects.chat_completions._requests import REASONING
+
+Note = Callable[[str], None]
+"""Called with the kind of each peculiarity that the completion does not show."""
+
+CHUNK = "chat.completion.chunk"
+
+HEAD = ("id", "created", "model", "system_fingerprint", "provider")
+"""Fields of a completion beside its choices."""
+
+STABLE = frozenset(("id", "created", "model"))
+"""Fields that every chunk must have, with equal values."""
+
+KINDS: dict[str, TextKind] = {**dict.fromkeys(REASONING, "reasoning"), "content": "text", "refusal": "refusal"}
+"""Text of a message -> its kind."""
 
 
 class ChatStreamReader(AnswerStream):
@@ -32,7 +50,10 @@ class ChatStreamReader(AnswerStream):
 
     def __init__(self, names: Collection[str]) -> None:
         super().__init__(read_answer)
-        self._assembly = Assembly(names, self.note)
+        self._names = names
+        self._head: Document = {}
+        self._choices: dict[int, _Choice] = {}
+        self._usage: Any = None
 
     def _take(self, event: Event, now: float) -> None:
         if event.data.strip() == DONE and not self.over:
@@ -46,24 +67,266 @@ class ChatStreamReader(AnswerStream):
             self._break_by_error(event)
             return
         self._phase = Phase.OPEN
-        token = self._assembly.add(found)
-        if token and self.pieces is not None:
-            self.pieces += self._assembly.new_texts()
+        self._add_head(found)
+        token = self._add_choices(found)
         if token and self.first_token is None:
             self.first_token = now
         if token and self._finished:
             self.note("tokens_after_finish")
-        self._finished = self._assembly.finish_reason is not None
+        self._finished = self._first is not None and self._first.finish_reason is not None
+
+    @property
+    def _first(self) -> _Choice | None:
+        """The choice of index 0, else the one of the lowest index."""
+        return self._choices.get(0) or (self._choices[min(self._choices)] if self._choices else None)
+
+    def _add_head(self, chunk: Document) -> None:
+        """Take all of a chunk but its choices."""
+        head = self._head
+        for key in HEAD:
+            value = chunk.get(key)
+            if value is None or value == "":
+                if key in STABLE:
+                    self.note("chunk_field_missing")
+            elif key not in head:
+                head[key] = value
+            elif head[key] != value and key in STABLE:
+                self.note(f"{key}_changed")
+        # The chunks of raw completions, which have texts, are other objects.
+        choices = objects_of(chunk.get("choices"))
+        if chunk.get("object") != CHUNK and not any("text" in choice for choice in choices):
+            self.note("object_wrong")
+        for place in (chunk, chunk.get("x_groq"), *choices):
+            if isinstance(place, dict) and isinstance(usage := place.get("usage"), dict):
+                self._usage = usage
+        if self._usage is None and isinstance(timings := chunk.get("timings"), dict):
+            # llama.cpp ends each stream with its times; the usage itself ends those that ask for it.
+            new, cached, completion = (timings.get(name) for name in ("prompt_n", "cache_n", "predicted_n"))
+            if isinstance(new, int) and isinstance(cached, int) and isinstance(completion, int):
+                self._usage = {"prompt_tokens": new + cached, "completion_tokens": completion}
+                self._usage["prompt_tokens_details"] = {"cached_tokens": cached}
+
+    def _add_choices(self, chunk: Document) -> bool:
+        """Take the choices of a chunk; return whether it has a token: a text or arguments that are not empty."""
+        token = False
+        choices = chunk.get("choices")
+        if not isinstance(choices, list):
+            self.note("choices_not_list")
+        for position, choice in enumerate(list_of(choices)):
+            if not isinstance(choice, dict):
+                self.note("choice_not_object")
+                continue
+            number = choice.get("index")
+            if type(number) is not int:
+                self.note("choice_index_missing")
+                number = position
+            if number not in self._choices:
+                self._choices[number] = _Choice(self._names, self.note)
+            token |= self._choices[number].add(choice, self.pieces if number == 0 else None)
+        return token
 
     def _problem_at_end(self) -> Problem | None:
         if not self._finished:
             return Problem("no_finish_reason", "the stream ended with [DONE] but without a finish reason")
-        if not self._assembly.has_message:
+        if self._first is not None and not self._first.has_message:
             return Problem("null_message", "the stream has a finish reason but no message")
         return None
 
     def _document(self) -> Document:
-        return self._assembly.completion()
+        choices = [self._choices[number].document(number) for number in sorted(self._choices)]
+        return {**self._head, "object": "chat.completion", "choices": choices, "usage": self._usage}
+
+
+class _Choice:
+    """A choice that comes in pieces.
+
+    Attributes:
+        has_message: whether any piece of a message has come.
+    """
+
+    def __init__(self, names: Collection[str], note: Note) -> None:
+        self.finish_reason: str | None = None
+        self.has_message = False
+        self._names = names
+        self._note = note
+        self._role: str | None = None
+        self._texts: dict[str, list[str]] = {}
+        self._details: list[Any] = []
+        self._logprobs: dict[str, list[Any]] = {}
+        self._function: _CallPieces | None = None
+        self._calls: list[_CallPieces] = []
+        self._by_index: dict[int, _CallPieces] = {}
+
+    def add(self, choice: Document, pieces: list[tuple[TextKind, str]] | None) -> bool:
+        """Take a piece, and add its texts to ``pieces``; return whether it has a token."""
+        reason, delta, logprobs = choice.get("finish_reason"), choice.get("delta"), choice.get("logprobs")
+        if reason is not None and not (isinstance(reason, str) and reason):
+            self._note("finish_reason_unknown")
+        elif reason is not None:
+            if self.finish_reason not in (None, reason):
+                self._note("finish_reason_changed")
+            self.finish_reason = reason
+        if logprobs and not isinstance(logprobs, dict):
+            self._note("logprobs_wrong")
+        for key, tokens in mapping_of(logprobs).items():
+            if isinstance(tokens, list):
+                self._logprobs.setdefault(key, []).extend(tokens)
+        if isinstance(delta, dict):
+            self.has_message = True
+        else:
+            # Raw completions stream their text here, and have no delta.
+            self._note("delta_missing")
+            self.has_message |= isinstance(choice.get("text"), str)
+            delta = {"content": choice.get("text")}
+        self._role = delta.get("role") or self._role
+        said: dict[TextKind, str] = {}
+        for key, kind in KINDS.items():
+            if key in delta:
+                text = self._text(delta[key])
+                self._texts.setdefault(key, []).append(text)
+                # In a chunk that has its thoughts under two keys, the second is the same once more.
+                said[kind] = said.get(kind) or text
+        if pieces is not None:
+            pieces += [(kind, text) for kind, text in said.items() if text]
+        # Reasoning in typed parts, as routers send it.
+        details = objects_of(delta.get("reasoning_details"))
+        self._details += details
+        token = any(said.values()) or any(part.get(key) for part in details for key in ("text", "summary", "data"))
+        if isinstance(function := delta.get("function_call"), dict):
+            self._function = self._function or _CallPieces(None)
+            token |= self._function.add({"function": function})
+        return self._add_calls(delta.get("tool_calls")) or token
+
+    def document(self, number: int) -> Document:
+        texts = {key: "".join(parts) for key, parts in self._texts.items()}
+        message: Document = {"role": self._role or "assistant", "content": texts.pop("content", "")}
+        message |= {key: text for key, text in texts.items() if text}
+        if self._details:
+            message["reasoning_details"] = self._details
+        if self._function is not None:
+            message["function_call"] = self._function.document(self._names)["function"]
+        calls = [call for call in self._calls if not call.is_repetition(self._names)]
+        if not all(call.has_arguments for call in calls):
+            self._note("arguments_missing")
+        message["tool_calls"] = [call.document(self._names) for call in calls] or None
+        choice = {"index": number, "message": message, "finish_reason": self.finish_reason}
+        return {**choice, "logprobs": self._logprobs} if self._logprobs else choice
+
+    def _text(self, value: Any) -> str:
+        if value is not None and not isinstance(value, str):
+            self._note("content_not_text")
+            # Some vendors stream content in typed parts, as requests may have it.
+            return "".join(text_of(part.get("text")) for part in objects_of(value))
+        return value or ""
+
+    def _add_calls(self, pieces: Any) -> bool:
+        token = False
+        if pieces is not None and not isinstance(pieces, list):
+            self._note("tool_calls_not_list")
+        for piece in list_of(pieces):
+            if isinstance(piece, dict):
+                token |= self._call_of(piece).add(piece, self._note)
+            else:
+                self._note("call_not_object")
+        return token
+
+    def _call_of(self, piece: Document) -> _CallPieces:
+        """The call that a piece belongs to: by its index, else by its id, else the last one."""
+        index, identity = piece.get("index"), piece.get("id")
+        if type(index) is int:
+            known = self._by_index.get(index)
+            is_over = known is None or known.is_over(piece, self._names)
+            if index != len(self._by_index) if known is None else is_over and known.identity and identity:
+                self._note("call_index_wrong")
+        else:
+            self._note("call_index_missing")
+            same = (call for call in self._calls if identity and call.identity == identity)
+            known = next(same, self._calls[-1] if self._calls else None)
+            is_over = known is None or (known.identity != identity if identity else known.is_over(piece, self._names))
+        if known is None or is_over:
+            known = _CallPieces(known)
+            self._calls.append(known)
+            if type(index) is int:
+                self._by_index[index] = known
+        return known
+
+
+class _CallPieces:
+    """A call that comes in pieces.
+
+    Args:
+        before: the call that it may only repeat.
+    """
+
+    def __init__(self, before: _CallPieces | None) -> None:
+        self.identity: str | None = None
+        self.has_arguments = False
+        self._before = before
+        self._type: str | None = None
+        self._names: list[str] = []
+        self._arguments: list[str] = []
+
+    def add(self, piece: Document, note: Note = lambda _kind: None) -> bool:
+        """Take a piece; return whether it has arguments that are not empty."""
+        identity, function = piece.get("id"), piece.get("function")
+        if identity and self.identity and identity != self.identity:
+            note("call_id_changed")
+        if self._type is None and not self._names and not piece.get("type"):
+            note("call_type_missing")
+        self.identity = self.identity or identity
+        self._type = self._type or piece.get("type")
+        if not isinstance(function, dict):
+            custom = mapping_of(piece.get("custom"))
+            function = {"name": custom.get("name"), "arguments": custom.get("input")}
+        name, arguments = function.get("name"), function.get("arguments")
+        if isinstance(name, str) and name:
+            self._names.append(name)
+        self.has_arguments |= arguments is not None
+        if arguments is not None and not isinstance(arguments, str):
+            note("arguments_not_text")
+            arguments = json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict | list) else ""
+        self._arguments.append(arguments or "")
+        return bool(arguments)
+
+    def is_over(self, piece: Mapping[str, Any], offered: Collection[str]) -> bool:
+        """Return whether the piece begins another call.
+
+        It has a name, and either this call is complete, or the piece has another id and names another tool: a call of a
+        tool without parameters may have no arguments at all.
+        """
+        name, identity = mapping_of(piece.get("function")).get("name"), piece.get("id")
+        if not name or (identity and identity == self.identity):
+            return False
+        own = self._name(offered)
+        return self._complete() or (bool(identity) and own != name and own in offered and name in offered)
+
+    def is_repetition(self, offered: Collection[str]) -> bool:
+        """Return whether this is only the name of the call before, sent once more after that call's arguments."""
+        before = self._before
+        if before is None or self.identity or "".join(self._arguments).strip():
+            return False
+        return before._complete() and self._name(offered) == before._name(offered)
+
+    def document(self, offered: Collection[str]) -> Document:
+        name, text = self._name(offered), "".join(self._arguments)
+        if self._type == "custom":
+            return {"id": self.identity, "type": "custom", "custom": {"name": name, "input": text}}
+        return {"id": self.identity, "type": self._type or "function", "function": {"name": name, "arguments": text}}
+
+    def _complete(self) -> bool:
+        text = "".join(self._arguments)
+        return bool(self._names) and lenient_json(text, text) is not text
+
+    def _name(self, offered: Collection[str]) -> str:
+        """Return the name that its fragments stand for.
+
+        Some vendors send a name in pieces, others repeat the whole name with every chunk. A name that was offered
+        decides; without one, equal fragments are one name.
+        """
+        joined, fragments = "".join(self._names), self._names
+        if joined not in offered and fragments and (fragments[-1] in offered or len(set(fragments)) == 1):
+            return fragments[-1]
+        return joined
 
 
 open_stream = ChatStreamReader
