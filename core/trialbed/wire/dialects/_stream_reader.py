@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import Any
 
 from trialbed.wire._events import Event, EventReader
@@ -168,6 +169,21 @@ class AnswerStream(ABC):
             self._notes.setdefault("bytes_after_done" if late else "line_without_field", excerpt(line))
 
 
+class Part:
+    """A part of an answer, such as a text or a call, that comes in pieces.
+
+    Attributes:
+        first: as it began.
+        texts: field -> the pieces of its text.
+        done: the whole, if it has come.
+    """
+
+    def __init__(self, first: Mapping[str, Any]) -> None:
+        self.first = first
+        self.texts: dict[str, list[str]] = {}
+        self.done: Document = {}
+
+
 class TypedStream(AnswerStream):
     """Reads a stream whose events say their type.
 
@@ -176,15 +192,22 @@ class TypedStream(AnswerStream):
 
     Attributes:
         ENDS: the types of the events that end a stream.
+        PLACE: the field of events with the place of the part that they are of.
+        KINDS: field of a part -> the kind of its text.
+        UNKNOWN: stands for the beginning of a part that did not come.
     """
 
     ENDS: frozenset[str] = frozenset()
+    PLACE = "index"
+    KINDS: Mapping[str, TextKind] = MappingProxyType({})
+    UNKNOWN: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self, read_answer: Callable[[Document], ModelAnswer], problem_of: Callable[[Document], Problem | None]
     ) -> None:
         super().__init__(read_answer)
         self._problem_of = problem_of
+        self._parts: dict[int, Part] = {}
 
     @abstractmethod
     def _add(self, kind: str, event: Mapping[str, Any]) -> bool:
@@ -207,9 +230,30 @@ class TypedStream(AnswerStream):
         if name in self.ENDS:
             self._finish(self._problem_of(self._document()))
 
-    def _place(self, event: Mapping[str, Any], field: str, otherwise: int) -> int:
+    def _begin(self, event: Mapping[str, Any], first: Mapping[str, Any]) -> Part:
+        """Begin a part of the answer."""
+        part = self._parts[self._place(event, len(self._parts))] = Part(first)
+        return part
+
+    def _extend(self, event: Mapping[str, Any], field: str, text: str) -> bool:
+        """Add a piece of a text to the part that it belongs to; return whether it says anything."""
+        place = self._place(event, len(self._parts) - 1)
+        if place not in self._parts:
+            self.note("call_index_wrong")
+            self._parts[place] = Part(self.UNKNOWN)
+        if text:
+            self._tell(field, text)
+            self._parts[place].texts.setdefault(field, []).append(text)
+        return bool(text)
+
+    def _tell(self, field: str, text: str) -> None:
+        """Pass on a piece of a text."""
+        if self.pieces is not None and field in self.KINDS:
+            self.pieces.append((self.KINDS[field], text))
+
+    def _place(self, event: Mapping[str, Any], otherwise: int) -> int:
         """Return the place of the part of an answer that an event is of: its index, else another one."""
-        index = event.get(field)
+        index = event.get(self.PLACE)
         if type(index) is int:
             return index
         self.note("call_index_missing")
