@@ -13,6 +13,7 @@ from typing import Self
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation, framework_profile
+from trialbed.tools import ToolClient
 from trialbed_adapter_lab.conformance import (
     ASKED_ON,
     FAILS_EARLY,
@@ -33,7 +34,6 @@ from trialbed_adapter_lab.harness import (
     PassingLoop,
     like_a_worker,
     named_agent,
-    tool_client,
     watchdog,
 )
 
@@ -80,7 +80,7 @@ class Kit:
             self._runner = asyncio.Runner(loop_factory=PassingLoop)
             stack.callback(self._runner.close)
             self._runner.get_loop().set_default_executor(_Threads())
-            client = tool_client()
+            client = ToolClient()
             stack.callback(lambda: self._runner.run(client.aclose()))
             self._harness = stack.enter_context(Harness(self.agent_class, network))
             self._harness.client = client

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 
-import httpx
 import pytest
 from support.adapters import answered
 
@@ -47,18 +46,17 @@ async def test_a_cancelled_run_leaves_no_call_behind(harness: Harness) -> None:
     latch = Latch()
     spec = harness.prepare(ask(ECHO, ECHO), "done", tools=[tool(behave=latch.tool())]).spec
     agent = ControlledAgent(spec.endpoint, spec.limits, system_prompt=spec.system_prompt)
-    async with httpx.AsyncClient() as client:
-        agent.bind_tools([Tool(item, spec.server_url, client) for item in spec.tools], server_url=spec.server_url)
-        before = asyncio.all_tasks()
-        running = asyncio.create_task(agent.answer(spec.query))
-        assert await latch.reached.wait(60)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-        await agent.close()
-        if left := asyncio.all_tasks() - before:
-            await asyncio.wait(left, timeout=60)
-        assert asyncio.all_tasks() == before
+    agent.bind_tools([Tool(item, spec.server_url) for item in spec.tools], server_url=spec.server_url)
+    before = asyncio.all_tasks()
+    running = asyncio.create_task(agent.answer(spec.query))
+    assert await latch.reached.wait(60)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await agent.close()
+    if left := asyncio.all_tasks() - before:
+        await asyncio.wait(left, timeout=60)
+    assert asyncio.all_tasks() == before
 
 
 def test_the_version_is_agentchats() -> None:

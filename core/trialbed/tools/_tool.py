@@ -2,44 +2,90 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import aiohttp
+
 from trialbed.records import ApiRef, ToolSpec
-from trialbed.wire._httpx import httpx, parsed_url, tls_for
+from trialbed.wire._httpx import httpx, tls_for
 
 TOOL_TIMEOUT = 60.0
+Reply = tuple[int, bytes]
+"""The status and the body of a response."""
+
+JSON_HEADERS = {"Content-Type": "application/json"}
 
 
-class BlockingClient:
-    """One HTTP client for the calls of code that is not async, for all threads of a process.
+class ToolClient:
+    """Posts the calls of a process's tools: with one client for async code, and one for all other threads.
 
-    It is made at the first call, and made anew in a process that was forked: two processes cannot share connections.
+    Connections are kept once it is attached to an event loop; before, and for calls in another loop, each call has its
+    own. A process that was forked makes its own, too: no two can share one.
     """
 
     def __init__(self) -> None:
-        self._clients: dict[int, httpx.Client] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._session: aiohttp.ClientSession | None = None
+        self._blocking: dict[int, httpx.Client] = {}
 
-    def post(self, url: str, *, json: Mapping[str, Any]) -> httpx.Response:
+    def attach(self) -> None:
+        """Keep the connections of the running event loop, unless those of another one are kept already."""
+        self._loop = self._loop or asyncio.get_running_loop()
+
+    async def post(self, url: str, body: bytes) -> Reply:
         """Post JSON.
+
+        Raises:
+            aiohttp.ClientError, TimeoutError: there is no response.
+        """
+        if asyncio.get_running_loop() is not self._loop:
+            async with _session() as session:
+                return await _post(session, url, body)
+        self._session = self._session or _session()
+        return await _post(self._session, url, body)
+
+    def post_blocking(self, url: str, body: bytes) -> Reply:
+        """Post JSON from code that is not async.
 
         Raises:
             httpx.HTTPError: there is no response.
         """
+        if self._loop is None:
+            with httpx.Client(timeout=TOOL_TIMEOUT, verify=tls_for(url)) as once:
+                return _read(once.post(url, content=body, headers=JSON_HEADERS))
         process = os.getpid()
-        client = self._clients.get(process)
+        client = self._blocking.get(process)
         if client is None:
             # Of two threads that come here at the same time, both get the first one's.
-            client = self._clients.setdefault(process, httpx.Client(timeout=TOOL_TIMEOUT, verify=tls_for(url)))
-        return client.post(url, json=json)
+            client = self._blocking.setdefault(process, httpx.Client(timeout=TOOL_TIMEOUT, verify=tls_for(url)))
+        return _read(client.post(url, content=body, headers=JSON_HEADERS))
 
-    def close(self) -> None:
+    async def aclose(self) -> None:
         """Close the connections of this process; may be called again."""
-        client = self._clients.pop(os.getpid(), None)
+        client = self._blocking.pop(os.getpid(), None)
         if client is not None:
             client.close()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+def _read(response: httpx.Response) -> Reply:
+    return response.status_code, response.content
+
+
+def _session() -> aiohttp.ClientSession:
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=TOOL_TIMEOUT, sock_read=TOOL_TIMEOUT)
+    return aiohttp.ClientSession(timeout=timeout, cookie_jar=aiohttp.DummyCookieJar())
+
+
+async def _post(session: aiohttp.ClientSession, url: str, body: bytes) -> Reply:
+    async with session.post(url, data=body, headers=JSON_HEADERS, allow_redirects=False) as response:
+        return response.status, await response.read()
 
 
 class Tool:
@@ -56,14 +102,13 @@ class Tool:
         metadata: ``original_name``, ``category``, ``tool_name``, ``api_name``.
     """
 
-    def __init__(self, spec: ToolSpec, server_url: str, client: httpx.AsyncClient | None = None) -> None:
+    def __init__(self, spec: ToolSpec, server_url: str, client: ToolClient | None = None) -> None:
         self.spec = spec
         self.name = spec.name
         self.description = spec.description
         self.parameters = spec.parameters
         self._server_url = server_url
-        self._client = client
-        self._blocking: BlockingClient | None = None
+        self._client = client or ToolClient()
 
     @property
     def api(self) -> ApiRef:
@@ -123,20 +168,14 @@ class Tool:
     async def ainvoke(self, arguments: Mapping[str, Any]) -> str:
         """Call the Api with these arguments, given as a mapping (any names, even ``self``)."""
         try:
-            if self._client is not None:
-                return _text(await self._client.post(parsed_url(self._server_url), json=self._payload(arguments)))
-            async with httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(self._server_url)) as client:
-                return _text(await client.post(self._server_url, json=self._payload(arguments)))
-        except (httpx.HTTPError, TypeError, ValueError) as error:
+            return _text(await self._client.post(self._server_url, self._request(arguments)))
+        except (aiohttp.ClientError, OSError, TypeError, ValueError) as error:
             return _unreachable(error)
 
     def invoke(self, arguments: Mapping[str, Any]) -> str:
         """Call the Api from code that is not async; blocks the calling thread."""
         try:
-            if self._blocking is not None:
-                return _text(self._blocking.post(self._server_url, json=self._payload(arguments)))
-            with httpx.Client(timeout=TOOL_TIMEOUT, verify=tls_for(self._server_url)) as client:
-                return _text(client.post(self._server_url, json=self._payload(arguments)))
+            return _text(self._client.post_blocking(self._server_url, self._request(arguments)))
         except (httpx.HTTPError, TypeError, ValueError) as error:
             return _unreachable(error)
 
@@ -149,9 +188,9 @@ class Tool:
         """The tool as a plain function of its arguments, under the name that LangChain gives it."""
         return lambda **arguments: self.invoke(arguments)
 
-    def _payload(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _request(self, arguments: Mapping[str, Any]) -> bytes:
         api = self.spec.api
-        return {
+        call = {
             "category": api.category,
             "tool_name": api.tool_name,
             "api_name": api.api_name,
@@ -159,22 +198,20 @@ class Tool:
             "strip": "",
             "toolbench_key": "EMPTY",
         }
+        return json.dumps(call, ensure_ascii=False, allow_nan=False).encode()
 
 
-def connected_tools(
-    specs: Iterable[ToolSpec], server_url: str, client: httpx.AsyncClient, blocking: BlockingClient | None
-) -> list[Tool]:
-    """The tools of a trial, which share the clients of their process."""
-    tools = [Tool(spec, server_url, client) for spec in specs]
-    for tool in tools:
-        tool._blocking = blocking
-    return tools
+def connected_tools(specs: Iterable[ToolSpec], server_url: str, client: ToolClient) -> list[Tool]:
+    """The tools of a trial in the running event loop, which share the connections of their process."""
+    client.attach()
+    return [Tool(spec, server_url, client) for spec in specs]
 
 
-def _text(reply: httpx.Response) -> str:
-    if reply.status_code != 200:
-        return f"Error: the server returned status {reply.status_code}: {reply.text[:500]}"
-    body = reply.json()
+def _text(reply: Reply) -> str:
+    status, content = reply
+    if status != 200:
+        return f"Error: the server returned status {status}: {content.decode(errors='replace')[:500]}"
+    body = json.loads(content)
     return reply_text(body) if isinstance(body, dict) else json.dumps(body, ensure_ascii=False)
 
 

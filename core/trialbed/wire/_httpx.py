@@ -16,13 +16,7 @@ else:
     finally:
         del sys.modules[COMMAND]
 
-__all__ = ["httpx", "parsed_url", "tls_for"]
-
-
-@lru_cache(maxsize=64)
-def parsed_url(url: str) -> httpx.URL:
-    """The URL as httpx reads it, which takes a twentieth of a request: a trial asks one server all the time."""
-    return httpx.URL(url)
+__all__ = ["httpx", "tls_for"]
 
 
 def tls_for(url: str) -> ssl.SSLContext | bool:

@@ -30,9 +30,8 @@ from trialbed.errors import AnswerError, DriverBroken, DriverError, DriverNotFou
 from trialbed.installed import installed_packages
 from trialbed.records import Answer, Deviation, Failure, FailureKind, FrameworkInfo, Outcome, Record, TrialSpec
 from trialbed.texts import record_json, whole_text
-from trialbed.tools import TOOL_TIMEOUT, BlockingClient, Tool, connected_tools
+from trialbed.tools import Tool, ToolClient, connected_tools
 from trialbed.tracebacks import own_line
-from trialbed.wire._httpx import httpx, tls_for
 from trialbed.wire.redaction import redact
 from trialbed.worker._protocol import (
     WORKER_MARK,
@@ -64,6 +63,7 @@ MAX_MESSAGE = 2_000
 MAX_DETAIL = 16_000
 
 WATCHED = (
+    "aiohttp",
     "asyncio",
     "builtins",
     "concurrent",
@@ -244,7 +244,7 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState) -> int:
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
-    client, blocking = None, BlockingClient()
+    client = ToolClient()
     while True:
         command = channel.receive()
         if not isinstance(command, Begin):
@@ -254,7 +254,6 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
         if not SUPERVISED:
             faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
         ask_directly(spec.server_url)
-        client = client or httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(spec.server_url))
 
         def switch_clock(running: bool, token: str = spec.trial) -> None:
             channel.send(ClockSwitch(nonce=nonce, trial=token, running=running))
@@ -262,7 +261,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
         trial = WorkerTrial(spec, channel.owner_only, switch_clock)
         try:
             # `runner.run` would have all trials share one context, and take a tenth of a millisecond for Ctrl-C.
-            outcome = runner.get_loop().run_until_complete(trial.run(agent_class, client, blocking))
+            outcome = runner.get_loop().run_until_complete(trial.run(agent_class, client))
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt of an agent are its failure
             outcome = trial.failed(error)
         spent = "" if _cancel_leaked_tasks(runner) else "the trial left tasks that cannot be cancelled"
@@ -314,13 +313,11 @@ class WorkerTrial:
         self._begun = self._ended = time.perf_counter()
         self._cpu_begun = self._cpu_ended = _processor_time()
 
-    async def run(
-        self, agent_class: type[BaseAgent], client: httpx.AsyncClient, blocking: BlockingClient | None = None
-    ) -> Outcome:
+    async def run(self, agent_class: type[BaseAgent], client: ToolClient) -> Outcome:
         """Run the agent; its exceptions are raised."""
         seed_random_state(self._spec.endpoint.seed)
         agent = agent_class(self._spec.endpoint, self._spec.limits, system_prompt=self._spec.system_prompt)
-        tools = connected_tools(self._spec.tools, self._spec.server_url, client, blocking)
+        tools = connected_tools(self._spec.tools, self._spec.server_url, client)
         try:
             value = await self._answer(agent, tools)
         except BaseException as error:

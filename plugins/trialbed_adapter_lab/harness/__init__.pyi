@@ -14,7 +14,6 @@ from ._harness import SYSTEM_PROMPT as SYSTEM_PROMPT
 from ._harness import Harness as Harness
 from ._harness import PreparedTrial as PreparedTrial
 from ._harness import TrialSettings as TrialSettings
-from ._harness import tool_client as tool_client
 from ._network import NetworkWatch as NetworkWatch
 from ._oracle import INVARIANTS as INVARIANTS
 from ._oracle import Invariant as Invariant

@@ -6,15 +6,13 @@ import asyncio
 import inspect
 import sys
 from collections.abc import Sequence
+from contextlib import aclosing
 from typing import Self, TypedDict, Unpack
 from urllib.parse import urlsplit
 
-import httpx
-
 from trialbed.contracts import BaseAgent
 from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
-from trialbed.tools import TOOL_TIMEOUT
-from trialbed.wire import tls_for
+from trialbed.tools import ToolClient
 from trialbed.worker import WorkerTrial
 from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness._network import NetworkWatch
@@ -28,7 +26,6 @@ from trialbed_scripted import Line
 
 QUERY = "What does the parrot say?"
 SYSTEM_PROMPT = "You are in a test harness. Use the tools; then answer in plain text."
-LOOPBACK = "http://127.0.0.1"
 KEY = "harness-key"
 MODEL = "harness-model"
 MAX_STEPS = 8
@@ -79,7 +76,7 @@ class PreparedTrial:
         agent_class: type[BaseAgent],
         session: TrialSession,
         spec: TrialSpec,
-        client: httpx.AsyncClient | None,
+        client: ToolClient | None,
         oracle: Oracle,
         start: float = 0.0,
     ) -> None:
@@ -116,7 +113,7 @@ class PreparedTrial:
             if self._client is not None:
                 outcome = await self._outcome(self._client)
             else:
-                async with tool_client() as client:
+                async with aclosing(ToolClient()) as client:
                     outcome = await self._outcome(client)
         except BaseException as error:
             self._look(self._trial.failed(error))
@@ -138,7 +135,7 @@ class PreparedTrial:
         self._oracle.look(record)
         return record
 
-    async def _outcome(self, client: httpx.AsyncClient) -> Outcome:
+    async def _outcome(self, client: ToolClient) -> Outcome:
         trial = self._trial
         try:
             async with asyncio.timeout(self._seconds) as limit:
@@ -178,7 +175,7 @@ class Harness:
         self.agent_class = agent_class
         self.process_state = process_state()
         self._network = network or NetworkWatch().__enter__()
-        self.client: httpx.AsyncClient | None = None
+        self.client: ToolClient | None = None
         self.oracle = Oracle()
         self._is_started = False
         self._endpoints: list[tuple[str, int]] = []
@@ -263,11 +260,6 @@ class Harness:
         """Stop the server, and stop watching the network."""
         self._server.__exit__(None, None, None)
         self._network.__exit__(None, None, None)
-
-
-def tool_client() -> httpx.AsyncClient:
-    """Return the client that the tools send with."""
-    return httpx.AsyncClient(timeout=TOOL_TIMEOUT, verify=tls_for(LOOPBACK))
 
 
 def _ignore_fork() -> None:

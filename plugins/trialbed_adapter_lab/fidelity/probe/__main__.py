@@ -15,12 +15,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import httpx
 import psutil
 
 from trialbed.contracts import BaseAgent
 from trialbed.records import Record, TrialSpec
-from trialbed.tools import TOOL_TIMEOUT, BlockingClient
+from trialbed.tools import ToolClient
 from trialbed.worker import WorkerTrial, load_agent
 from trialbed_adapter_lab.fidelity.probe._lags import measured_lags
 from trialbed_adapter_lab.fidelity.probe._messages import TICK, Loaded, Measured, Round, TrialRun
@@ -36,8 +35,7 @@ class RoundRunner:
         self._agent_class = agent_class
         self._process = psutil.Process()
         # As in a worker: one client for all trials, whose tools call the server.
-        self._client = httpx.AsyncClient(timeout=TOOL_TIMEOUT)
-        self._blocking = BlockingClient()
+        self._client = ToolClient()
 
     async def round(self, specs: Sequence[TrialSpec], concurrency: int) -> Measured:
         """Run these trials, so many at a time, and measure the process meanwhile."""
@@ -73,7 +71,7 @@ class RoundRunner:
         trial = WorkerTrial(spec, owner_only=lambda: None)
         try:
             async with asyncio.timeout(spec.limits.timeout):
-                outcome = await trial.run(self._agent_class, self._client, self._blocking)
+                outcome = await trial.run(self._agent_class, self._client)
         except Exception as error:  # noqa: BLE001 - any error of an agent is its failure
             failure = trial.failed(error).failure
             return failure.message if failure else repr(error)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import ssl
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import aclosing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
 
-import httpx
 import pytest
 
 from trialbed import ApiRef, Tool, ToolSpec, tls_for
-from trialbed.tools import BlockingClient, connected_tools
+from trialbed.tools import ToolClient, connected_tools
 
 SPEC = ToolSpec(
     name="Weather_now",
@@ -27,23 +27,22 @@ SPEC = ToolSpec(
 URL = "http://rig/t/token/virtual"
 
 
-class Server:
+class Server(ToolClient):
     """Answers with what it is told to and keeps the last request."""
 
-    def __init__(self, *reply: Any, status: int = 200, text: str | None = None) -> None:
+    def __init__(self, reply: Any = None, status: int = 200, text: str | None = None) -> None:
+        super().__init__()
         self.sent: dict[str, Any] = {}
-        self._response = (
-            httpx.Response(status, text=text) if text is not None else httpx.Response(status, json=reply[0])
-        )
+        self._reply = status, (json.dumps(reply) if text is None else text).encode()
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.sent = json.loads(request.content)
-        return self._response
+    async def post(self, url: str, body: bytes) -> tuple[int, bytes]:
+        assert url == URL
+        self.sent = json.loads(body)
+        return self._reply
 
 
-async def call(server: Any, arguments: dict[str, Any]) -> str:
-    async with httpx.AsyncClient(transport=httpx.MockTransport(server)) as client:
-        return await Tool(SPEC, URL, client).ainvoke(arguments)
+async def call(server: Server, arguments: dict[str, Any]) -> str:
+    return await Tool(SPEC, URL, server).ainvoke(arguments)
 
 
 async def test_the_six_fields_are_sent_in_the_datasets_spelling() -> None:
@@ -84,10 +83,8 @@ async def test_a_reply_that_is_no_json_is_text() -> None:
 
 
 async def test_a_server_that_is_away_is_text() -> None:
-    def away(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("refused")
-
-    assert await call(away, {}) == "Error: the call could not be made: ConnectError: refused"
+    tool = Tool(SPEC, "http://127.0.0.1:1/virtual")
+    assert (await tool.ainvoke({})).startswith("Error: the call could not be made: ClientConnectorError: ")
 
 
 async def test_arguments_that_are_no_json_are_text() -> None:
@@ -96,8 +93,7 @@ async def test_arguments_that_are_no_json_are_text() -> None:
 
 async def test_an_argument_may_be_named_self() -> None:
     server = Server({"error": "", "response": "ok"})
-    async with httpx.AsyncClient(transport=httpx.MockTransport(server)) as client:
-        assert await Tool(SPEC, URL, client)(self="x") == "ok"
+    assert await Tool(SPEC, URL, server)(self="x") == "ok"
     assert server.sent["tool_input"] == {"self": "x"}
 
 
@@ -166,28 +162,41 @@ def listening(connections: list[Any]) -> Iterator[str]:
         server.server_close()
 
 
-def test_blocking_calls_share_a_connection() -> None:
+async def test_calls_of_one_process_share_connections() -> None:
     connections: list[Any] = []
-    with listening(connections) as url, closing(BlockingClient()) as blocking:
-        tools = connected_tools([SPEC, SPEC], url, httpx.AsyncClient(), blocking)
-        assert [tool.invoke({}) for tool in tools * 3] == ["ok"] * 6
-        assert tools[0].func(city="Oslo") == tools[0].run({"city": "Oslo"}) == "ok"
-        assert len(connections) == 1
-        with ThreadPoolExecutor(4) as threads:
-            assert list(threads.map(tools[0].invoke, [{}] * 20)) == ["ok"] * 20
-        assert len(connections) <= 5
-
-
-def test_a_forked_process_has_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    connections: list[Any] = []
-    with listening(connections) as url, closing(BlockingClient()) as blocking:
-        (tool,) = connected_tools([SPEC], url, httpx.AsyncClient(), blocking)
-        tool.invoke({})
-        with monkeypatch.context() as forked:
-            own = os.getpid()
-            forked.setattr(os, "getpid", lambda: own + 1)
-            assert tool.invoke({}) == "ok"
+    with listening(connections) as url:
+        async with aclosing(ToolClient()) as client:
+            tools = connected_tools([SPEC, SPEC], url, client)
+            assert [await tool.ainvoke({}) for tool in tools * 3] == ["ok"] * 6
+            assert len(connections) == 1
+            assert [tool.invoke({}) for tool in tools * 3] == ["ok"] * 6
+            assert tools[0].func(city="Oslo") == tools[0].run({"city": "Oslo"}) == "ok"
             assert len(connections) == 2
-            blocking.close()
-        assert tool.invoke({}) == "ok"
+            with ThreadPoolExecutor(4) as threads:
+                assert list(threads.map(tools[0].invoke, [{}] * 20)) == ["ok"] * 20
+            assert len(connections) <= 6
+            # Another loop cannot share them.
+            assert await asyncio.to_thread(asyncio.run, tools[0].ainvoke({})) == "ok"
+
+
+async def test_a_tool_of_its_own_closes_its_connections() -> None:
+    connections: list[Any] = []
+    with listening(connections) as url:
+        assert [await Tool(SPEC, url).ainvoke({}), Tool(SPEC, url).invoke({})] == ["ok", "ok"]
+    assert len(connections) == 2
+
+
+async def test_a_forked_process_has_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    connections: list[Any] = []
+    with listening(connections) as url:
+        async with aclosing(ToolClient()) as client:
+            (tool,) = connected_tools([SPEC], url, client)
+            tool.invoke({})
+            with monkeypatch.context() as forked:
+                own = os.getpid()
+                forked.setattr(os, "getpid", lambda: own + 1)
+                assert tool.invoke({}) == "ok"
+                assert len(connections) == 2
+                await client.aclose()
+            assert tool.invoke({}) == "ok"
     assert len(connections) == 2

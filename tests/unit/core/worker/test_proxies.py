@@ -29,14 +29,14 @@ def begin_trial(monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Began(Exception): ...
 
-    def stop(**_: Any) -> None:
+    def stop(*_: Any) -> None:
         raise Began
 
     spec = type("Spec", (), {"trial": "t", "server_url": SERVER, "limits": type("Limits", (), {"timeout": 1.0})})
     begin = _loop.Begin.model_construct(spec=spec)
-    channel = type("Channel", (), {"receive": lambda _: begin, "send": lambda *_: None})()
+    channel = type("Channel", (), {"receive": lambda _: begin, "send": lambda *_: None, "owner_only": None})()
     monkeypatch.setattr(_loop, "SUPERVISED", True)
-    monkeypatch.setattr(_loop.httpx, "AsyncClient", stop)
+    monkeypatch.setattr(_loop, "WorkerTrial", stop)
     with pytest.raises(Began):
         _loop._run_trials(channel, "nonce", _loop.BaseAgent, _loop.ProcessState())
 

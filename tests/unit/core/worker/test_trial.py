@@ -8,14 +8,13 @@ import sys
 import time
 from typing import ClassVar
 
-import httpx
 import pytest
 from support.cases import for_each
 
 from trialbed import Answer, BaseAgent, ModelFailed
 from trialbed.errors import AnswerError
 from trialbed.records import ApiRef, Limits, ModelEndpoint, ToolSpec, TrialKey, TrialSpec
-from trialbed.tools import BlockingClient
+from trialbed.tools import ToolClient
 from trialbed.worker import WorkerTrial
 from trialbed.worker._loop import failure_of, seed_random_state
 
@@ -56,15 +55,15 @@ class Recorder(BaseAgent):
 
 
 async def run(agent_class, spec=SPEC):
-    def virtual(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, json={"error": "", "response": "rain"})
+    class Raining(ToolClient):
+        async def post(self, url, body):
+            return 200, b'{"error": "", "response": "rain"}'
 
     trial = WorkerTrial(spec, lambda: None)
-    async with httpx.AsyncClient(transport=httpx.MockTransport(virtual)) as client:
-        try:
-            return await trial.run(agent_class, client, BlockingClient())
-        except Exception as error:  # noqa: BLE001 - as the worker does
-            return trial.failed(error)
+    try:
+        return await trial.run(agent_class, Raining())
+    except Exception as error:  # noqa: BLE001 - as the worker does
+        return trial.failed(error)
 
 
 async def test_processor_time_counts_from_the_binding_of_the_tools_to_the_answer(monkeypatch):
@@ -125,9 +124,8 @@ async def test_the_clock_runs_while_the_agent_works_and_stops_when_it_fails():
 
     Recorder.log = []
     trial = WorkerTrial(SPEC, lambda: None, Recorder.log.append)
-    async with httpx.AsyncClient() as client:
-        with pytest.raises(ValueError, match="no"):
-            await trial.run(Failing, client, BlockingClient())
+    with pytest.raises(ValueError, match="no"):
+        await trial.run(Failing, ToolClient())
     assert Recorder.log == [True, ("bind", ["Weather_now"], "http://server/virtual"), False, "close"]
 
 
@@ -222,8 +220,7 @@ async def test_an_answer_stays_however_its_agent_closes():
     for agent, error in ((Raising, "closed already"), (Leaving, "3")):
         trial = WorkerTrial(SPEC.model_copy(update={"tools": ()}), lambda: None)
         agent.answer = plainly
-        async with httpx.AsyncClient() as client:
-            outcome = await trial.run(agent, client, BlockingClient())
+        outcome = await trial.run(agent, ToolClient())
         assert (outcome.answer, outcome.failure) == (Answer(final_answer="rain"), None)
         assert str(trial.close_error) == error
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 
-import httpx
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from trialbed.errors import ModelFailed
 from trialbed.records import GIVE_UP, ApiRef, Limits, ModelEndpoint, ToolSpec, Usage
-from trialbed.tools import Tool
+from trialbed.tools import Tool, ToolClient
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
@@ -28,10 +27,11 @@ def message(text=None, *calls, **more):
     return {"role": "assistant", "content": text, **({"tool_calls": list(calls)} if calls else {}), **more}
 
 
-class Rig:
+class Rig(ToolClient):
     """A model that says one message after the other, and an Api that answers each call in turn."""
 
     def __init__(self, *messages, usage=None, virtual=None, **endpoint):
+        super().__init__()
         self.requests = []
         self.messages = list(messages)
         self.usage = usage
@@ -42,19 +42,19 @@ class Rig:
     async def run(self, query="Rain?"):
         model = web.Application()
         model.router.add_post("/v1/chat/completions", self.complete)
-        async with TestServer(model) as server, httpx.AsyncClient(transport=httpx.MockTransport(self.call)) as client:
+        async with TestServer(model) as server:
             url = str(server.make_url("/v1"))
             endpoint = ModelEndpoint(base_url=url, api_key="dummy", model="m", **self.options)
             agent = ReferenceAgent(endpoint, self.limits, system_prompt="Be brief.")
-            agent.bind_tools([Tool(SPEC, "http://server/virtual", client)], server_url="http://server/virtual")
+            agent.bind_tools([Tool(SPEC, "http://server/virtual", self)], server_url="http://server/virtual")
             try:
                 return await agent.answer(query)
             finally:
                 await agent.close()
 
-    async def call(self, request):
-        arguments = json.loads(request.content)["tool_input"]
-        return httpx.Response(200, json={"error": "", "response": await self.virtual(arguments)})
+    async def post(self, url, body):
+        response = await self.virtual(json.loads(body)["tool_input"])
+        return 200, json.dumps({"error": "", "response": response}).encode()
 
     async def complete(self, request):
         self.requests.append((request, await request.json()))
