@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import click
 
@@ -32,47 +34,34 @@ class Item:
     name: str
     distribution: str
     version: str
-    problem: str = ""
-
-    def as_row(self) -> tuple[str, str, str, str]:
-        """Return it for the table."""
-        return self.kind, self.name, f"{self.distribution} {self.version}", "broken" if self.problem else "ok"
+    problem: str
 
 
 def inventory() -> list[Item]:
     """Load all drivers and plugins: the drivers by kind and name, then the plugins."""
+    manager = empty_manager()
     kinds = [kind for kind in GROUPS if kind != "components"]
-    return [_driver(info) for kind in kinds for info in list_drivers(kind)] + _plugins()
+    found = [(info.kind, info, partial(_load, info)) for kind in kinds for info in list_drivers(kind)]
+    plugins = sorted(offers(PLUGIN_GROUP), key=lambda offer: offer.name)
+    found += [("plugins", offer, partial(register, manager, offer)) for offer in plugins]
+    return [Item(kind, one.name, one.distribution, one.version, _problem(load)) for kind, one, load in found]
 
 
-def _driver(info: DriverInfo) -> Item:
-    return Item(info.kind, info.name, info.distribution, info.version, _problem(info))
+def _load(info: DriverInfo) -> None:
+    if info.kind != "commands":
+        load_driver(info.kind, info.name, VERSIONS.get(info.kind, ""))
+    elif info.name in COMMANDS:
+        raise DriverError(f"never used: `bench {info.name}` is a command of trialbed itself")
+    else:
+        load_command(info.name)
 
 
-def _problem(info: DriverInfo) -> str:
-    if info.kind == "commands" and info.name in COMMANDS:
-        return f"never used: `bench {info.name}` is a command of trialbed itself"
+def _problem(load: Callable[[], None]) -> str:
     try:
-        if info.kind == "commands":
-            load_command(info.name)
-        else:
-            load_driver(info.kind, info.name, VERSIONS.get(info.kind, ""))
+        load()
     except DriverError as error:
         return str(error)
     return ""
-
-
-def _plugins() -> list[Item]:
-    items = []
-    manager = empty_manager()
-    for offer in sorted(offers(PLUGIN_GROUP), key=lambda offer: offer.name):
-        problem = ""
-        try:
-            register(manager, offer)
-        except DriverError as error:
-            problem = str(error)
-        items.append(Item("plugins", offer.name, offer.distribution, offer.version, problem))
-    return items
 
 
 EPILOG = """\b
@@ -89,13 +78,15 @@ def command(as_json: bool) -> None:
 
     Loads each of them. Those that cannot be loaded are listed with their distribution and the cause.
     """
-    from trialbed.cli.plugins import inventory
-
     items = inventory()
     if as_json:
         print_json([asdict(item) for item in items])
         return
-    print_list(("kind", "name", "distribution", "state"), [item.as_row() for item in items])
+    rows = [
+        (item.kind, item.name, f"{item.distribution} {item.version}", "broken" if item.problem else "ok")
+        for item in items
+    ]
+    print_list(("kind", "name", "distribution", "state"), rows)
     for item in items:
         if item.problem:
             # Not in the table, where a long text would stand in a narrow column.

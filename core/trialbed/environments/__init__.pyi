@@ -1,4 +1,4 @@
-from ._build import BuildSteps as BuildSteps
+from ._build import ShowStep as ShowStep
 from ._build import Uv as Uv
 from ._build import adapter_needs as adapter_needs
 from ._build import find_environments as find_environments

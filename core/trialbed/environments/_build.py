@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import Distribution, distributions, version
@@ -240,25 +240,15 @@ async def with_distributions(uv: Uv, request: BuildRequest) -> BuildRequest:
     spec = request.framework
     if spec.release is None or request.lock or spec.declared or spec.name in FIRST_PARTY or runs_here(spec.name):
         return request
-    needs = await adapter_needs(uv, request)
-    return replace(request, framework=replace(spec, declared=needs.declared))
+    declared, _ = await adapter_needs(uv, request)
+    return replace(request, framework=replace(spec, declared=declared))
 
 
-@dataclass(frozen=True)
-class AdapterNeeds:
-    """The metadata of an adapter that concern its framework.
-
-    Attributes:
-        declared: the framework's own distributions; empty where it declares none.
-        requires: its requirements, as its metadata have them.
-    """
-
-    declared: tuple[str, ...]
-    requires: tuple[str, ...]
-
-
-async def adapter_needs(uv: Uv, request: BuildRequest) -> AdapterNeeds:
+async def adapter_needs(uv: Uv, request: BuildRequest) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Read the metadata of a request's adapter: it is installed alone, into a folder that is deleted again.
+
+    Returns:
+        The framework's own distributions, if the adapter declares them, and the requirements of the adapter.
 
     Raises:
         EnvironmentFailed: it cannot be installed; has uv's reason.
@@ -271,16 +261,26 @@ async def adapter_needs(uv: Uv, request: BuildRequest) -> AdapterNeeds:
             await uv(*install, *_refresh_options([line]), "--requirement", "-", stdin=plain)
         except UvFailed as failure:
             raise EnvironmentFailed(_explain_unresolved(spec, failure)) from failure
-        found = [item for item in distributions(path=[folder]) if _has_adapter(item, spec.name)]
+        found = [item for item in distributions(path=[folder]) if spec.name in _adapters_in(item)]
         declared = (declared_distributions(item, spec.name) for item in found)
-        return AdapterNeeds(
-            next(filter(None, declared), ()), tuple(line for item in found for line in item.requires or ())
-        )
+        return next(filter(None, declared), ()), tuple(line for item in found for line in item.requires or ())
 
 
-def _has_adapter(item: Distribution, name: str) -> bool:
-    points = item.entry_points.select(group=GROUPS["frameworks"])
-    return any(framework_name(entry.name) == name for entry in points)
+def _adapters_in(item: Distribution) -> set[str]:
+    return {framework_name(entry.name) for entry in item.entry_points.select(group=GROUPS["frameworks"])}
+
+
+ShowStep = Callable[[str, str, str], object]
+"""Is given a framework as asked for, the step that its environment is at, empty where it has ended, and a line for the
+user, if there is one."""
+
+
+def show_nothing(framework: str, step: str, line: str = "") -> None:
+    """Show no step."""
+
+
+WAITING = ("waiting", "its environment is already being built by another process; waiting for it")
+"""The step of a build that another process is at, and the line for it."""
 
 
 async def build(
@@ -288,15 +288,9 @@ async def build(
     uv: Uv,
     framework: FrameworkSpec,
     lines: tuple[str, ...],
-    *,
-    on_start: Callable[[], None],
-    on_wait: Callable[[], None],
-) -> InstalledEnvironment:
-    """Install exact requirements into an environment of their own, or find it installed.
-
-    Args:
-        on_start: called before anything is installed.
-        on_wait: called if another process is building the same environment.
+    show: ShowStep = show_nothing,
+) -> tuple[InstalledEnvironment, bool]:
+    """Install exact requirements into an environment of their own, or find it installed; return whether it is new.
 
     Raises:
         EnvironmentFailed: it cannot be installed, or lacks a requested package.
@@ -304,10 +298,13 @@ async def build(
     lock = lock_text(lines)
     name = folder_name(framework.name, lock_digest(lock))
     await asyncio.to_thread(store.remove_leftovers)
-    async with hold_file(store.mutex_path(name), on_wait):
+    async with hold_file(store.mutex_path(name), partial(show, framework.text, *WAITING)):
         if found := InstalledEnvironment.read(store.folder / name):
-            return found
-        on_start()
+            return found, False
+        package = framework.packages[0]
+        release = locked_version(lock, package)
+        summary = f"{f'{package} {release}, ' if release else ''}{number_of(len(lines), 'package')}"
+        show(framework.text, "installing", f"building its environment ({summary}) …")
         folder = store.new_build_folder(name)
         try:
             await _install(uv, folder, framework, lines)
@@ -319,7 +316,7 @@ async def build(
     installed = InstalledEnvironment.read(store.folder / name)
     if installed is None:
         raise EnvironmentFailed(f"{framework.text}: {store.folder / name} was deleted while it was built; try again")
-    return installed
+    return installed, True
 
 
 async def _install(uv: Uv, folder: Path, framework: FrameworkSpec, lines: tuple[str, ...]) -> None:
@@ -394,12 +391,11 @@ def _remove_credentials(folder: Path) -> None:
 
 def _adapter(packages: Packages, framework: FrameworkSpec) -> Distribution:
     """The distribution that has the adapter."""
-    group = GROUPS["frameworks"]
-    offers = [(item, entry.name) for item in packages.values() for entry in item.entry_points.select(group=group)]
-    for item, name in offers:
-        if framework_name(name) == framework.name:
-            return item
-    names = ", ".join(sorted(name for item, name in offers if canonicalize_name(item.name) != OWN)) or "none"
+    adapters = {item: _adapters_in(item) for item in packages.values()}
+    if found := next((item for item, names in adapters.items() if framework.name in names), None):
+        return found
+    others = {name for item, names in adapters.items() if canonicalize_name(item.name) != OWN for name in names}
+    names = ", ".join(sorted(others)) or "none"
     raise EnvironmentFailed(
         f"{framework.text}: the installed packages have no adapter of this name (adapters: {names}); "
         f"name the right one with bench env add {framework.name} --adapter REQUIREMENT"
@@ -420,30 +416,8 @@ AT_A_TIME = 4
 """Environments that are built at the same time."""
 
 
-class BuildSteps:
-    """Is called at each step, with the framework as asked for; shows nothing unless a method is overridden."""
-
-    def resolving(self, framework: str) -> None:
-        """The versions of its packages are being chosen."""
-
-    def waiting(self, framework: str) -> None:
-        """Another process is building its environment."""
-
-    def offline(self, framework: str) -> None:
-        """There is no network; only uv's cache is used."""
-
-    def building(self, framework: str, summary: str) -> None:
-        """Packages are being installed; the summary says which framework and how many."""
-
-    def ready(self, framework: str, installed: InstalledEnvironment, seconds: float | None) -> None:
-        """The environment can be used; it was built in this many seconds, or was installed already (None)."""
-
-    def failed(self, framework: str) -> None:
-        """It could not be built."""
-
-
 async def provide(
-    store: EnvironmentStore, requests: Iterable[BuildRequest], progress: BuildSteps
+    store: EnvironmentStore, requests: Iterable[BuildRequest], show: ShowStep = show_nothing
 ) -> dict[str, InstalledEnvironment]:
     """The environment of each request, by the framework's text; missing ones are built, several at a time.
 
@@ -454,7 +428,7 @@ async def provide(
 
     async def one(request: BuildRequest) -> InstalledEnvironment:
         async with slots:
-            return await _provide_one(store, request, progress)
+            return await _provide_one(store, request, show)
 
     wanted = list(requests)
     ended = await asyncio.gather(*map(one, wanted), return_exceptions=True)
@@ -471,60 +445,42 @@ async def provide(
     }
 
 
-async def _provide_one(store: EnvironmentStore, request: BuildRequest, progress: BuildSteps) -> InstalledEnvironment:
-    framework = request.framework.text
-    began = time.monotonic()
-    is_new = False
+async def _provide_one(store: EnvironmentStore, request: BuildRequest, show: ShowStep) -> InstalledEnvironment:
+    framework, began, is_new = request.framework.text, time.monotonic(), False
+    fresh = request.refresh or bool(request.lock)
     try:
         # Without the mutex at first: environments can be found in a folder that cannot be written.
-        installed = _find_usable(store, request)
+        installed = None if fresh else store.find(request)
         if installed is None:
             # One process at a time resolves a request; the next one finds its environment.
-            async with hold_file(store.mutex_path(request.key), partial(progress.waiting, framework)):
-                installed = _find_usable(store, request)
+            async with hold_file(store.mutex_path(request.key), partial(show, framework, *WAITING)):
+                installed = None if fresh else store.find(request)
                 if installed is None:
-                    installed, is_new = await _new(store, store.with_last_choices(request), progress)
+                    installed, is_new = await _new(store, store.with_last_choices(request), show)
     except OSError as error:
-        progress.failed(framework)
+        show(framework, "", "")
         advice = "free some space, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise EnvironmentFailed(
             f"{framework}: its environment cannot be built: {error.filename or store.folder}: {error.strerror}; "
             f"{advice}name another folder with --env-dir"
         ) from error
     except BaseException:
-        progress.failed(framework)
+        show(framework, "", "")
         raise
-    progress.ready(framework, installed, time.monotonic() - began if is_new else None)
+    took = f", built in {time.monotonic() - began:.0f} s" if is_new else ""
+    show(framework, "", f"own environment {installed.name} ({installed.summary}){took}")
     return installed
 
 
-def _find_usable(store: EnvironmentStore, request: BuildRequest) -> InstalledEnvironment | None:
-    return None if request.refresh or request.lock else store.find(request)
-
-
-async def _new(
-    store: EnvironmentStore, request: BuildRequest, progress: BuildSteps
-) -> tuple[InstalledEnvironment, bool]:
+async def _new(store: EnvironmentStore, request: BuildRequest, show: ShowStep) -> tuple[InstalledEnvironment, bool]:
     """The environment that the request resolves to, and whether it had to be built."""
-    framework = request.framework.text
-    uv = Uv(store.folder, partial(progress.offline, framework))
-    progress.resolving(framework)
+    choosing = partial(show, request.framework.text, "choosing versions")
+    uv = Uv(store.folder, partial(choosing, "no network; using only uv's cache"))
+    choosing("")
     request = await with_distributions(uv, request)
-    lines = await resolve(uv, request)
-    is_new = False
-
-    def on_start() -> None:
-        nonlocal is_new
-        is_new = True
-        package = request.framework.packages[0]
-        release = locked_version(lock_text(lines), package)
-        summary = f"{f'{package} {release}, ' if release else ''}{number_of(len(lines), 'package')}"
-        progress.building(framework, summary)
-
-    on_wait = partial(progress.waiting, framework)
-    installed = await build(store, uv, request.framework, lines, on_start=on_start, on_wait=on_wait)
-    await asyncio.to_thread(store.save_resolution, request, installed)
-    return installed, is_new
+    found = await build(store, uv, request.framework, await resolve(uv, request), show)
+    await asyncio.to_thread(store.save_resolution, request, found[0])
+    return found
 
 
 async def locked_environment(label: str, lock: str, store: EnvironmentStore) -> Environment:
@@ -549,8 +505,7 @@ async def locked_environment(label: str, lock: str, store: EnvironmentStore) -> 
                     "adapter from an index or a URL, so that other machines can build the same environment"
                 )
         make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
-        uv = Uv(store.folder, lambda: None)
-        installed = await build(store, uv, spec, lines, on_start=lambda: None, on_wait=lambda: None)
+        installed, _ = await build(store, Uv(store.folder, lambda: None), spec, lines)
     return installed.environment
 
 
@@ -572,7 +527,7 @@ async def needed_environments(labels: Sequence[str], store: EnvironmentStore, *,
             )
     if missing:
         make_folder(store.folder, "TRIALBED_ENV_DIR", shared=True)
-        installed |= await provide(store, missing, BuildSteps())
+        installed |= await provide(store, missing)
     return {label: installed[spec.text].environment for label, spec in specs.items()}
 
 

@@ -91,7 +91,8 @@ async def _requirements(request: BuildRequest, store: EnvironmentStore) -> Itera
     if declared is not None:
         return declared
     store.folder.mkdir(parents=True, exist_ok=True)
-    return (await adapter_needs(Uv(store.folder, lambda: None), request)).requires
+    _, requires = await adapter_needs(Uv(store.folder, lambda: None), request)
+    return requires
 
 
 def _dependencies(path: Path) -> list[str] | None:

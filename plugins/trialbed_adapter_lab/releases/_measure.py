@@ -13,10 +13,10 @@ from typing import Any
 
 from trialbed.environments import (
     BuildRequest,
-    BuildSteps,
     EnvironmentStore,
     FrameworkSpec,
     InstalledEnvironment,
+    ShowStep,
     expand_profiles,
     hold_file,
     profiles_of,
@@ -58,7 +58,7 @@ class ReleaseMeasurement:
 
 
 async def measure_release(
-    how: ReleaseMeasurement, published: PublishedRelease, steps: BuildSteps, on_step: OnStep
+    how: ReleaseMeasurement, published: PublishedRelease, steps: ShowStep, on_step: OnStep
 ) -> tuple[MeasuredRelease, str]:
     """Build the release's environment and measure it; return the record and the lock.
 
@@ -134,7 +134,7 @@ class Progress:
 
     line: Callable[[str], None]
     step: Callable[[str], None]
-    building: Callable[[], AbstractContextManager[BuildSteps]]
+    building: Callable[[], AbstractContextManager[ShowStep]]
 
 
 async def measure_releases(

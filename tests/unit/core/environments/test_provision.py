@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trialbed.environments import BuildRequest, BuildSteps, EnvironmentStore, FrameworkSpec, _build, provide
+from trialbed.environments import BuildRequest, EnvironmentStore, FrameworkSpec, _build, provide
 from trialbed.errors import EnvironmentFailed
 
 SCRIPT = """#!{python}
@@ -32,7 +32,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EnvironmentStore:
 
 async def test_a_full_disk_is_told_with_what_to_do_and_leaves_nothing(store: EnvironmentStore) -> None:
     with pytest.raises(EnvironmentFailed, match="acme: its environment cannot be built") as caught:
-        await provide(store, [BuildRequest(FrameworkSpec.parse("acme"))], BuildSteps())
+        await provide(store, [BuildRequest(FrameworkSpec.parse("acme"))])
     assert "No space left on device" in str(caught.value)
     assert "--env-dir" in str(caught.value)
     assert list(store) == []
@@ -42,11 +42,11 @@ async def test_a_full_disk_is_told_with_what_to_do_and_leaves_nothing(store: Env
 async def test_a_folder_that_cannot_be_written_is_told(store: EnvironmentStore) -> None:
     (store.folder / ".unfinished").write_text("in the way")
     with pytest.raises(EnvironmentFailed, match=r"\.unfinished.*--env-dir"):
-        await provide(store, [BuildRequest(FrameworkSpec.parse("acme"))], BuildSteps())
+        await provide(store, [BuildRequest(FrameworkSpec.parse("acme"))])
 
 
 async def test_every_failure_is_told(store: EnvironmentStore) -> None:
     with pytest.raises(EnvironmentFailed) as caught:
-        await provide(store, [BuildRequest(FrameworkSpec.parse(name)) for name in ("acme", "crewai")], BuildSteps())
+        await provide(store, [BuildRequest(FrameworkSpec.parse(name)) for name in ("acme", "crewai")])
     assert "acme: its environment" in str(caught.value)
     assert "crewai: its environment" in str(caught.value)
