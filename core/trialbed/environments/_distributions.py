@@ -9,14 +9,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-import os
 import platform
 import re
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distributions
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,7 +38,9 @@ OWN = "trialbed"
 DECLARATIONS = ("pyproject.toml", "setup.cfg", "setup.py")
 """Files that decide on the dependencies and entry points of an editable checkout; its code takes effect by itself."""
 
-NOT_HASHED = ("build", "dist", "__pycache__")
+CACHES = ("__pycache__",)
+NOT_HASHED = ("build", "dist", *CACHES)
+MADE = (".pyc", ".egg-info")
 
 _LOCAL = re.compile(r"(?P<editable>-e\s+)?(?:\S+\s+@\s+)?(?P<url>file:[^\s#]+)")
 _TOKEN = re.compile(r"(https?://)[^/\s@]+@", re.IGNORECASE)
@@ -165,25 +165,22 @@ def local_states(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def _digest(path: Path, url: str, *, editable: bool) -> str:
-    if path.is_file():
-        return _digest_of([path], path.parent)
     if editable:
         return _digest_of([path / name for name in DECLARATIONS if (path / name).is_file()], path)
     # The state in which the folder was installed here: later changes do not matter until it is installed again.
-    for installed in distributions():
+    for installed in distributions() if path.is_dir() else ():
         if (record := installed.read_text("RECORD")) and direct_url(installed).get("url") == url:
             return hashlib.sha256(record.encode()).hexdigest()
     return _digest_of(_tree(path), path)
 
 
-def _tree(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.name in NOT_HASHED or path.name.endswith(".egg-info"):
-            continue
-        if path.is_dir():
-            yield from _tree(path)
-        else:
-            yield path
+def _tree(place: Path, skipped: Sequence[str] = NOT_HASHED) -> Iterator[Path]:
+    """Yield a file, or those of a folder in their order, without hidden ones and what is made of them."""
+    if place.is_file():
+        yield place
+    for path in sorted(place.iterdir()) if place.is_dir() else ():
+        if not path.name.startswith(".") and path.name not in skipped and not path.name.endswith(MADE):
+            yield from _tree(path, skipped)
 
 
 def _digest_of(files: Iterable[Path], folder: Path) -> str:
@@ -200,9 +197,6 @@ def package_folders(python: str | Path) -> list[Path]:
     root = Path(python).parent.parent
     return sorted(root.glob("lib/python*/site-packages")) or sorted(root.glob("Lib/site-packages"))
 
-
-SKIPPED = ("__pycache__", ".egg-info", ".dist-info")
-"""Ends of folders' names that hold no code of the adapter."""
 
 _FINDER = re.compile(r"^MAPPING[^=]*= (\{.*\})$", re.MULTILINE)
 """Setuptools writes the folders of an editable install here."""
@@ -221,23 +215,9 @@ def adapter_digest(framework: str, environment: Environment | None = None) -> st
     if found is None:
         return ""
     entry, adapter = found
-    search = None if environment is None else _search_path(environment)
-    files: list[tuple[str, Path]] = []
-    for module in _modules(entry, adapter):
-        for place in _places(module, search):
-            if place.is_dir():
-                files += ((f"{module}/{path.relative_to(place).as_posix()}", path) for path in _walk(place))
-            elif place.is_file():
-                files.append((f"{module}{place.suffix}", place))
-    lines: list[str] = []
-    for name, path in sorted(files):
-        try:
-            with path.open("rb") as file:
-                lines.append(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}")
-        except OSError as error:
-            lines.append(f"{name} unreadable: {error.strerror}")
+    lines = [f"{place.name} {_digest_of(_tree(place, CACHES), place)}" for place in _code(entry, adapter)]
     lines += _versions(adapter) if environment is None else [f"lock {environment.lock_digest}"]
-    return hashlib.sha256("\n".join(lines).encode(errors="surrogateescape")).hexdigest()
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Distribution] | None:
@@ -251,11 +231,6 @@ def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Di
             if (entry.group, entry.name) == (group, name):
                 return entry, installed
     return None
-
-
-def _search_path(environment: Environment) -> list[str]:
-    """The folders in which the environment's interpreter looks for installed packages."""
-    return [str(place) for site in package_folders(environment.python) for place in (site, *linked_folders(site))]
 
 
 def linked_folders(site: Path) -> Iterator[Path]:
@@ -278,36 +253,23 @@ def mapped_modules(sites: Iterable[Path]) -> dict[str, Path]:
     return found
 
 
-def _modules(entry: EntryPoint, adapter: Distribution) -> list[str]:
-    """The modules that the distribution brings; of Trialbed itself only that of the framework."""
+def _code(entry: EntryPoint, adapter: Distribution) -> Iterator[Path]:
+    """Yield the folders and files of an adapter's modules, as installed or in the checkout that they are linked to.
+
+    Of Trialbed itself it is only the framework's module. A checkout with another layout is yielded as a whole.
+    """
     if canonicalize_name(adapter.name) == OWN:
-        return [entry.module]
+        spec = find_spec(entry.module)
+        yield from [Path(spec.origin)] if spec is not None and spec.origin else []
+        return
     names = {point.module.partition(".")[0] for point in adapter.entry_points}
     names |= set((adapter.read_text("top_level.txt") or "").split())
-    names |= {Path(file.parts[0]).stem for file in adapter.files or () if file.suffix == ".py"}
-    return sorted(name for name in names if name.isidentifier() and not name.startswith("__editable__"))
-
-
-def _places(module: str, search: Sequence[str] | None) -> list[Path]:
-    """The folder or file of a module; several folders if it is spread over them."""
-    spec: ModuleSpec | None = None
-    if search is not None:
-        spec = PathFinder.find_spec(module, list(search))
-    else:
-        with suppress(ImportError, ValueError):
-            spec = find_spec(module)
-    if spec is None:
-        mapped = mapped_modules(map(Path, search or ()))
-        return [mapped[module]] if module in mapped else []
-    if spec.submodule_search_locations is not None:
-        return [Path(place) for place in spec.submodule_search_locations]
-    return [Path(spec.origin)] if spec.origin else []
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".") and not name.endswith(SKIPPED)]
-        yield from (Path(parent, name) for name in files if not name.startswith(".") and not name.endswith(".pyc"))
+    direct = direct_url(adapter)
+    checkout = local_path(direct["url"]) if is_editable(direct) else None
+    roots = [Path(str(adapter.locate_file("")))] if checkout is None else [checkout / "src", checkout]
+    places = [root / file for root in roots for name in sorted(names) for file in (name, f"{name}.py")]
+    found = [place for place in places if place.exists()]
+    yield from found or ([] if checkout is None else [checkout])
 
 
 def _versions(adapter: Distribution) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -34,20 +35,17 @@ def install(site: Path, record: str = "") -> None:
     (folder / "RECORD").write_text(record)
 
 
-@pytest.fixture(params=["copy", "path", "finder"])
+@pytest.fixture(params=["copy", "editable"])
 def environment(request: pytest.FixtureRequest, tmp_path: Path, source: Path) -> Environment:
-    """An environment with the adapter: its files, or as editable in either way of setuptools."""
+    """An environment with the adapter: its files, or a link to its sources."""
     root = tmp_path / "venv"
     site = root / "lib" / "python3.11" / "site-packages"
     install(site)
     if request.param == "copy":
         (site / "trialbed_acme").symlink_to(source)
-    elif request.param == "path":
-        (site / "__editable__.trialbed_acme-0.1.pth").write_text(f"{source.parent}\n")
     else:
-        (site / "__editable__.trialbed_acme-0.1.pth").write_text("import __editable___trialbed_acme_0_1_finder\n")
-        finder = f"from __future__ import annotations\nMAPPING: dict[str, str] = {{'trialbed_acme': '{source}'}}\n"
-        (site / "__editable___trialbed_acme_0_1_finder.py").write_text(finder)
+        origin = {"url": tmp_path.as_uri(), "dir_info": {"editable": True}}
+        (site / DIST_INFO / "direct_url.json").write_text(json.dumps(origin))
     return Environment(python=str(root / "bin" / "python"), lock="acme-framework==1.0\n")
 
 
