@@ -15,10 +15,9 @@ from trialbed.installed import PROJECT_DISTRIBUTION
 from trialbed.models import (
     HelperModels,
     check_standing,
-    direct_endpoint,
+    helper_endpoint,
     is_at_endpoint,
     judge_choice,
-    judge_endpoint,
     with_endpoint,
 )
 from trialbed.records import Json, ModelEndpoint, Query, Run, TrialRegistration
@@ -34,6 +33,7 @@ from trialbed.scoring import (
 )
 from trialbed.scoring_process import judge_in_processes
 from trialbed.settings import RunSettings
+from trialbed.wire.addresses import split_address
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
@@ -60,7 +60,7 @@ async def judge_of(
     settings = helpers.settings
     driver, model = judge_choice(settings, name)
     async with AsyncExitStack() as stack:
-        access = None if model is None else await stack.enter_async_context(_access(helpers, name, control, model))
+        access = None if model is None else await stack.enter_async_context(_access(helpers, control, model))
         judge = make_judge(driver, access, votes=settings.judge_votes, prompts=settings.judge_prompts)
         stack.push_async_callback(judge.close)
         if {known.distribution for known in list_drivers("judges") if known.name == driver} != {PROJECT_DISTRIBUTION}:
@@ -115,7 +115,7 @@ def judge_report(
     driver, model = judge_choice(settings, name)
     return {
         "driver": driver,
-        "model": model,
+        "model": model and split_address(model)[0],
         "votes": settings.judge_votes,
         **about,
         **({} if asked else {"asked": False}),
@@ -131,19 +131,15 @@ def identity_of(judge: Judge, settings: RunSettings, name: str, *, criteria: boo
         criteria: whether the calibration is that of criteria.
     """
     driver, model = judge_choice(settings, name)
-    return judge_identity(f"{driver}: criteria" if criteria else driver, model, judge.about)
+    named = model and split_address(model)[0]
+    return judge_identity(f"{driver}: criteria" if criteria else driver, named, judge.about)
 
 
 @asynccontextmanager
-async def _access(
-    helpers: HelperModels, name: str, control: ControlClient | None, model: str
-) -> AsyncIterator[ModelAccess]:
+async def _access(helpers: HelperModels, control: ControlClient | None, model: str) -> AsyncIterator[ModelAccess]:
     settings = helpers.settings
-    own = judge_endpoint(settings, name)
-    if own is not None or control is None:
-        url, variable = own or (settings.base_url or "", settings.api_key_env)
-        endpoint = direct_endpoint(url, model, variable, settings.seed)
-        access = helpers.access("judge", endpoint)
+    if control is None or split_address(model)[1] is not None:
+        access = helpers.access("judge", helper_endpoint(model, settings))
         yield access
         await access.close()
         return

@@ -7,7 +7,6 @@ from ._find import listing_advice as listing_advice
 from ._find import unknown_model as unknown_model
 from ._helpers import Helper as Helper
 from ._helpers import HelperModels as HelperModels
-from ._helpers import direct_endpoint as direct_endpoint
 from ._helpers import helper_endpoint as helper_endpoint
 from ._helpers import helpers_of as helpers_of
 from ._objects import ObjectModel as ObjectModel
@@ -18,7 +17,6 @@ from ._settings import idle_settings as idle_settings
 from ._settings import is_at_endpoint as is_at_endpoint
 from ._settings import judge_choice as judge_choice
 from ._settings import judge_drivers as judge_drivers
-from ._settings import judge_endpoint as judge_endpoint
 from ._settings import key_hint as key_hint
 from ._settings import model_info as model_info
 from ._settings import run_model as run_model

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, NamedTuple
 
-from trialbed.models._settings import is_at_endpoint, judge_choice, judge_endpoint
+from trialbed.models._settings import EMBEDDING, helper_models, is_at_endpoint
 from trialbed.prices import given_prices, known_prices
 from trialbed.records import HelperRole, HelperUse, ModelEndpoint, ModelUse, Prices, Run
 from trialbed.settings import RunSettings, key_variable
@@ -106,33 +106,20 @@ class HelperModels(AbstractAsyncContextManager["HelperModels"]):
 
 def helpers_of(settings: RunSettings) -> Iterator[Helper]:
     """Yield the helpers that ask models of endpoints."""
-    base_url = settings.base_url or ""
-    for own in settings.judge:
-        _, judge = judge_choice(settings, own)
-        if judge is not None and is_at_endpoint(judge, settings):
-            yield Helper("judge", judge, (judge_endpoint(settings, own) or (base_url,))[0])
-    if settings.selector_model is not None:
-        yield Helper("selector", *_place_of(settings.selector_model, base_url))
-    if settings.embedding_model is not None:
-        yield Helper("selector", *_place_of(settings.embedding_model, base_url), embeds=True)
-    if settings.simulator_model is not None:
-        yield Helper("simulator", *_place_of(settings.simulator_model, base_url))
+    for role, option, model in helper_models(settings, settings.judge):
+        if role != "judge" or is_at_endpoint(model, settings):
+            name, url = split_address(model)
+            yield Helper(role, name, url or settings.base_url or "", embeds=option == EMBEDDING)
 
 
 def helper_endpoint(model: str, settings: RunSettings) -> ModelEndpoint:
-    """The endpoint of a helper's model: the one that it names, with its own key, or the run's."""
+    """The endpoint of a helper's model, without the gateway: the one that it names, with its own key, or the run's."""
     name, url = split_address(model)
     variable = settings.api_key_env if url is None else key_variable(settings, url)
-    return direct_endpoint(url or settings.base_url or "", name, variable, settings.seed)
-
-
-def _place_of(model: str, base_url: str) -> tuple[str, str]:
-    """A model's name, and its endpoint: the one that it names, or the run's."""
-    name, url = split_address(model)
-    return name, url or base_url
-
-
-def direct_endpoint(base_url: str, model: str, key_variable: str, seed: int) -> ModelEndpoint:
-    """An endpoint that is asked without the gateway, with the key of this variable."""
-    key = os.environ.get(key_variable) or ""
-    return ModelEndpoint(base_url=base_url.rstrip("/"), api_key=key, model=model, temperature=0.0, seed=seed)
+    return ModelEndpoint(
+        base_url=(url or settings.base_url or "").rstrip("/"),
+        api_key=os.environ.get(variable) or "",
+        model=name,
+        temperature=0.0,
+        seed=settings.seed,
+    )

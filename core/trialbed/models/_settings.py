@@ -13,10 +13,14 @@ from trialbed.contracts import ModelDriver, ModelInfo
 from trialbed.drivers import list_drivers, load_driver
 from trialbed.errors import UsageError
 from trialbed.models._find import FoundModel, close_scheme, find_model
+from trialbed.records import HelperRole
 from trialbed.settings import RunSettings, declared_settings, is_secret, key_variable, make_folder, model_cache
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.wire.addresses import is_loopback, split_address
 from trialbed.wire.redaction import check_url, shown_url
+
+EMBEDDING = "--embedding-model"
+"""The option of the one helper's model that gives no text."""
 
 MODEL_JUDGE = "llm"
 """The judge driver that a model's name stands for."""
@@ -51,7 +55,7 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
             check_url(url, option, OPENAI_URL if option == "--base-url" else "http://127.0.0.1:8080")
     check_endpoint_keys(settings)
     real = [("--model", name) for name in settings.model if model_info(name, settings, own_model).at_endpoint]
-    real += _helper_models(settings, () if own_judge else settings.judge)
+    real += _at_base_url(settings, () if own_judge else settings.judge)
     if real and not settings.base_url:
         settings = replace(settings, base_url=_openai(*real[0], settings))
     if real and settings.base_url:
@@ -60,27 +64,11 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
 
 
 def judge_choice(settings: RunSettings, judge: str) -> tuple[str, str | None]:
-    """Return a judge's driver, and the model that it asks, if any, by the name that its endpoint has for it.
+    """Return a judge's driver, and the model that it asks, if any, as it is named.
 
     Raises:
         UsageError: a judge that asks a model has none, or two are named.
     """
-    driver, model = _judge_choice(settings, judge)
-    return driver, None if model is None else split_address(model)[0]
-
-
-def judge_endpoint(settings: RunSettings, judge: str) -> tuple[str, str] | None:
-    """Return the endpoint of a judge's own and the variable with its key; None where it is the run's.
-
-    Raises:
-        UsageError: as ``judge_choice`` says.
-    """
-    url = split_address(_judge_choice(settings, judge)[1] or "")[1]
-    return None if url is None else (url, key_variable(settings, url))
-
-
-def _judge_choice(settings: RunSettings, judge: str) -> tuple[str, str | None]:
-    """Return a judge's driver, and its model as it is named."""
     if judge == MODEL_JUDGE or judge in judge_drivers():
         driver = load_driver("judges", judge)
         if getattr(driver, "needs_model", False) and settings.judge_model is None:
@@ -94,6 +82,24 @@ def _judge_choice(settings: RunSettings, judge: str) -> tuple[str, str | None]:
     return MODEL_JUDGE, judge
 
 
+def helper_models(settings: RunSettings, judges: Iterable[str]) -> Iterator[tuple[HelperRole, str, str]]:
+    """Yield the model of each helper, these judges first: its role, its option, and the model as it is named.
+
+    Raises:
+        UsageError: as ``judge_choice`` says.
+    """
+    for judge in judges:
+        _, model = judge_choice(settings, judge)
+        if model is not None:
+            yield "judge", "--judge", model
+    others: tuple[tuple[HelperRole, str, str | None], ...] = (
+        ("selector", "--selector-model", settings.selector_model),
+        ("selector", EMBEDDING, settings.embedding_model),
+        ("simulator", "--simulator-model", settings.simulator_model),
+    )
+    yield from ((role, option, model) for role, option, model in others if model is not None)
+
+
 def check_standing(settings: RunSettings, judge: str) -> None:
     """See that a judge can be asked without a run's server.
 
@@ -105,15 +111,9 @@ def check_standing(settings: RunSettings, judge: str) -> None:
         raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
 
 
-def _helper_models(settings: RunSettings, judges: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _at_base_url(settings: RunSettings, judges: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the models of helpers that are at the run's own endpoint, each after its option; check those of others."""
-    named = [
-        *(("--judge", _judge_choice(settings, judge)[1]) for judge in judges),
-        ("--selector-model", settings.selector_model),
-        ("--embedding-model", settings.embedding_model),
-        ("--simulator-model", settings.simulator_model),
-    ]
-    for option, model in ((option, model) for option, model in named if model is not None):
+    for _, option, model in helper_models(settings, judges):
         name, url = split_address(model)
         # It also refuses an address that is none, or has a password in it.
         at_endpoint = _describe(find_model(model), settings, option).at_endpoint
@@ -146,8 +146,8 @@ def model_info(name: str, settings: RunSettings, own: ModelDriver | None = None)
 
 
 def is_at_endpoint(model: str, settings: RunSettings) -> bool:
-    """Return whether a model is the endpoint's, so that it can be asked outside of trials."""
-    return find_model(model).describe(settings).at_endpoint
+    """Return whether a model is an endpoint's, so that it can be asked outside of trials."""
+    return find_model(split_address(model)[0]).describe(settings).at_endpoint
 
 
 def _describe(model: FoundModel, settings: RunSettings, option: str) -> ModelInfo:

@@ -7,7 +7,7 @@ from support.cases import for_each
 
 from trialbed.errors import UsageError
 from trialbed.models import helper_endpoint, helpers_of
-from trialbed.models._settings import OPENAI_URL, judge_choice, judge_endpoint, key_hint, with_endpoint
+from trialbed.models._settings import OPENAI_URL, judge_choice, key_hint, with_endpoint
 from trialbed.preparation import RunOptions
 from trialbed.settings import RunSettings
 
@@ -90,8 +90,7 @@ def test_helpers_that_name_their_endpoints_need_none_of_the_run_and_get_the_keys
     named = {"judge": ("j@http://a/v1",), "selector_model": "s@http://b:1/v1", "embedding_model": "e@http://b:2/v1"}
     settings = RunSettings(**named, simulator_model="w@http://c/v1", endpoint_key_env=("b:1=OTHER_API_KEY",))  # type: ignore[arg-type]
     assert with_endpoint(settings).base_url is None
-    assert judge_choice(settings, settings.judge[0]) == ("llm", "j")
-    assert judge_endpoint(settings, settings.judge[0]) == ("http://a/v1", "")
+    assert judge_choice(settings, settings.judge[0]) == ("llm", "j@http://a/v1")
     assert [helper[:3] for helper in helpers_of(settings)] == [
         ("judge", "j", "http://a/v1"),
         ("selector", "s", "http://b:1/v1"),
