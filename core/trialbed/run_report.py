@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from trialbed.contracts import Executor
 from trialbed.drivers import load_driver
 from trialbed.engine import RunProgress, run, say_when_long
 from trialbed.errors import TrialbedError
@@ -22,7 +21,6 @@ async def run_and_report(
     options: RunOptions,
     *,
     objects: RunObjects = NO_OBJECTS,
-    executor: Executor | None = None,
     ambient: bool = False,
     progress: RunProgress | None = None,
     documents: bool = True,
@@ -31,7 +29,6 @@ async def run_and_report(
 
     Args:
         objects: the parts of the run that are objects of this process.
-        executor: runs the trials of all frameworks that are not; the driver that the options name if not given.
         ambient: whether requests without a token belong to the open trial.
         progress: follows the run.
         documents: whether result documents are written.
@@ -39,12 +36,12 @@ async def run_and_report(
     Raises:
         TrialbedError: nothing ran; says why. What had finished before stays in the store.
     """
-    prepared = await asyncio.to_thread(prepare_run, options, objects, executor=executor)
+    prepared = await asyncio.to_thread(prepare_run, options, objects)
     store, queries, shown = prepared.options.store, prepared.queries, progress or RunProgress()
     # Entries of documents are made as trials are committed, so that the end of the run need not read them again.
     entries: Entries | None = {} if documents else None
     keep = None if entries is None else partial(add_entries, entries, queries)
-    ended = await run(prepared, executor=executor, ambient=ambient, progress=progress, committed=keep)
+    ended = await run(prepared, ambient=ambient, progress=progress, committed=keep)
     if await _judge_again(prepared, ended, shown) and entries:
         entries.clear()
 
@@ -94,13 +91,13 @@ async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) ->
     return len(options.judge) > 1
 
 
-def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None) -> Prepared:
+def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS) -> Prepared:
     """Look everything up that a run and its report need, and see that the documents can be written.
 
     Raises:
         UsageError, DataError, DriverError: something asked for is not there or not usable.
     """
-    prepared = prepare(options, objects, executor=executor)
+    prepared = prepare(options, objects)
     against, frameworks = prepared.options.against, prepared.config.frameworks
     if against is not None and frameworks:
         from trialbed.report.comparison import chosen_baseline

@@ -79,14 +79,14 @@ class RunSession:
         self._frameworks = tuple(dict.fromkeys(cell.framework for cell in self.record.config.cells))
         self._is_live = {*self._frameworks} <= set(self.prepared.objects.agents)
 
-    async def run(self, executor: Executor | None) -> Run:
+    async def run(self) -> Run:
         """Run every trial that was not measured yet.
 
         Raises:
             NothingMeasured: no trial could reach the server or the model.
         """
         try:
-            await self._trials(executor)
+            await self._trials()
         except BaseException as error:
             void = isinstance(error, NothingMeasured) and not self._outage.measured
             await asyncio.shield(asyncio.to_thread(self._end_early, void=void))
@@ -113,7 +113,7 @@ class RunSession:
         ended = {"status": status, "overall_time": overall, "lost": dict(self._lost)}
         return self.record.model_copy(update=ended)
 
-    async def _trials(self, executor: Executor | None) -> None:
+    async def _trials(self) -> None:
         config, options = self.record.config, self.prepared.options
         read = partial(self.store.each_attempt_summary, self.record.run_id)
         ends = await asyncio.to_thread(lambda: due_trials(config, read(), retry_failed=options.retry_failed))
@@ -129,7 +129,7 @@ class RunSession:
 
             check_budget(options, self.record, own_judge=self.prepared.objects.judge is not None)
         answered = {config.cell(framework).model for framework in ends.measured}
-        async with self._runner(executor, answered, todo[0][0]) as (runner, nodes):
+        async with self._runner(answered, todo[0][0]) as (runner, nodes):
             self._listeners.notify("run_started", run=self.record)
             total = count_trials(config)
             self.progress.begin(self.record, total=total, done=total - len(todo))
@@ -188,9 +188,7 @@ class RunSession:
         return found
 
     @asynccontextmanager
-    async def _runner(
-        self, given: Executor | None, answered: Collection[str], first: TrialKey
-    ) -> AsyncIterator[tuple[TrialRunner, NodeWatch]]:
+    async def _runner(self, answered: Collection[str], first: TrialKey) -> AsyncIterator[tuple[TrialRunner, NodeWatch]]:
         """Open all that trials need.
 
         Args:
@@ -215,7 +213,7 @@ class RunSession:
             from trialbed.live import CallbackServer
 
             calls = CallbackServer(objects.bodies, objects.simulator, seconds=config.limits.timeout)
-        workers = live if live is not None and self._is_live else await self._workers(given)
+        workers = live if live is not None and self._is_live else await self._workers()
         executors = {
             cell.label: live if live is not None and cell.framework in objects.agents else workers
             for cell in config.cells
@@ -291,10 +289,10 @@ class RunSession:
                     yield runner, nodes
             self.record = self.record.model_copy(update={"helpers": self._used.found})
 
-    async def _workers(self, given: Executor | None) -> Executor:
+    async def _workers(self) -> Executor:
         """Return the executor of the frameworks and programs of the run."""
         prepared, options = self.prepared, self.prepared.options
-        executor = given or load_driver("executors", options.executor)(environments=options.environments)
+        executor: Executor = load_driver("executors", options.executor)(environments=options.environments)
         executor.options = executor_options(options)
         executor.concurrency = options.concurrency
         executor.hidden = hidden_paths(options, prepared.dataset.files)
@@ -303,8 +301,7 @@ class RunSession:
         # Workers in a sandbox reach one server alone.
         server = self.record.run_id if options.sandbox else ""
         key = options.executor, options.executor_options, self._frameworks, programs, server
-        found: Executor = await self.standing.use(key, lambda: executor)
-        return found
+        return await self.standing.use(key, lambda: executor)
 
     @asynccontextmanager
     async def _server(

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 
 from trialbed.catalogs import absent_ends
-from trialbed.contracts import Executor
 from trialbed.engine._background import Standing
 from trialbed.engine._lanes import Committed
 from trialbed.engine._progress import RunProgress
@@ -22,7 +21,6 @@ from trialbed.store import RunChanges, Store, hold_run, record_run
 async def run(
     prepared: Prepared,
     *,
-    executor: Executor | None = None,
     ambient: bool = False,
     progress: RunProgress | None = None,
     committed: Committed | None = None,
@@ -31,7 +29,6 @@ async def run(
     """Run or resume a prepared run, until every result is in the store.
 
     Args:
-        executor: runs the trials of all frameworks that are not objects; the driver that the options name if not given.
         ambient: whether requests without a token belong to the open trial.
         progress: follows the run.
         committed: called with trials once they are committed, in a thread.
@@ -48,7 +45,7 @@ async def run(
             for line in (*prepared.notes, *absent_ends(prepared.dataset, prepared.options.query_ids)):
                 shown.note(line)
             session = RunSession(prepared, store, run_, shown, ambient=ambient, standing=kept, committed=committed)
-            return await session.run(executor)
+            return await session.run()
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from typing import cast
 
 from trialbed.agent_programs import agent_commands
 from trialbed.catalogs import choose_queries, open_catalog, open_dataset
-from trialbed.contracts import Executor, Judge, ModelInfo, ToolSelector
+from trialbed.contracts import Judge, ModelInfo, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import UsageError
 from trialbed.models import check_standing, choose_cache, helpers_of, judge_choice, model_info, with_endpoint
@@ -35,9 +35,7 @@ MOST_TRIALS = 1_000_000
 """Trials of one run: each takes half a kilobyte of memory from the beginning."""
 
 
-def prepare(
-    options: RunOptions, objects: RunObjects = NO_OBJECTS, *, executor: Executor | None = None, keeps: bool = True
-) -> Prepared:
+def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: bool = True) -> Prepared:
     """Look up the dataset, the queries and the drivers.
 
     Args:
@@ -91,8 +89,7 @@ def prepare(
             "queries (--limit) or repeats (--repeat)"
         )
     if not objects.agents or not set(options.frameworks) <= set(objects.agents):
-        driver = type(executor) if executor is not None else load_driver("executors", options.executor)
-        check_executor(options, driver, commands=bool(commands))
+        check_executor(options, load_driver("executors", options.executor), commands=bool(commands))
     caches = {name: cache for name, info in infos.items() if (cache := choose_cache(name, options, info))}
     return Prepared(
         options,

@@ -6,10 +6,12 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.differences import differences
+from support.given_executor import given_executor
 from support.nodes import NodesExecutor
 from support.warm import warm_programs
 
@@ -53,7 +55,9 @@ def run(folder: Path, executor: Executor, store: str = "", repeat: int = 3) -> t
         response_cache=folder / "responses.db",
     )
     notes = Notes()
-    return asyncio.run(run_and_report(options, executor=executor, progress=notes)), notes.said
+    with given_executor(executor, folder / "driver") as name:
+        report = asyncio.run(run_and_report(replace(options, executor=name), progress=notes))
+    return report, notes.said
 
 
 def measured(folder: Path, report: Report) -> Counter[TrialKey]:

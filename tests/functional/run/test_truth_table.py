@@ -6,12 +6,15 @@ import asyncio
 import dataclasses
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.bench import Bench
 from support.frameworks import APART, FrameworkEnvironment
+from support.given_executor import NAME as GIVEN
+from support.given_executor import given_executor
 from support.trust import one_certificate
 from support.truth import DECLARED, MAX_STEPS, POLICIES, REFERENCE, expected, known_scores, labels
 from support.warm import warm_programs
@@ -99,10 +102,11 @@ def documents(
 
     async def run_all() -> Documents:
         found: Documents = {policy: {} for policy in POLICIES}
-        async with LocalExecutor(environments=environments, most_idle=MOST_IDLE) as workers:
+        async with LocalExecutor(environments=environments, most_idle=MOST_IDLE) as workers, AsyncExitStack() as stack:
+            stack.enter_context(given_executor(WorkersOfMany(workers), folder / "driver"))
             for asked in dict.fromkeys(ASKED.values()):
                 for policies in together(asked):
-                    report = await run_and_report(options(policies, asked), executor=WorkersOfMany(workers))
+                    report = await run_and_report(options(policies, asked))
                     for document in legacy_documents(report):
                         label, _, model = document["metadata"]["agent_name"].partition(SETTINGS)
                         policy = model.removeprefix("scripted:") if model else policies[0]
@@ -122,6 +126,7 @@ def documents(
             store=str(folder / "trialbed.db"),
             output=folder / policies[0],
             response_cache=folder / "responses.db",
+            executor=GIVEN,
         )
 
     with pytest.MonkeyPatch.context() as own, warm_programs():

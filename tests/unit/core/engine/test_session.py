@@ -69,16 +69,14 @@ async def test_an_interrupted_run_keeps_its_trials_and_one_without_any_is_gone(
             run = new_run(config, config_digest(config))
             store.create_run(run)
 
-            async def interrupted(
-                _executor: object, run_id: str = run.run_id, results: Sequence[TrialResult] = results
-            ) -> None:
+            async def interrupted(run_id: str = run.run_id, results: Sequence[TrialResult] = results) -> None:
                 store.add_trials(run_id, results)
                 raise asyncio.CancelledError
 
             session = RunSession(prepared, store, run, RunProgress(), ambient=False, standing=Standing())
             monkeypatch.setattr(session, "_trials", interrupted)
             with pytest.raises(asyncio.CancelledError):
-                await session.run(None)
+                await session.run()
     with open_store(place) as reader:
         (stored,) = reader.runs()
         assert (stored.status, [row.query_id for row in stored.table()]) == ("interrupted", [1])
