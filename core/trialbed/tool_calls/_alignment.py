@@ -58,16 +58,13 @@ def align(
     due = [place for place in range(len(right)) if place not in taken[1]]
     late = free_pairs(left, due, names, worth)
     rows: list[CallFinding] = []
-    for given, wanted in pairs:
+    for given, wanted in (*pairs, *late):
         points, arguments, note = found(given, wanted)
         status: CallStatus = "matched" if points == 1 else "partly matched" if points else "wrong arguments"
+        if given not in taken[0]:
+            status, points, note = "out of order", 0.0, "others come before it"
         call = made[given]
         rows.append(CallFinding(status, call.name, given, wanted, points, arguments, note, call.args))
-    for given, wanted in late:
-        note, call = "others come before it", made[given]
-        rows.append(
-            CallFinding("out of order", call.name, given, wanted, 0.0, found(given, wanted)[1], note, call.args)
-        )
     used, met = ({pair[side] for pair in (*pairs, *late)} for side in (0, 1))
     rows += [
         CallFinding("missing", call.name, None, place, 0.0, args=call.args)
@@ -107,35 +104,28 @@ def _compare(
 def _arguments(
     tool: str, made: Mapping[str, Any], right: Mapping[str, Any], schema: Schema, comparer: ValueComparer
 ) -> Iterable[ArgumentFinding]:
-    for name, wanted in right.items():
-        part = property_schema(schema, name)
+    for name in dict.fromkeys((*right, *made)):
+        part, given, wanted = property_schema(schema, name), made.get(name), right.get(name)
         if comparer.own_rule(tool, name) == "ignore":
-            yield ArgumentFinding(name, "ignored", made.get(name), wanted, "ignore", None)
-        elif name in made:
-            points, rule, note = comparer.compare(tool, name, made[name], wanted, part)
-            status: ArgumentStatus = "matched" if points == 1 else "partly matched" if points else "differs"
-            yield ArgumentFinding(name, status, made[name], wanted, rule, points, note)
-        else:
-            default = part.get("default")
-            usual = "default" in part and comparer.compare(tool, name, default, wanted, part)[0] == 1
-            if wanted is None or usual:
-                note = "" if wanted is not None else "null counts as left out"
-                yield ArgumentFinding(name, "default", None, wanted, "default", 1.0, note)
-            else:
-                yield ArgumentFinding(name, "missing", None, wanted, "missing", 0.0)
-    for name, given in made.items():
-        if name in right:
+            yield ArgumentFinding(name, "ignored", given, wanted, "ignore", None)
             continue
-        part = property_schema(schema, name)
-        ignored = comparer.own_rule(tool, name) == "ignore"
-        usual = given is None or (
-            "default" in part and comparer.compare(tool, name, given, part["default"], part)[0] == 1
-        )
-        if ignored or usual:
-            why = "" if ignored else "null counts as left out" if given is None else "it is the default"
-            yield ArgumentFinding(name, "ignored", given, None, "ignore" if ignored else "default", None, why)
+        is_pair, is_null = name in made and name in right, given is None and wanted is None
+        points, rule, note = 0.0, "", ""
+        if is_pair or ("default" in part and not is_null):
+            usual = part.get("default")
+            points, rule, note = comparer.compare(tool, name, made.get(name, usual), right.get(name, usual), part)
+        if is_pair:
+            status: ArgumentStatus = "matched" if points == 1 else "partly matched" if points else "differs"
+            yield ArgumentFinding(name, status, given, wanted, rule, points, note)
+        elif is_null or points == 1:
+            why = "null counts as left out" if is_null else ""
+            if name in right:
+                yield ArgumentFinding(name, "default", None, wanted, "default", 1.0, why)
+            else:
+                yield ArgumentFinding(name, "ignored", given, None, "default", None, why or "it is the default")
         else:
-            yield ArgumentFinding(name, "extra", given, None, "extra", 0.0)
+            status = "missing" if name in right else "extra"
+            yield ArgumentFinding(name, status, given, wanted, status, 0.0)
 
 
 def _pairs(
@@ -225,87 +215,44 @@ def ordered_pairs(groups: Sequence[Sequence[int]], names: Names, worth: Worth) -
     The best have the most points and, among those, the most pairs. A recursion over (groups, calls made), as for the
     longest common subsequence; a group of several calls takes a stretch of the calls made.
     """
-    count = len(names[0])
-    best: list[Value] = [(0.0, 0)] * (count + 1)
-    taken: list[list[Pairs]] = [[[] for _ in range(count + 1)]]
+    best: list[Value] = [(0.0, 0)] * (len(names[0]) + 1)
+    taken: list[list[Pairs]] = []
     for group in groups:
-        step = _single if len(group) == 1 else _several
-        best, pairs = step(group, names, worth, best)
+        inside = {names[1][place] for place in group}
+        places = [place for place, name in enumerate(names[0]) if name in inside]
+        numbers = {place: number for number, place in enumerate(places)}
+        before, best, pairs = best, list[Value](), list[Pairs]()
+        for end, value in enumerate(before):
+            choices: list[tuple[Value, Pairs]] = [(value, [])]
+            last = numbers.get(end - 1, -1)  # the call of the group's names that the stretch ends with, if any
+            if end and (len(group) == 1 or last < 0):
+                choices.append((best[-1], pairs[-1]))
+            for start in range(max(last, 0) if len(group) == 1 else 0, last + 1):
+                found = free_pairs(places[start : last + 1], group, names, worth)
+                points, count = before[places[start]]
+                choices.append(((points + sum(worth(*pair) for pair in found), count + len(found)), found))
+            chosen = max(choices, key=itemgetter(0))
+            best.append(chosen[0])
+            pairs.append(chosen[1])
         taken.append(pairs)
-    return _walked_back(taken, count)
-
-
-def _single(group: Sequence[int], names: Names, worth: Worth, before: list[Value]) -> tuple[list[Value], list[Pairs]]:
-    right = group[0]
-    best: list[Value] = [before[0]]
-    pairs: list[Pairs] = [[]]
-    for end in range(1, len(before)):
-        choices: list[tuple[Value, Pairs]] = [(before[end], []), (best[end - 1], pairs[end - 1])]
-        if names[0][end - 1] == names[1][right]:
-            points, number = before[end - 1]
-            choices.append(((points + worth(end - 1, right), number + 1), [(end - 1, right)]))
-        chosen = max(choices, key=itemgetter(0))
-        best.append(chosen[0])
-        pairs.append(chosen[1])
-    return best, pairs
-
-
-def _several(group: Sequence[int], names: Names, worth: Worth, before: list[Value]) -> tuple[list[Value], list[Pairs]]:
-    inside = {names[1][place] for place in group}
-    places = [place for place, name in enumerate(names[0]) if name in inside]
-    ends = {place + 1 for place in places}
-    best: list[Value] = []
-    pairs: list[Pairs] = []
-    for end in range(len(before)):
-        choices: list[tuple[Value, Pairs]] = [(before[end], [])]
-        if end and end not in ends:
-            # Nothing of the group ends here.
-            choices.append((best[end - 1], pairs[end - 1]))
-        else:
-            choices += [
-                _stretch(group, [place for place in places if start <= place < end], names, worth, before[start])
-                for start in places
-                if start < end
-            ]
-        chosen = max(choices, key=itemgetter(0))
-        best.append(chosen[0])
-        pairs.append(chosen[1])
-    return best, pairs
-
-
-def _stretch(
-    group: Sequence[int], made: Sequence[int], names: Names, worth: Worth, before: Value
-) -> tuple[Value, Pairs]:
-    found = free_pairs(made, group, names, worth)
-    return (before[0] + sum(worth(*pair) for pair in found), before[1] + len(found)), found
-
-
-def _walked_back(taken: list[list[Pairs]], end: int) -> Pairs:
-    """Return the pairs on the best way, which each group's stretch leads back along."""
-    found: Pairs = []
+    # Each group's stretch leads back to the one before it.
+    way: Pairs = []
+    end = len(names[0])
     for pairs in reversed(taken):
-        here = pairs[end]
-        if here:
-            found += here
-            end = min(place for place, _ in here)
-    return found
+        way += pairs[end]
+        end = min((place for place, _ in pairs[end]), default=end)
+    return way
 
 
 def _assign(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pairs:
-    if len(rows) == 1 and len(columns) == 1:
-        return [(rows[0], columns[0])]
     if len(rows) <= SMALL and len(columns) <= SMALL:
-        return _try_all(rows, columns, worth)
+        if len(rows) <= len(columns):
+            choices = [list(zip(rows, chosen, strict=True)) for chosen in permutations(columns, len(rows))]
+        else:
+            choices = [list(zip(chosen, columns, strict=True)) for chosen in permutations(rows, len(columns))]
+        return max(choices, key=lambda pairs: sum(worth(*pair) for pair in pairs))
     from scipy.optimize import linear_sum_assignment
 
     table = [[worth(row, column) for column in columns] for row in rows]
     chosen = linear_sum_assignment(table, maximize=True)
     return [(rows[row], columns[column]) for row, column in zip(*chosen, strict=True)]
-
-
-def _try_all(rows: Sequence[int], columns: Sequence[int], worth: Worth) -> Pairs:
-    if len(rows) <= len(columns):
-        choices = [list(zip(rows, chosen, strict=True)) for chosen in permutations(columns, len(rows))]
-    else:
-        choices = [list(zip(chosen, columns, strict=True)) for chosen in permutations(rows, len(columns))]
-    return max(choices, key=lambda pairs: sum(worth(*pair) for pair in pairs))
