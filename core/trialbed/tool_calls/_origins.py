@@ -59,8 +59,8 @@ class RequestedCall:
     barred: Literal["", "forced", "dictated"] = ""
 
 
-CallSource = tuple[Origin, SentCall | None]
-"""The origin of a call that an Api got, and the model's call that accounts for it; None where there is none."""
+CallSource = tuple[Origin, RequestedCall | None]
+"""The origin of a call that an Api got, and the call that accounts for it; None where there is none."""
 
 
 @once_for(8)
@@ -87,7 +87,7 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
                 # A call that the Api refused gained nothing by the change: it shows the framework's doing.
                 accepted = call.status == 200 and not call.error
                 origin = found.barred or (changed if changed and accepted else "model")
-                sources[number] = origin, found.call
+                sources[number] = origin, found
 
     match(lambda call, one: (one.pair, one.arguments) == signs[id(call)])
     schemas = {tool.api.pair: tool.parameters for tool in tools}
