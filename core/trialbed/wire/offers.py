@@ -7,9 +7,11 @@ name before them. The rest of the name and the description identify the tool, as
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
 
 from trialbed.records import ToolSpec
 from trialbed.texts import normalize
@@ -25,8 +27,6 @@ SHORTEST_TEXT = 20
 """Characters of a description that can stand within another."""
 
 _SUFFIX = re.compile(r"[_-](?:\d{1,3}|[0-9a-f]{6,16})$")
-
-Candidates = Mapping[str, Iterable[str]]
 
 
 class Offers:
@@ -70,28 +70,21 @@ class Offers:
     def _matches(self) -> dict[str, str]:
         """Tool -> function, for tools that are not offered under their own names."""
         matches: dict[str, str] = {}
-        tools = {tool: text for tool, text in self._descriptions.items() if tool not in self.functions}
-        left = {name: offered.description for name, offered in self.functions.items() if name not in self._descriptions}
-        for candidates in _STAGES:
-            found = {tool: set(names) for tool, names in candidates(tools, left).items() if names}
-            for tool, name in _unambiguous(found):
-                matches[tool] = name
-                del tools[tool], left[name]
-            for tool in found.keys() & tools.keys():
-                self._possible[tool] |= found[tool] & left.keys()
+        own = {name: _Named.of(name, text) for name, text in self._descriptions.items()}
+        offered = {name: _Named.of(name, function.description) for name, function in self.functions.items()}
+        tools, left = own.keys() - offered.keys(), offered.keys() - own.keys()
+        for fits in STAGES:
+            found = {tool: {name for name in left if fits(own[tool], offered[name])} for tool in tools}
+            if fits is _ends:  # not with a longer name of another tool
+                ends = {name: [len(own[tool].name) for tool in tools if name in found[tool]] for name in left}
+                found = {tool: {one for one in found[tool] if len(own[tool].name) == max(ends[one])} for tool in tools}
+            counts = Counter(chain.from_iterable(found.values()))
+            # The pairs of which neither side has another candidate.
+            matches |= {one: name for one, names in found.items() for name in names if len(names) == counts[name] == 1}
+            tools, left = tools - matches.keys(), left - set(matches.values())
+            for tool in tools:
+                self._possible[tool] |= found[tool] & left
         return matches
-
-
-def _unambiguous(found: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
-    """The pairs of which neither side has another candidate."""
-    tools: dict[str, list[str]] = defaultdict(list)
-    for tool, names in found.items():
-        for name in names:
-            tools[name].append(tool)
-    for tool, names in found.items():
-        (*others, name) = names
-        if not others and len(tools[name]) == 1:
-            yield tool, name
 
 
 def plain_name(name: str) -> str:
@@ -100,66 +93,41 @@ def plain_name(name: str) -> str:
     return "".join(character for character in parts if character.isalnum())
 
 
-def _same_name(tools: Mapping[str, str], functions: Mapping[str, str]) -> Candidates:
-    by_name: dict[str, set[str]] = defaultdict(set)
-    for name in functions:
-        by_name[plain_name(name)].add(name)
-    return {tool: by_name.get(plain_name(tool), set()) for tool in tools if plain_name(tool)}
+class _Named(NamedTuple):
+    """A tool or a function: its plain name, that without a number or a hash behind it, and its plain description."""
+
+    name: str
+    bare: str
+    text: str
+
+    @classmethod
+    def of(cls, name: str, text: str) -> _Named:
+        return cls(plain_name(name), plain_name(_SUFFIX.sub("", name)), " ".join(text.casefold().split()))
 
 
-def _cut_name(tools: Mapping[str, str], functions: Mapping[str, str]) -> Candidates:
-    """Functions whose names are the beginning of the tool's, or all of it with a number or a hash behind."""
-    plain = {tool: plain_name(tool) for tool in tools}
-    cut = {name: (plain_name(name), plain_name(_SUFFIX.sub("", name))) for name in functions}
-
-    def is_cut(tool: str, whole: str, bare: str) -> bool:
-        return tool == bare or any(len(part) >= SHORTEST_CUT and tool.startswith(part) for part in (whole, bare))
-
-    return _candidates(tools, functions, lambda tool, name: is_cut(plain[tool], *cut[name]))
+def _is_same(tool: _Named, function: _Named) -> bool:
+    return bool(tool.name) and tool.name == function.name
 
 
-def _name_behind_prefix(tools: Mapping[str, str], functions: Mapping[str, str]) -> Candidates:
-    """Functions whose names end with the tool's, and with no longer one of another tool."""
-    plain = {tool: plain_name(tool) for tool in tools}
-    longest: dict[str, set[str]] = defaultdict(set)
-    for name in functions:
-        whole = plain_name(name)
-        ends = [tool for tool in tools if len(plain[tool]) >= SHORTEST_END and whole.endswith(plain[tool])]
-        most = max((len(plain[tool]) for tool in ends), default=0)
-        for tool in ends:
-            if len(plain[tool]) == most:
-                longest[tool].add(name)
-    return longest
+def _is_cut(tool: _Named, function: _Named) -> bool:
+    """Return whether a name is the beginning of the tool's, or all of it with a number or a hash behind."""
+    parts = (part for part in (function.name, function.bare) if len(part) >= SHORTEST_CUT)
+    return tool.name == function.bare or tool.name.startswith(tuple(parts))
 
 
-def _same_description(tools: Mapping[str, str], functions: Mapping[str, str]) -> Candidates:
-    by_text: dict[str, set[str]] = defaultdict(set)
-    for name, text in functions.items():
-        by_text[_plain_text(text)].add(name)
-    texts = {tool: _plain_text(text) for tool, text in tools.items()}
-    return {tool: by_text.get(text, set()) for tool, text in texts.items() if text}
+def _ends(tool: _Named, function: _Named) -> bool:
+    return len(tool.name) >= SHORTEST_END and function.name.endswith(tool.name)
 
 
-def _contained_description(tools: Mapping[str, str], functions: Mapping[str, str]) -> Candidates:
-    """Functions whose descriptions contain the tool's, or are the beginning of it."""
-    own_texts, texts = ({name: _plain_text(text) for name, text in side.items()} for side in (tools, functions))
-
-    def contains(tool: str, name: str) -> bool:
-        own, text = own_texts[tool], texts[name]
-        return min(len(own), len(text)) >= SHORTEST_TEXT and (own in text or own.startswith(text))
-
-    return _candidates(tools, functions, contains)
+def _is_same_text(tool: _Named, function: _Named) -> bool:
+    return bool(tool.text) and tool.text == function.text
 
 
-def _candidates(
-    tools: Mapping[str, str], functions: Mapping[str, str], fits: Callable[[str, str], bool]
-) -> dict[str, set[str]]:
-    return {tool: {name for name in functions if fits(tool, name)} for tool in tools}
+def _contains(tool: _Named, function: _Named) -> bool:
+    """Return whether a description contains the tool's, or is the beginning of it."""
+    is_long = min(len(tool.text), len(function.text)) >= SHORTEST_TEXT
+    return is_long and (tool.text in function.text or tool.text.startswith(function.text))
 
 
-def _plain_text(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-_STAGES = (_same_name, _cut_name, _name_behind_prefix, _same_description, _contained_description)
+STAGES = (_is_same, _is_cut, _ends, _is_same_text, _contains)
 """From the most certain to the least; a tool that one of them matches is not given to the next."""
