@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from itertools import chain
 
 from trialbed.integrity._answer_key import answer_key, end_of, unsourced
 from trialbed.records import ApiCall, IntegrityFinding, IntegrityKind, ModelCall, Outcome, Query, ToolSpec, WireLog
@@ -17,6 +16,9 @@ EXAMPLES = 5
 
 LONGEST = 100
 """Characters of one of them."""
+
+REFUSALS: dict[IntegrityKind, bool] = {"other_model": True, "other_model_answered": False}
+"""Kind of finding on a request for another model -> whether it was refused."""
 
 OLD_FIELDS = frozenset({"functions", "function_call"})
 """Fields of a chat completion in which tools stood before there were ``tools``."""
@@ -46,24 +48,17 @@ def integrity_findings(
         in_process: the agent is an object of the caller's process, which may ask a model that the gateway does not see:
             nothing is said of its calls and its answer.
     """
-    found: list[IntegrityFinding] = []
-    refusals: dict[IntegrityKind, bool] = {"other_model": True, "other_model_answered": False}
-    for kind, refused in refusals.items():
-        names = [call.other_model for call in wire.model_calls if call.other_model and failed(call) == refused]
-        found += [_finding(kind, len(names), names)] if names else []
-    if added := [call.added for call in wire.model_calls if call.added]:
-        found.append(_finding("added_header", len(added), chain.from_iterable(added)))
-    found += _requests(wire, tools)
+    found: dict[IntegrityKind, Sequence[str]] = {}
+    for kind, refused in REFUSALS.items():
+        found[kind] = [call.other_model for call in wire.model_calls if call.other_model and failed(call) == refused]
+    found["added_header"] = [name for call in wire.model_calls for name in call.added]
+    found |= _requests(wire, tools)
     origins = [] if in_process else [origin for origin, _ in call_sources(wire, tools)]
     if not in_process:
         for origin, kind in CALLS.items():
-            titles = [call.api.title for call, own in zip(wire.api_calls, origins, strict=True) if own == origin]
-            found += [_finding(kind, len(titles), titles)] if titles else []
-        key = answer_key(query, wire, tools)
-        found += [_finding("answer_key", len(key), key)] if key else []
-    if outside:
-        requests = ("the model" if isinstance(call, ModelCall) else call.api.title for call in outside)
-        found.append(_finding("outside_clock", len(outside), requests))
+            found[kind] = [call.api.title for call, own in zip(wire.api_calls, origins, strict=True) if own == origin]
+        found["answer_key"] = answer_key(query, wire, tools)
+    found["outside_clock"] = ["the model" if isinstance(call, ModelCall) else call.api.title for call in outside]
     answer = outcome.answer
     if answer is not None and outcome.failure is None:
         if not in_process and wire.model_calls:
@@ -72,30 +67,37 @@ def integrity_findings(
                 calls = (call for call, own in zip(wire.api_calls, origins, strict=True) if own not in CALLS)
                 counted = wire.model_copy(update={"api_calls": tuple(calls)})
             if unsourced(query, answer.final_answer, counted):
-                found.append(_finding("unsourced_answer", 1))
+                found["unsourced_answer"] = [""]
             elif replaced(answer.final_answer, counted):
-                found.append(_finding("unwritten_answer", 1))
-        invented = compare_calls(answer, wire).invented if answer.reports_calls else ()
-        if invented:
-            claims = (": ".join(filter(None, pair)) for pair in invented)
-            found.append(_finding("invented_claim", len(invented), claims))
-    return tuple(found)
+                found["unwritten_answer"] = [""]
+        if answer.reports_calls:
+            found["invented_claim"] = [": ".join(filter(None, pair)) for pair in compare_calls(answer, wire).invented]
+    # All but these have a name for each that is counted.
+    counts: dict[IntegrityKind, int] = {"added_header": sum(bool(call.added) for call in wire.model_calls)}
+    findings = []
+    for kind, names in found.items():
+        if names:
+            examples = tuple(name[:LONGEST] for name in dict.fromkeys(filter(None, names)))[:EXAMPLES]
+            findings.append(IntegrityFinding(kind=kind, count=counts.get(kind, len(names)), examples=examples))
+    return tuple(findings)
 
 
-def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFinding]:
-    """Yield the choices that requests leave the model, and the tools that they add."""
-    forced, required, old, added, offered = [], 0, 0, dict[str, None](), None
+def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> dict[IntegrityKind, Sequence[str]]:
+    """Return the choices that requests leave the model, and the tools that they add."""
+    found: dict[IntegrityKind, list[str]] = {"old_functions": [], "required_choice": [], "forced_choice": []}
+    added, offered = dict[str, None](), None
     seen: dict[frozenset[str], list[str]] = {}
     names = {tool.name for tool in tools}
     for turn in wire.model_calls:
         request = recorded_request(turn)
         if request is None or failed(turn):
             continue
-        old += not OLD_FIELDS.isdisjoint(request.document)
+        if not OLD_FIELDS.isdisjoint(request.document):
+            found["old_functions"].append("")
         if is_forced(request, len(tools)):
-            forced.append(request.tool_choice.name or next(iter(request.names), ""))
+            found["forced_choice"].append(request.tool_choice.name or next(iter(request.names), ""))
         elif request.tool_choice.mode in ("required", "any"):
-            required += 1
+            found["required_choice"].append("")
         unchanged, offered = request.document.get("tools") == offered, request.document.get("tools")
         if unchanged or request.names <= names:
             continue
@@ -106,19 +108,7 @@ def _requests(wire: WireLog, tools: Sequence[ToolSpec]) -> Iterator[IntegrityFin
             offers, others = Offers(tools, request.tools), [function.name for function in request.tools]
             seen[request.names] = [name for name in others if name not in names and offers.tool(name) is None]
         added.update(dict.fromkeys(seen[request.names]))
-    if old:
-        yield _finding("old_functions", old)
-    if required:
-        yield _finding("required_choice", required)
-    if forced:
-        yield _finding("forced_choice", len(forced), forced)
-    if added:
-        yield _finding("added_tool", len(added), added)
-
-
-def _finding(kind: IntegrityKind, count: int, names: Iterable[str] = ()) -> IntegrityFinding:
-    examples = tuple(name[:LONGEST] for name in dict.fromkeys(names))[:EXAMPLES]
-    return IntegrityFinding(kind=kind, count=count, examples=examples)
+    return {**found, "added_tool": list(added)}
 
 
 ALLOWANCE = 0.25
