@@ -169,7 +169,7 @@ class AnswerStream(ABC):
             self._notes.setdefault("bytes_after_done" if late else "line_without_field", excerpt(line))
 
 
-class Part:
+class StreamPart:
     """A part of an answer, such as a text or a call, that comes in pieces.
 
     Attributes:
@@ -207,7 +207,7 @@ class TypedStream(AnswerStream):
     ) -> None:
         super().__init__(read_answer)
         self._problem_of = problem_of
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, StreamPart] = {}
 
     @abstractmethod
     def _add(self, kind: str, event: Mapping[str, Any]) -> bool:
@@ -230,9 +230,9 @@ class TypedStream(AnswerStream):
         if name in self.ENDS:
             self._finish(self._problem_of(self._document()))
 
-    def _begin(self, event: Mapping[str, Any], first: Mapping[str, Any]) -> Part:
+    def _begin(self, event: Mapping[str, Any], first: Mapping[str, Any]) -> StreamPart:
         """Begin a part of the answer."""
-        part = self._parts[self._place(event, len(self._parts))] = Part(first)
+        part = self._parts[self._place(event, len(self._parts))] = StreamPart(first)
         return part
 
     def _extend(self, event: Mapping[str, Any], field: str, text: str) -> bool:
@@ -240,7 +240,7 @@ class TypedStream(AnswerStream):
         place = self._place(event, len(self._parts) - 1)
         if place not in self._parts:
             self.note("call_index_wrong")
-            self._parts[place] = Part(self.UNKNOWN)
+            self._parts[place] = StreamPart(self.UNKNOWN)
         if text:
             self._tell(field, text)
             self._parts[place].texts.setdefault(field, []).append(text)

@@ -17,7 +17,7 @@ from typing import Any
 
 from trialbed.wire._exchange import Call, Document, ModelAnswer, TextKind
 from trialbed.wire.dialects._fields import mapping_of, text_of
-from trialbed.wire.dialects._stream_reader import Part, TypedStream
+from trialbed.wire.dialects._stream_reader import StreamPart, TypedStream
 from trialbed.wire.dialects.messages._answers import canonical_reason, problem_of, read_answer
 from trialbed.wire.dialects.messages._blocks import write_input
 
@@ -83,12 +83,12 @@ class MessagesStreamReader(TypedStream):
         return read_answer(document, {place: arguments for place, arguments in enumerate(ordered) if arguments})
 
 
-def _arguments(part: Part) -> str:
+def _arguments(part: StreamPart) -> str:
     """Return the text of the arguments, as the deltas have it."""
     return "".join(part.texts.get(PARTIAL, ()))
 
 
-def _block(part: Part) -> Document:
+def _block(part: StreamPart) -> Document:
     """Return a block as a message has it that is not streamed; arguments that are no object stay text."""
     texts = {field: "".join(pieces) for field, pieces in part.texts.items() if field != PARTIAL}
     whole = {**part.first, **texts}

@@ -17,7 +17,7 @@ from typing import Any
 
 from trialbed.wire._exchange import Document, TextKind
 from trialbed.wire.dialects._fields import list_of, mapping_of, text_of
-from trialbed.wire.dialects._stream_reader import Part, TypedStream
+from trialbed.wire.dialects._stream_reader import StreamPart, TypedStream
 from trialbed.wire.dialects.responses._answers import problem_of, read_answer
 from trialbed.wire.dialects.responses._flaws import ENDS
 
@@ -58,7 +58,7 @@ class ResponsesStreamReader(TypedStream):
             self._begin(event, item)
         elif kind == "response.output_item.done":
             place = self._place(event, len(self._parts) - 1)
-            self._parts.setdefault(place, Part({})).done = dict(item)
+            self._parts.setdefault(place, StreamPart({})).done = dict(item)
         elif kind in DELTAS:
             return self._extend(event, DELTAS[kind], text_of(event.get("delta")))
         return False
@@ -71,7 +71,7 @@ class ResponsesStreamReader(TypedStream):
         return self._response
 
 
-def _item(part: Part) -> Document:
+def _item(part: StreamPart) -> Document:
     """Return an item as far as it came."""
     if part.done:
         return part.done
