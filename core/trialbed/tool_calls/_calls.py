@@ -7,14 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import orjson
-
 from trialbed.identity import once_for
 from trialbed.records import Answer, ApiCall, ApiRef, Json, ToolSpec, WireLog
 from trialbed.wire import lenient_json, plain_numbers
-
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
-_SCALARS = frozenset((str, int, bool, type(None)))
 
 Pair = tuple[str, str]
 Signed = tuple[Pair, str]
@@ -76,11 +71,8 @@ def compare_calls(answer: Answer, wire: WireLog) -> ClaimComparison:
     sent = {name for call in turns for name in (call.name, call.tool_name)}
     others = (call.name for call in answer.calls if call.api is None and call.name not in sent)
     unknown = tuple(("", name) for name in others) if wire.model_calls else ()
-    seen = sorted(signature_of(call) for call in wire.api_calls)
-    claimed = sorted((pair, canonical(arguments)) for pair, arguments in claims if arguments is not None)
-    if claimed == seen and len(claimed) == len(claims):
-        return ClaimComparison(len(claims), unknown, ())
-    observed, exact = Counter(seen), Counter(claimed)
+    observed = Counter(map(signature_of, wire.api_calls))
+    exact = Counter((pair, canonical(arguments)) for pair, arguments in claims if arguments is not None)
     agreed = exact & observed
     left = Counter(pair for pair, _ in (observed - agreed).elements())
     vague = Counter(pair for pair, arguments in claims if arguments is None)
@@ -103,25 +95,10 @@ def canonical(arguments: Json) -> str:
 
     Arguments that are nested too deeply to be read are their own text, or all equal where they are not text.
     """
-    value = parse_arguments(arguments)
     try:
-        return _flat(value) or _flat(plain := plain_numbers(value)) or _ENCODER.encode(plain)
+        return json.dumps(plain_numbers(parse_arguments(arguments)), sort_keys=True, separators=(",", ":"))
     except RecursionError:
         return arguments if isinstance(arguments, str) else TOO_DEEP
-
-
-def _flat(value: Json) -> str | None:
-    """The text of an object of texts and integers, as most arguments are, by a faster encoder; None for other values.
-
-    Whether a value is such an object is the same for all that are equal, so each has one text.
-    """
-    if type(value) is not dict or not _SCALARS.issuperset(map(type, value.values())):
-        return None
-    try:
-        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # an integer of more than 64 bits, half of a surrogate pair
-        return None
-    return text.decode() if text.isascii() else None
 
 
 def parse_arguments(arguments: Json) -> Json:

@@ -67,12 +67,9 @@ def asked_beyond(settings: Mapping[str, Any], known: Collection[str]) -> tuple[s
 
 
 def pieces(text: str, size: int | None) -> Iterator[str]:
-    """Yield a text in pieces of this size; None leaves it whole."""
-    if size is None:
-        if text:
-            yield text
-        return
-    yield from (text[start : start + size] for start in range(0, len(text), size))
+    """Return a text in pieces of this size; None leaves it whole."""
+    size = size or len(text) or 1
+    return (text[start : start + size] for start in range(0, len(text), size))
 
 
 FIRST = frozenset(("system", "developer"))
