@@ -176,6 +176,11 @@ class ModelAnswer(ModelMessage):
     logprobs: tuple[TokenLogprob, ...] | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_cut(self) -> bool:
+        """Return whether it has ended before it was complete."""
+        return self.finish_reason is not None and self.finish_reason not in COMPLETE
+
     @classmethod
     def of(cls, said: ModelMessage, **own: Any) -> Self:
         """Return the answer with the content of a message.

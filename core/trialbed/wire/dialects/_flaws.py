@@ -63,3 +63,13 @@ class Flaws:
 def end_with(event: bytes) -> EventsChange:
     """Return the change that ends a stream with this event, in the middle."""
     return lambda parts: (*parts[: len(parts) // 2], event)
+
+
+def without_fields(*names: str) -> DocumentsChange:
+    """Return the change that leaves fields out of all documents."""
+    return lambda documents: [{key: each[key] for key in each if key not in names} for each in documents]
+
+
+def without_events(*types: str) -> DocumentsChange:
+    """Return the change that leaves events of these types out."""
+    return lambda documents: [each for each in documents if each.get("type") not in types]

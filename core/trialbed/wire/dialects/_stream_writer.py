@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
 from trialbed.wire._events import event_bytes
-from trialbed.wire._exchange import COMPLETE, Document, ModelAnswer, ModelRequest, TextKind
+from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TextKind
 from trialbed.wire.dialects._fields import pieces
 
 
@@ -20,7 +20,7 @@ class AnswerWriter(ABC):
 
     def __init__(self, head: ModelAnswer, request: ModelRequest) -> None:
         self._head, self._request = head, request
-        self._begun = False
+        self._begun = self._cut = False
         self._said: dict[TextKind, list[str]] = {}
 
     def add(self, kind: TextKind, text: str) -> bytes:
@@ -45,29 +45,24 @@ class AnswerWriter(ABC):
 
     def rest(self, answer: ModelAnswer, piece: int | None) -> Iterator[Document]:
         """Yield the events of all that is not written yet, and of the end; ``piece``: characters of one event."""
-        cut = answer.finish_reason is not None and answer.finish_reason not in COMPLETE
         yield from self._first("" if answer.content is None else "text")
-        for kind, text in _texts(answer):
-            left = self._rest_of(kind, text)
-            if left is not None:
-                yield from self._part(kind, pieces(left, piece))
-        yield from self._close(cut=cut and not answer.calls)
-        for place in range(len(answer.calls)):
-            yield from self._call(answer, place, piece, cut=cut and place == len(answer.calls) - 1)
-        yield from self._last(answer)
-
-    def _rest_of(self, kind: TextKind, text: str) -> str | None:
-        """Return the part of a text that is not written yet; None where all of it is."""
-        said = self._said.get(kind)
-        if said is None:
-            return text
-        if kind == "reasoning":
+        texts: dict[TextKind, str | None] = {"reasoning": answer.reasoning or None}
+        texts |= {"text": None if answer.content is None else answer.text, "refusal": answer.refusal or None}
+        for kind, text in texts.items():
+            written = "".join(self._said.get(kind, ()))
             # Several thoughts are joined in the whole in another way.
-            return None
-        written = "".join(said)
-        if not text.startswith(written):
-            raise ValueError("the answer ends as another one than it began")
-        return text[len(written) :] or None
+            if text is None or (kind == "reasoning" and kind in self._said):
+                continue
+            if not text.startswith(written):
+                raise ValueError("the answer ends as another one than it began")
+            if kind not in self._said or text != written:
+                yield from self._part(kind, pieces(text[len(written) :], piece))
+        self._cut = answer.is_cut and not answer.calls
+        yield from self._close()
+        for place in range(len(answer.calls)):
+            self._cut = answer.is_cut and place == len(answer.calls) - 1
+            yield from self._call(answer, place, piece)
+        yield from self._last(answer)
 
     def _first(self, kind: str) -> Iterable[Document]:
         """Return the events of the beginning, where it is not written yet."""
@@ -91,13 +86,13 @@ class AnswerWriter(ABC):
     def _part(self, kind: TextKind, texts: Iterable[str]) -> Iterable[Document]:
         """Return the events of pieces of a text, and of its beginning where another one came before."""
 
-    @abstractmethod
-    def _close(self, *, cut: bool) -> Iterable[Document]:
-        """Return the events of the end of the text that was written last; ``cut``: whether the answer ends with it."""
+    def _close(self) -> Iterable[Document]:
+        """Return the events of the end of the text that was written last; if ``_cut``, the answer breaks off there."""
+        return ()
 
     @abstractmethod
-    def _call(self, answer: ModelAnswer, place: int, piece: int | None, *, cut: bool) -> Iterable[Document]:
-        """Return the events of a call."""
+    def _call(self, answer: ModelAnswer, place: int, piece: int | None) -> Iterable[Document]:
+        """Return the events of a call; if ``_cut``, the answer breaks off there."""
 
     @abstractmethod
     def _last(self, answer: ModelAnswer) -> Iterable[Document]:
@@ -106,12 +101,3 @@ class AnswerWriter(ABC):
     @abstractmethod
     def _failure(self, message: str, kind: str, code: str | None) -> Iterable[Document]:
         """Return the events of an error."""
-
-
-def _texts(answer: ModelAnswer) -> Iterator[tuple[TextKind, str]]:
-    if answer.reasoning:
-        yield "reasoning", answer.reasoning
-    if answer.content is not None:
-        yield "text", answer.text
-    if answer.refusal:
-        yield "refusal", answer.refusal

@@ -50,12 +50,7 @@ class ChunkWriter(AnswerWriter):
         field = FIELDS[kind]
         return (self.chunk({"delta": {field: text}}) for text in texts)
 
-    def _close(self, *, cut: bool) -> tuple[Document, ...]:
-        del cut
-        return ()
-
-    def _call(self, answer: ModelAnswer, place: int, piece: int | None, *, cut: bool) -> Iterator[Document]:
-        del cut
+    def _call(self, answer: ModelAnswer, place: int, piece: int | None) -> Iterator[Document]:
         yield self.chunk({"delta": {"tool_calls": [{"index": place, **write_call(answer, place, "")}]}})
         for part in pieces(answer.calls[place].arguments, piece):
             yield self.chunk({"delta": {"tool_calls": [{"index": place, "function": {"arguments": part}}]}})

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document
-from trialbed.wire.dialects._flaws import Flaws, end_with
+from trialbed.wire.dialects._flaws import Flaws, end_with, without_events, without_fields
 
 MALFORMED_EVENT = b'event: content_block_delta\ndata: {"type": "content_block_delta", "delta"\n\n'
 ERROR_EVENT = event_bytes(
     {"type": "error", "error": {"type": "api_error", "message": "the model failed"}, "request_id": None}, "error"
 )
-
-
-def _without_index(documents: list[Document]) -> list[Document]:
-    return [{key: value for key, value in each.items() if key != "index"} for each in documents]
-
-
-def _without_stop(documents: list[Document]) -> list[Document]:
-    return [each for each in documents if each["type"] != "message_stop"]
 
 
 def _null_message(documents: list[Document]) -> list[Document]:
@@ -34,7 +26,7 @@ def _without_content(document: Document) -> Document:
 
 OWN_FLAWS = Flaws(
     "messages",
-    {"no_done": _without_stop, "no_index": _without_index, "null_message": _null_message},
+    {"no_done": without_events("message_stop"), "no_index": without_fields("index"), "null_message": _null_message},
     {"error_event": end_with(ERROR_EVENT), "malformed_event": end_with(MALFORMED_EVENT)},
 )
 FLAWS = OWN_FLAWS.names

@@ -34,7 +34,7 @@ class MessagesWriter(AnswerWriter):
     def _part(self, kind: TextKind, texts: Iterable[str]) -> Iterator[Document]:
         for text in () if kind == "refusal" else texts:
             if kind != self._open:
-                yield from self._close(cut=False)
+                yield from self._close()
                 self._open = kind
                 thought = {"type": "thinking", "thinking": "", "signature": ""}
                 yield self._start({"type": "text", "text": ""} if kind == "text" else thought)
@@ -43,8 +43,7 @@ class MessagesWriter(AnswerWriter):
             else:
                 yield self._delta({"type": "thinking_delta", "thinking": text})
 
-    def _close(self, *, cut: bool) -> Iterator[Document]:
-        del cut
+    def _close(self) -> Iterator[Document]:
         if self._open == "reasoning":
             # The signature is the vendor's; a model behind another dialect has none.
             yield self._delta({"type": "signature_delta", "signature": ""})
@@ -52,8 +51,7 @@ class MessagesWriter(AnswerWriter):
             self._open = None
             yield self._stop()
 
-    def _call(self, answer: ModelAnswer, place: int, piece: int | None, *, cut: bool) -> Iterator[Document]:
-        del cut
+    def _call(self, answer: ModelAnswer, place: int, piece: int | None) -> Iterator[Document]:
         call = answer.calls[place]
         named = {"id": call_id(call, place, f"{answer.id}_" if answer.id else ""), "name": call.name}
         yield self._start({"type": "tool_use", **named, "input": {}})

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document
-from trialbed.wire.dialects._flaws import Flaws, end_with
+from trialbed.wire.dialects._flaws import Flaws, end_with, without_events, without_fields
 
 ENDS = frozenset(("response.completed", "response.incomplete"))
 """Types of the events with which a stream ends."""
 
 MALFORMED_EVENT = b'event: response.output_text.delta\ndata: {"type": "response.output_text.delta", "delta\n\n'
 FAILED = {"code": "server_error", "message": "the model failed"}
-
-
-def _without_index(documents: list[Document]) -> list[Document]:
-    return [
-        {key: value for key, value in each.items() if key not in ("output_index", "content_index")}
-        for each in documents
-    ]
-
-
-def _without_end(documents: list[Document]) -> list[Document]:
-    return [each for each in documents if each.get("type") not in ENDS]
 
 
 def _null_message(documents: list[Document]) -> list[Document]:
@@ -41,7 +30,11 @@ def _error_event() -> bytes:
 
 OWN_FLAWS = Flaws(
     "responses",
-    {"no_done": _without_end, "no_index": _without_index, "null_message": _null_message},
+    {
+        "no_done": without_events(*ENDS),
+        "no_index": without_fields("output_index", "content_index"),
+        "null_message": _null_message,
+    },
     {"error_event": end_with(_error_event()), "malformed_event": end_with(MALFORMED_EVENT)},
 )
 FLAWS = OWN_FLAWS.names

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from trialbed.wire._exchange import COMPLETE, Document, ModelAnswer, ModelRequest, TextKind
+from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TextKind
 from trialbed.wire.dialects._fields import PIECE, mapping_of, pieces
 from trialbed.wire.dialects._stream_writer import AnswerWriter
 from trialbed.wire.dialects.responses._flaws import OWN_FLAWS
@@ -60,18 +60,13 @@ def write_usage(answer: ModelAnswer) -> Document | None:
     }
 
 
-def is_cut(answer: ModelAnswer) -> bool:
-    """Return whether an answer has ended before it was complete."""
-    return answer.finish_reason is not None and answer.finish_reason not in COMPLETE
-
-
 def item_identity(answer: ModelAnswer) -> str:
     """Return the beginning of the ids of an answer's items, after the kind of the item."""
     return f"{answer.id}_" if answer.id else ""
 
 
 def _end(answer: ModelAnswer) -> Document:
-    status = None if answer.finish_reason is None else "incomplete" if is_cut(answer) else "completed"
+    status = None if answer.finish_reason is None else "incomplete" if answer.is_cut else "completed"
     reason = answer.finish_reason or ""
     details = {"reason": OWN_REASONS.get(reason, reason)} if status == "incomplete" else None
     return {"status": status, "incomplete_details": details, "error": None}
@@ -112,7 +107,7 @@ class ResponsesWriter(AnswerWriter):
         item = self._item
         goal = "reasoning" if kind == "reasoning" else "message"
         if item is not None and (item["type"] != goal or goal == "reasoning"):
-            yield from self._close(cut=False)
+            yield from self._close()
         elif self._open is not None:
             yield from self._close_part()
         if self._item is None:
@@ -137,13 +132,13 @@ class ResponsesWriter(AnswerWriter):
         there = {name: value for name, value in self._at.items() if name != "logprobs"}
         yield self._event(f"{_part_events(kind)}.done", **there, part=part)
 
-    def _close(self, *, cut: bool) -> Iterator[Document]:
+    def _close(self) -> Iterator[Document]:
         yield from self._close_part()
         if self._item is not None:
             item, self._item = self._item, None
-            yield self._end_item(item, cut=cut)
+            yield self._end_item(item)
 
-    def _call(self, answer: ModelAnswer, place: int, piece: int | None, *, cut: bool) -> Iterator[Document]:
+    def _call(self, answer: ModelAnswer, place: int, piece: int | None) -> Iterator[Document]:
         call, identity = answer.calls[place], item_identity(answer)
         named = {"id": f"fc_{identity}{place}", "call_id": call.id or f"call_{identity}{place}", "name": call.name}
         item = {"type": "function_call", **named, "arguments": call.arguments, "status": "in_progress"}
@@ -152,10 +147,10 @@ class ResponsesWriter(AnswerWriter):
         for part in pieces(call.arguments, piece):
             yield self._event("function_call_arguments.delta", **at, delta=part)
         yield self._event("function_call_arguments.done", **at, arguments=call.arguments)
-        yield self._end_item(item, cut=cut)
+        yield self._end_item(item)
 
     def _last(self, answer: ModelAnswer) -> Iterator[Document]:
-        name = "incomplete" if is_cut(answer) else "completed"
+        name = "incomplete" if answer.is_cut else "completed"
         own = {field: value for field, value in answer.fields.items() if value is not None}
         ends = {**_end(answer), "usage": write_usage(answer)}
         head = write_head(answer, self._request)
@@ -177,9 +172,9 @@ class ResponsesWriter(AnswerWriter):
             return {"type": kind, "id": identity, "summary": []}
         return {"type": kind, "id": identity, "role": "assistant", "content": [], "status": "in_progress"}
 
-    def _end_item(self, item: Document, *, cut: bool) -> Document:
+    def _end_item(self, item: Document) -> Document:
         if "status" in item:
-            item["status"] = "incomplete" if cut else "completed"
+            item["status"] = "incomplete" if self._cut else "completed"
         place = len(self._items)
         self._items.append(item)
         return self._event("output_item.done", output_index=place, item=item)
