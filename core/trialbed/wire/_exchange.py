@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -188,7 +188,7 @@ class ModelAnswer(ModelMessage):
         Args:
             own: fields of the answer, also in place of the message's.
         """
-        return cls(**{one.name: getattr(said, one.name) for one in fields(ModelMessage)} | own)
+        return cls(**vars(said) | own)
 
 
 @dataclass(eq=False, repr=False)

@@ -244,7 +244,7 @@ def command_agent(name: str, command: str) -> tuple[type[BaseAgent], FrameworkIn
 def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], state: ProcessState) -> int:
     # Never closed: closing waits for tasks that resist cancellation. The process ends without it.
     runner = asyncio.Runner()
-    client = ToolClient()
+    client, server = ToolClient(), ""
     while True:
         command = channel.receive()
         if not isinstance(command, Begin):
@@ -253,7 +253,9 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
         channel.send(Started(nonce=nonce, trial=spec.trial))
         if not SUPERVISED:
             faulthandler.dump_traceback_later(spec.limits.timeout + LAST_RESORT, exit=True)
-        ask_directly(spec.server_url)
+        if not server:  # it is the same for all trials of a worker
+            server = spec.server_url
+            ask_directly(server)
 
         def switch_clock(running: bool, token: str = spec.trial) -> None:
             channel.send(ClockSwitch(nonce=nonce, trial=token, running=running))

@@ -202,7 +202,7 @@ def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
 
 def read_message(message: Any) -> ModelMessage:
     """Read a message, however careless; a value that is not an object is the content of a message without a role."""
-    if not isinstance(message, Mapping):
+    if not isinstance(message, (dict, Mapping)):
         return ModelMessage(role="", content=message, source=message)
     calls = []
     for call in objects_of(message.get("tool_calls")):
