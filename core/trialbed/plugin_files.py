@@ -12,7 +12,7 @@ import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,6 @@ LARGEST = 4 * 2**20
 """Bytes of a file."""
 
 ENDING = ".py"
-
-STAR = "*"
-"""What is imported where a module imports all names of another: only when it is loaded is it known which."""
 
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_]+")
 
@@ -108,7 +105,7 @@ def check_class(kind: str, text: str) -> None:
     # The module of a task file is a dataset.
     if kind in (PLUGINS, "datasets") or not text.endswith(ENDING):
         return
-    classes = [node.name for node in _tree(_read(kind, text)).body if isinstance(node, ast.ClassDef)]
+    classes = _classes(_tree(_read(kind, text)))
     names = " or ".join(f"{text}:{name}" for name in classes)
     raise UsageError(f"{text} is a file: {f'name its class, {names}' if classes else 'it has no class'}")
 
@@ -220,15 +217,19 @@ def _close_file(path: Path) -> str:
 
 
 def _check_name(file: PluginFile) -> None:
-    """See that the file can be compiled, and has the name; nothing of it runs."""
-    body = _tree(file).body
-    names = {name for node in body for name in _assigned_names(node)}
-    if not file.attribute or file.attribute in names or STAR in names:
+    """See that the file can be compiled, and may have the name: it says it, or imports all names of a module."""
+    tree = _tree(file)
+    named = f"\\b{file.attribute}\\b|import *\\*".encode()
+    if not file.attribute or re.search(named, file.content):
         return
-    classes = [node.name for node in body if isinstance(node, ast.ClassDef)]
+    classes = _classes(tree)
     close = did_you_mean(closest(file.attribute, classes))
     has = f" Its classes are {', '.join(classes)}." if classes else " It has no class."
     raise UsageError(f"{file.text}: {file.path} has no {file.attribute!r}{close}{has}")
+
+
+def _classes(tree: ast.Module) -> list[str]:
+    return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
 
 def _tree(file: PluginFile) -> ast.Module:
@@ -236,19 +237,6 @@ def _tree(file: PluginFile) -> ast.Module:
         return ast.parse(file.content, str(file.path))
     except (SyntaxError, ValueError) as error:
         raise FileMisfit(f"{file.text}: {_in_words(file, error)}") from error
-
-
-def _assigned_names(node: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement of a module, and the statements in it, may give a value; ``STAR`` for any."""
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield inner.name
-        elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-            yield inner.id
-        elif isinstance(inner, ast.ImportFrom):
-            yield from (alias.asname or alias.name for alias in inner.names)
-        elif isinstance(inner, ast.Import):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in inner.names)
 
 
 def _in_words(file: PluginFile, error: BaseException) -> str:
