@@ -8,30 +8,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from trialbed.conformity import driver_problems
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
-from trialbed.installed import load_target, offers
+from trialbed.installed import Offer, load_target, offers
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tracebacks import own_line
 
 GROUPS = {
-    "frameworks": "trialbed.frameworks",
-    "models": "trialbed.models",
-    "datasets": "trialbed.datasets",
-    "selectors": "trialbed.selectors",
-    "simulators": "trialbed.simulators",
-    "executors": "trialbed.executors",
-    "vendors": "trialbed.vendors",
-    "model_adapters": "trialbed.model_adapters",
-    "judges": "trialbed.judges",
-    "reporters": "trialbed.reporters",
-    "comparers": "trialbed.comparers",
-    "viewers": "trialbed.viewers",
-    "commands": "trialbed.commands",
-    "components": "trialbed.components",
+    kind: f"trialbed.{kind}"
+    for kind in (
+        *("frameworks", "models", "datasets", "selectors", "simulators", "executors", "vendors", "model_adapters"),
+        *("judges", "reporters", "comparers", "viewers", "commands", "components"),
+    )
 }
 """Kind of driver -> entry-point group. ``components`` are the parts of Trialbed itself that core loads lazily."""
 
@@ -42,24 +32,12 @@ Advice = Callable[[str, str | None, Sequence[str]], str]
 """Builds advice on a missing driver from its name, the closest name if one is close, and the installed names."""
 
 
-@dataclass(frozen=True)
-class DriverInfo:
-    """An installed driver, as its metadata describe it; nothing was imported to find it."""
-
-    kind: str
-    name: str
-    target: str
-    distribution: str
-    version: str
-
-
-def list_drivers(kind: str) -> list[DriverInfo]:
+def list_drivers(kind: str) -> list[Offer]:
     """Every installed driver of a kind, by name."""
-    found = {(offer.name, offer.target): offer for offer in offers(GROUPS[kind])}
-    return [DriverInfo(kind, *found[key][1:]) for key in sorted(found)]
+    return sorted({(offer.name, offer.target): offer for offer in offers(kind)}.values())
 
 
-def driver_info(kind: str, name: str, *, known: Collection[str] = (), advice: Advice | None = None) -> DriverInfo:
+def driver_info(kind: str, name: str, *, known: Collection[str] = (), advice: Advice | None = None) -> Offer:
     """The installed driver of this name.
 
     Args:
@@ -101,7 +79,7 @@ def load_driver(kind: str, name: str, contract: str = "") -> Any:
     return driver
 
 
-def load_entry(info: DriverInfo) -> Any:
+def load_entry(info: Offer) -> Any:
     """Import what the entry point of a driver names, and check nothing of it.
 
     Raises:
@@ -115,7 +93,7 @@ def load_entry(info: DriverInfo) -> Any:
         raise DriverBroken(broken_message(info, error)) from error
 
 
-def broken_message(info: DriverInfo, error: BaseException, what: str = "cannot be loaded from") -> str:
+def broken_message(info: Offer, error: BaseException, what: str = "cannot be loaded from") -> str:
     """One text that names the driver, its distribution, its fault, and the cause."""
     return (
         f"{info.kind}: {info.name!r} of {info.distribution} {info.version} {what} "
@@ -133,7 +111,7 @@ def _in_one_line(error: BaseException) -> str:
     return f"{getattr(error, 'title', '')}: {'; '.join(problems[:MOST_PROBLEMS])}{more}"
 
 
-def _check_contract(info: DriverInfo, driver: Any, contract: str) -> None:
+def _check_contract(info: Offer, driver: Any, contract: str) -> None:
     stated = getattr(driver, "contract", None)
     if info.kind == "frameworks" and inspect.isfunction(driver):
         place = f'(File "{driver.__code__.co_filename}", line {driver.__code__.co_firstlineno})'

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"^(Name|Version):[ \t]*(\S+)[ \t]*$", re.MULTILINE)
 _SEPARATORS = re.compile(r"[-_.]+")
-PLUGIN_GROUP = "trialbed.plugins"
-"""The entry-point group of plugins."""
+PLUGINS = "plugins"
+"""The kind of offer that plugins are."""
 
 PROJECT_DISTRIBUTION = "trialbed"
 
@@ -35,7 +35,7 @@ _Places = tuple[tuple[str, int], ...]
 class Offer(NamedTuple):
     """An entry point for Trialbed, as the metadata of its distribution have it; nothing was imported to find it."""
 
-    group: str
+    kind: str
     name: str
     target: str
     distribution: str
@@ -62,9 +62,12 @@ class _Metadata(NamedTuple):
             return None
 
 
-def offers(group: str) -> list[Offer]:
-    """The entry points of a group; of a distribution that is there twice, those of the one that is found first."""
-    return [offer for offer in _offers(_places()) if offer.group == group]
+def offers(kind: str) -> list[Offer]:
+    """The entry points of the group ``trialbed.KIND``.
+
+    Of a distribution that is there twice, those of the one that is found first.
+    """
+    return [offer for offer in _offers(_places()) if offer.kind == kind]
 
 
 @cache
@@ -129,7 +132,7 @@ def _offers(places: _Places) -> tuple[Offer, ...]:
                 group = line[1:-1]
             elif group.startswith(_GROUPS) and "=" in line and not line.startswith("#"):
                 name, target = map(str.strip, line.split("=", 1))
-                read.append(Offer(group, name, target, distribution or "?", version or "?"))
+                read.append(Offer(group.removeprefix(_GROUPS), name, target, distribution or "?", version or "?"))
     return tuple(read)
 
 

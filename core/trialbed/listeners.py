@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import pluggy
 
 from trialbed.errors import DataError
-from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, offers
+from trialbed.installed import PLUGINS, PROJECT_DISTRIBUTION, offers
 from trialbed.records import Failure, Run, Score, ScoreDescription, TrialResult
 from trialbed.scoring import SILENT_SECONDS, RelayedJudge, ScoreContext, ScoringStopped, trial_size
 from trialbed.tracebacks import exception_text
@@ -57,7 +57,7 @@ class Listeners:
 
             self._objects = {name: ForeignCode(manager.get_plugin(name)) for name in objects}
         self._manager = manager
-        self._foreign = {offer.name for offer in offers(PLUGIN_GROUP) if offer.distribution != PROJECT_DISTRIBUTION}
+        self._foreign = {offer.name for offer in offers(PLUGINS) if offer.distribution != PROJECT_DISTRIBUTION}
         self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
 
     def notify(self, hook: str, **arguments: Any) -> None:
@@ -146,7 +146,7 @@ class Listeners:
 
         The version of a plugin in a file changes with the file.
         """
-        known = {offer.name: f"{offer.name} of {offer.distribution} {offer.version}" for offer in offers(PLUGIN_GROUP)}
+        known = {offer.name: f"{offer.name} of {offer.distribution} {offer.version}" for offer in offers(PLUGINS)}
         return tuple(known.get(name, name) for name, _ in self._each(hook))
 
     def aggregate(self, run: Run, results: Iterable[TrialResult]) -> Mapping[str, Any]:

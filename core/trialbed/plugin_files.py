@@ -19,12 +19,9 @@ from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.import_path import put_first, put_last, take_away
-from trialbed.installed import load_target, offers
+from trialbed.installed import PLUGINS, load_target, offers
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tracebacks import own_line
-
-PLUGINS = "plugins"
-"""The kind of what listens to events, which has no name within its file: the module is the plugin."""
 
 MARK = "0+file."
 """Begins the version of a file, before the first 16 characters of its SHA-256."""
@@ -122,7 +119,7 @@ def use_file(kind: str, text: str) -> PluginFile:
     """
     file = _read(kind, text)
     _check_name(file)
-    taken = {offer.target for offer in offers(f"trialbed.{kind}") if offer.name == file.name} - {file.target}
+    taken = {offer.target for offer in offers(kind) if offer.name == file.name} - {file.target}
     if taken:
         raise UsageError(f"{text}: another plugin is called {file.name!r}; rename the file")
     folder = str(_installed_folder(file))
@@ -168,7 +165,7 @@ def file_kind(text: str, kinds: Collection[str]) -> str:
 
 def given_files(kinds: tuple[str, ...] = ("datasets", "judges", PLUGINS, "selectors")) -> Mapping[str, str]:
     """The plugins of this process that are files: name -> the first 16 characters of its SHA-256."""
-    found = [offer for kind in kinds for offer in offers(f"trialbed.{kind}") if offer.version.startswith(MARK)]
+    found = [offer for kind in kinds for offer in offers(kind) if offer.version.startswith(MARK)]
     return {offer.name: offer.version.removeprefix(MARK) for offer in sorted(found, key=lambda offer: offer.name)}
 
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from trialbed.installed import PLUGIN_GROUP, PROJECT_DISTRIBUTION, Offer, load_target, offers
+from trialbed.installed import PLUGINS, PROJECT_DISTRIBUTION, Offer, load_target, offers
 
 if TYPE_CHECKING:
     import pluggy
@@ -47,7 +47,7 @@ def plugin_manager(
     from trialbed.errors import DriverBroken
 
     manager = empty_manager()
-    for offer in offers(PLUGIN_GROUP):
+    for offer in offers(PLUGINS):
         foreign = offer.distribution != PROJECT_DISTRIBUTION
         if not own and not foreign:
             continue

@@ -10,8 +10,8 @@ from trialbed import ScoreDescription
 from trialbed.contracts import Executor, Judge, Simulator, ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.errors import DriverBroken, DriverNotFound, UsageError
-from trialbed.installed import load_target, offers
-from trialbed.plugin_files import PLUGINS, FileMisfit, file_kind, names_file, use_file
+from trialbed.installed import PLUGINS, load_target, offers
+from trialbed.plugin_files import FileMisfit, file_kind, names_file, use_file
 from trialbed.plugins import empty_manager, register
 from trialbed.records import ModelEndpoint
 from trialbed.settings import RunSettings, data_dir
@@ -80,7 +80,7 @@ def check_plugin(text: str, word: str | None = None) -> CheckedPlugin:
     """
     try:
         kind, name = _find(text, word)
-        offer = next(offer for offer in offers(f"trialbed.{kind}") if offer.name == name)
+        offer = next(offer for offer in offers(kind) if offer.name == name)
         if kind == PLUGINS:
             register(empty_manager(), offer)
         thing: Any = load_target(offer.target) if kind == PLUGINS else load_driver(kind, name)
@@ -108,9 +108,9 @@ def _find(text: str, word: str | None) -> tuple[str, str]:
                 raise UsageError(f"{text}: hooks are a file as a whole: {text.partition('.py:')[0]}.py")
             raise UsageError(f"{text}: name the class in it: {text}:NAME")
         return kind, use_file(kind, text).name
-    found = [kind for kind in kinds if any(offer.name == text for offer in offers(f"trialbed.{kind}"))]
+    found = [kind for kind in kinds if any(offer.name == text for offer in offers(kind))]
     if not found:
-        names = sorted({offer.name for kind in kinds for offer in offers(f"trialbed.{kind}")})
+        names = sorted({offer.name for kind in kinds for offer in offers(kind)})
         raise DriverNotFound(f"no plugin is called {text!r}{did_you_mean(closest(text, names))} Files end in .py.")
     if len(found) > 1:
         raise UsageError(f"{text!r} is the name of {' and '.join(found)}: say which with --kind")

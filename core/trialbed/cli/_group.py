@@ -61,9 +61,6 @@ SECTIONS = {
 }
 """The commands that come with Trialbed, with their descriptions, in the order of the help. Others are of plugins."""
 
-GROUP = "trialbed.commands"
-"""The entry-point group of all other commands."""
-
 
 class LazyGroup(click.Group):
     """The root of all commands. A command's module is imported when the command, or the help on all, is asked for."""
@@ -135,7 +132,7 @@ class LazyGroup(click.Group):
 
 def _added() -> set[str]:
     """Return the commands of entry points."""
-    return {offer.name for offer in offers(GROUP)}
+    return {offer.name for offer in offers("commands")}
 
 
 def load_command(name: str) -> click.Command:

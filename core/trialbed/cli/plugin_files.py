@@ -31,7 +31,8 @@ class DriverOrFile(click.types.StringParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the name that the driver goes by."""
-        from trialbed.plugin_files import PLUGINS, check_class, names_file, use_file
+        from trialbed.installed import PLUGINS
+        from trialbed.plugin_files import check_class, names_file, use_file
 
         text = super().convert(value, param, ctx)
         if ctx is not None and ctx.resilient_parsing:

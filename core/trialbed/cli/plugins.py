@@ -12,9 +12,9 @@ from trialbed.cli._group import COMMANDS, load_command
 from trialbed.cli.formats import print_list
 from trialbed.cli.options import json_option, print_json
 from trialbed.contracts import AGENT_CONTRACT, MODEL_CONTRACT, VENDOR_CONTRACT
-from trialbed.drivers import GROUPS, DriverInfo, list_drivers, load_driver
+from trialbed.drivers import GROUPS, list_drivers, load_driver
 from trialbed.errors import DriverError
-from trialbed.installed import PLUGIN_GROUP, offers
+from trialbed.installed import PLUGINS, Offer, offers
 from trialbed.plugins import empty_manager, register
 
 VERSIONS = {
@@ -41,13 +41,13 @@ def inventory() -> list[Item]:
     """Load all drivers and plugins: the drivers by kind and name, then the plugins."""
     manager = empty_manager()
     kinds = [kind for kind in GROUPS if kind != "components"]
-    found = [(info.kind, info, partial(_load, info)) for kind in kinds for info in list_drivers(kind)]
-    plugins = sorted(offers(PLUGIN_GROUP), key=lambda offer: offer.name)
-    found += [("plugins", offer, partial(register, manager, offer)) for offer in plugins]
-    return [Item(kind, one.name, one.distribution, one.version, _problem(load)) for kind, one, load in found]
+    found = [(info, partial(_load, info)) for kind in kinds for info in list_drivers(kind)]
+    plugins = sorted(offers(PLUGINS), key=lambda offer: offer.name)
+    found += [(offer, partial(register, manager, offer)) for offer in plugins]
+    return [Item(one.kind, one.name, one.distribution, one.version, _problem(load)) for one, load in found]
 
 
-def _load(info: DriverInfo) -> None:
+def _load(info: Offer) -> None:
     if info.kind != "commands":
         load_driver(info.kind, info.name, VERSIONS.get(info.kind, ""))
     elif info.name in COMMANDS:

@@ -224,7 +224,7 @@ def _adapter(name: str, environment: Environment | None) -> tuple[EntryPoint, Di
     """The adapter's entry point and its distribution."""
     group = GROUPS["frameworks"]
     if environment is None:
-        found = next((offer for offer in offers(group) if offer.name == name), None)
+        found = next((offer for offer in offers("frameworks") if offer.name == name), None)
         return found and (EntryPoint(name, found.target, group), installed_distribution(found.distribution))
     for installed in distributions(path=[str(place) for place in package_folders(environment.python)]):
         for entry in installed.entry_points:

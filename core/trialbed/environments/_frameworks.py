@@ -20,7 +20,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 from packaging.version import InvalidVersion, Version
 
-from trialbed.drivers import GROUPS, DriverInfo, driver_info, list_drivers
+from trialbed.drivers import GROUPS, driver_info, list_drivers
 from trialbed.environments._distributions import (
     OWN,
     DirectUrl,
@@ -35,6 +35,7 @@ from trialbed.environments._distributions import (
     without_credentials,
 )
 from trialbed.errors import UsageError
+from trialbed.installed import Offer
 from trialbed.records import (
     CONTROLLED,
     NATIVE,
@@ -177,7 +178,7 @@ def runs_here(text: str) -> bool:
         return False
 
 
-def adapter_info(name: str) -> DriverInfo:
+def adapter_info(name: str) -> Offer:
     """The installed adapter of a framework: its driver, or that of a profile, ``native`` if it has that.
 
     Raises:
@@ -247,7 +248,7 @@ def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> s
     )
 
 
-def _installed_adapters() -> dict[str, DriverInfo]:
+def _installed_adapters() -> dict[str, Offer]:
     """The adapters that are installed here, by framework; the first of a name counts."""
     return {framework_name(driver.name): driver for driver in reversed(list_drivers("frameworks"))}
 

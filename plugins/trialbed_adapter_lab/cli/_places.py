@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
 
-from trialbed.drivers import DriverInfo, list_drivers
+from trialbed.drivers import list_drivers
 from trialbed.environments import (
     FIRST_PARTY,
     EnvironmentStore,
@@ -17,6 +17,7 @@ from trialbed.environments import (
     known_profiles,
     profiles_of,
 )
+from trialbed.installed import Offer
 from trialbed.records import framework_name
 
 OWN = "trialbed"
@@ -79,14 +80,14 @@ def places(store: EnvironmentStore) -> list[AdapterPlace]:
     return sorted(found, key=lambda place: (place.framework, place.where != "here", place.version))
 
 
-def _here(name: str, driver: DriverInfo) -> AdapterPlace:
+def _here(name: str, driver: Offer) -> AdapterPlace:
     version, profiles = _version(driver), profiles_of(name)
     return AdapterPlace(
         name, "here", version, driver.distribution, driver.version, python=sys.executable, profiles=profiles
     )
 
 
-def _version(driver: DriverInfo) -> str:
+def _version(driver: Offer) -> str:
     if driver.distribution == OWN:
         return driver.version
     try:

@@ -88,7 +88,7 @@ def plugin_steps(word: str, name: str, folder: Path) -> list[str]:
 
 def _refuse_taken(word: str, template: PluginTemplate, name: str) -> None:
     """Two distributions that offer one name make both of no use."""
-    for offer in offers(f"trialbed.{template.kind}"):
+    for offer in offers(template.kind):
         if offer.name == name:
             raise UsageError(
                 f"{name!r} cannot be this plugin's name: {offer.distribution} {offer.version} offers a {word} of that "

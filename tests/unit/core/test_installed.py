@@ -25,11 +25,11 @@ def test_each_distribution_is_listed_as_its_metadata_name_it(fake_distribution: 
 
 def test_what_a_distribution_offers_is_known_when_it_is_installed(fake_distribution: Callable[..., Path]) -> None:
     entries = {"trialbed.odd": {"one": "module:name"}, "others": {"two": "module"}}
-    offers("trialbed.odd")
+    offers("odd")
     site = fake_distribution("Odd_Name", "2.0rc1", entry_points=entries, modules={})
-    assert offers("trialbed.odd") == [("trialbed.odd", "one", "module:name", "Odd_Name", "2.0rc1")]
+    assert offers("odd") == [("odd", "one", "module:name", "Odd_Name", "2.0rc1")]
     (site / "Odd_Name-2.0rc1.dist-info").rename(site / "removed")
-    assert offers("trialbed.odd") == []
+    assert offers("odd") == []
 
 
 def test_of_a_distribution_that_is_there_twice_the_first_one_counts(fake_distribution: Callable[..., Path]) -> None:
@@ -38,21 +38,21 @@ def test_of_a_distribution_that_is_there_twice_the_first_one_counts(fake_distrib
     metadata = newer / "odd_name-9.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: Odd.Name\nVersion: 9.0\n")
-    assert offers("trialbed.odd") == []
+    assert offers("odd") == []
     (metadata / "METADATA").unlink()
     metadata.rmdir()
-    assert [offer.version for offer in offers("trialbed.odd")] == ["1.0"]
+    assert [offer.version for offer in offers("odd")] == ["1.0"]
 
 
 def test_a_name_that_its_folder_does_not_have_is_no_obstacle(fake_distribution: Callable[..., Path]) -> None:
     site = fake_distribution("odd-name", entry_points={"trialbed.odd": {"one": "module"}}, modules={})
     metadata = site / "odd_name-1.0.dist-info"
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: unheard-of\nVersion: 1.0\n")
-    assert [offer.distribution for offer in offers("trialbed.odd")] == ["unheard-of"]
+    assert [offer.distribution for offer in offers("odd")] == ["unheard-of"]
     for name in ("nameless", "unnamed"):
         other = fake_distribution(name, entry_points={"trialbed.odd": {name: "module"}}, modules={})
         (other / f"{name}-1.0.dist-info" / "METADATA").unlink()
-    found = [(offer.name, offer.distribution, offer.version) for offer in offers("trialbed.odd")]
+    found = [(offer.name, offer.distribution, offer.version) for offer in offers("odd")]
     assert found == [("unnamed", "?", "?"), ("nameless", "?", "?"), ("one", "unheard-of", "1.0")]
 
 

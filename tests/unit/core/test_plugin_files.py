@@ -95,7 +95,7 @@ def test_a_driver_in_a_file_is_found_by_its_name_and_goes_by_its_content(write: 
 def test_a_plugin_in_a_file_scores_as_a_foreign_one(write: WriteFile) -> None:
     use_file("plugins", write("scorer.py", SCORER))
     assert plugin_manager(own=False).has_plugin("scorer.py")
-    assert [offer.distribution for offer in offers("trialbed.plugins") if offer.name == "scorer.py"] == ["scorer.py"]
+    assert [offer.distribution for offer in offers("plugins") if offer.name == "scorer.py"] == ["scorer.py"]
 
 
 def test_an_agent_in_a_file_has_the_digest_of_an_adapter(write: WriteFile, tmp_path: Path) -> None:

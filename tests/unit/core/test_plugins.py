@@ -35,7 +35,7 @@ def test_every_hook_has_a_manual_and_a_version() -> None:
 
 
 def test_the_scorers_of_the_main_distribution_are_found_without_an_import() -> None:
-    found = [(offer.distribution, offer.name) for offer in offers("trialbed.plugins")]
+    found = [(offer.distribution, offer.name) for offer in offers("plugins")]
     assert ("trialbed", "scorers") in found
     assert len(found) == len(set(found))
 

@@ -35,10 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 BUNDLED = [
-    (word, offer.name)
-    for word, kind in KINDS.items()
-    for offer in offers(f"trialbed.{kind}")
-    if offer.distribution == "trialbed"
+    (word, offer.name) for word, kind in KINDS.items() for offer in offers(kind) if offer.distribution == "trialbed"
 ]
 
 

@@ -10,8 +10,8 @@ import pytest
 from support.cases import for_each
 
 from trialbed.contracts import ModelDriver, ModelInfo
-from trialbed.drivers import DriverInfo
 from trialbed.errors import ContractMismatch, DriverBroken
+from trialbed.installed import Offer
 from trialbed.models import close_scheme, find_model, installed_model, list_models
 from trialbed.settings import RunSettings
 
@@ -45,7 +45,7 @@ def others(monkeypatch: pytest.MonkeyPatch) -> None:
 
     ours = drivers.list_drivers("models")
     own = [
-        DriverInfo("models", scheme, f"{__name__}:{target.__name__}", "trialbed-birds", "1.0")
+        Offer("models", scheme, f"{__name__}:{target.__name__}", "trialbed-birds", "1.0")
         for scheme, target in (("birds", Parrots), ("old", OldParrots), ("words", Words))
     ]
     listed = sorted([*ours, *own], key=lambda info: info.name)
