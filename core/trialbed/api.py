@@ -102,21 +102,13 @@ async def aevaluate(
     **settings: Any,
 ) -> Report:
     """``evaluate`` for code that runs in an event loop, such as a notebook's cell."""
+    given = {**locals()}
     if tasks is None:
         raise UsageError("tasks: None was given; leave tasks out to run the dataset of the settings")
-    return await run_agents(
-        agents,
-        None if isinstance(tasks, EllipsisType) else tasks,
-        model=model,
-        scorers=scorers,
-        judge=judge,
-        selector=selector,
-        simulator=simulator,
-        name=name,
-        progress=function_progress(progress),
-        build=build,
-        settings=read_keywords(settings, evaluate, OWN),
-    )
+    given["tasks"] = None if isinstance(tasks, EllipsisType) else tasks
+    given["settings"] = read_keywords(settings, evaluate, OWN)
+    given["progress"] = function_progress(progress)
+    return await run_agents(**given)
 
 
 async def run_agents(

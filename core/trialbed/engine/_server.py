@@ -195,14 +195,7 @@ async def server(
     # Simulators count their requests for as long as the server lives.
     keep = not workers and options.simulator_model is None and not options.server_port
     async with nullcontext(standing) if standing is not None else Standing() as servers:
-        yield await servers.use(start, partial(_started, start, keep=keep))
-
-
-@asynccontextmanager
-async def _started(start: ServerStart, *, keep: bool) -> AsyncIterator[ControlClient]:
-    async with _process(start, keep=keep) as (url, token), ControlClient(url, token) as client:
-        await client.health()
-        yield client
+        yield await servers.use(start, partial(_process, start, keep=keep))
 
 
 async def _is_open(root: str) -> bool:
@@ -306,8 +299,8 @@ _KEPT: list[ServerProcess] = []
 
 
 @asynccontextmanager
-async def _process(start: ServerStart, *, keep: bool) -> AsyncIterator[tuple[str, str]]:
-    """Yield the address and the token of a server.
+async def _process(start: ServerStart, *, keep: bool) -> AsyncIterator[ControlClient]:
+    """Yield a client of a server that is started, or was before.
 
     Args:
         keep: whether it may have served this program before, and may again; it is stopped with the program otherwise.
@@ -318,7 +311,9 @@ async def _process(start: ServerStart, *, keep: bool) -> AsyncIterator[tuple[str
         process = None
     process = process or ServerProcess(start)
     try:
-        yield await process.address(), process.token
+        async with ControlClient(await process.address(), process.token) as client:
+            await client.health()
+            yield client
     except BaseException:
         keep = False
         raise

@@ -41,7 +41,7 @@ def test_progress_is_shown_where_it_is_asked_for(capsys: pytest.CaptureFixture[s
 def test_environments_are_built_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    async def provide(store: Any, requests: Any, progress: Any) -> dict[str, Any]:
+    async def provide(store: Any, requests: Any) -> dict[str, Any]:
         asked.extend(request.framework.text for request in requests)
         raise EnvironmentFailed("not here")
 
