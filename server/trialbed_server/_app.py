@@ -31,7 +31,6 @@ from trialbed.wire import RetryWaits
 from trialbed.wire.redaction import redaction_of
 from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck, rate_check
 from trialbed_server._clock import Clock, SystemClock
-from trialbed_server._connections import ImmediateProtocol
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
@@ -92,7 +91,6 @@ class Application:
         self._gateway = gateway
         self._max_body = options.max_body
         self._checks = list(_checks(options))
-        self._looks_at_each = bool(options.allow_origins or options.rate_limit)
         self._entry: ASGIApp = self._admit
         if options.allow_origins:
             self._entry = CORSMiddleware(
@@ -103,19 +101,10 @@ class Application:
         """Serve one request."""
         await self._entry(scope, receive, send)
 
-    @property
-    def protocol(self) -> type[asyncio.Protocol]:
-        """The protocol of its connections, as uvicorn takes it."""
-        return cast("type[asyncio.Protocol]", partial(ImmediateProtocol, answer=self._at_once))
-
-    def _at_once(self, scope: Scope, body: bytes) -> bytes | None:
-        plain = scope["path"] == "/virtual" and not self._looks_at_each and self._endpoint(scope) is not None
-        return self._virtual.immediate(body) if plain and self._refusal(scope) is None else None
-
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self.routed(scope, receive, send)
-        elif (refusal := self._refusal(scope)) is not None:
+        elif (refusal := next(filter(None, (check(scope) for check in self._checks)), None)) is not None:
             answer = refusal if scope["type"] == "http" else WebSocketClose(POLICY_VIOLATION)
             await answer(scope, receive, send)
         elif (endpoint := self._endpoint(scope)) is not None:
@@ -123,13 +112,6 @@ class Application:
         else:
             bounded = scope["path"].startswith(BOUNDED)
             await self.routed(scope, receive if bounded else _limit_body(receive, self._max_body), send)
-
-    def _refusal(self, scope: Scope) -> Response | None:
-        """Return the answer of the first check that refuses a request; None if all admit it."""
-        for check in self._checks:
-            if (refusal := check(scope)) is not None:
-                return refusal
-        return None
 
     def _endpoint(self, scope: Scope) -> ASGIApp | None:
         """Return the endpoint of a request that needs no routing, and set the parts of its path; None for others."""

@@ -1,16 +1,12 @@
-"""Connections of clients: bounds that uvicorn lacks, and answers for which no task is started."""
+"""Connections of clients, with the bounds that uvicorn lacks."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Literal, cast
 
-from starlette.types import Scope
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
-
-from trialbed_server._http import stated_length
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 JOINED = 64 * 1024
 """Bytes that are sent before the next turn of the loop."""
@@ -142,60 +138,3 @@ class BoundedProtocol(HttpToolsProtocol):
             f"content-length: {len(reason)}\r\nconnection: close\r\n\r\n{reason}".encode()
         )
         self.transport.close()
-
-
-LARGEST = 16 * 1024
-"""Bytes of a request that is waited for; a larger one gets its task with its head, as its size may be refused."""
-
-
-class ImmediateProtocol(BoundedProtocol):
-    """Answers from memory at once, and leaves all other requests to the application, when their bodies are there.
-
-    uvicorn starts a task for each request when its head is there. The task, and the messages that it receives and
-    sends, take longer than it takes to find an answer in memory.
-
-    Args:
-        answer: returns the JSON for a request of this head and body; None if that takes a task. It raises nothing.
-    """
-
-    def __init__(self, *arguments: Any, answer: Callable[[Scope, bytes], bytes | None], **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._answer = answer
-        self._held: tuple[RequestResponseCycle, Any] | None = None
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
-        self._held = None
-        super().connection_lost(exc)
-
-    def on_message_complete(self) -> None:
-        """The request is complete."""
-        super().on_message_complete()
-        self._settle()
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        """Serve a request whose head is complete, and before which every other was answered."""
-        if cycle.waiting_for_100_continue or not 0 < stated_length(cast("Scope", cycle.scope)) <= LARGEST:
-            super()._start_asgi_task(cycle, app)
-            return
-        self._held = cycle, app
-        if not cycle.more_body:
-            self._settle()
-
-    def _settle(self) -> None:
-        """Answer the complete request that was held, or have it served."""
-        if self._held is None:
-            return
-        (cycle, app), self._held = self._held, None
-        # The task knows of all that the client asks for beyond an answer.
-        plain = cycle.keep_alive and app is self.app and not self.flow.write_paused
-        body = self._answer(cast("Scope", cycle.scope), bytes(cycle.body)) if plain else None
-        if body is None:
-            super()._start_asgi_task(cycle, app)
-            return
-        cycle.response_started = cycle.response_complete = True
-        cycle.on_response = lambda: None  # what uvicorn does at the end of a response is done below
-        own = b"".join(b"%b: %b\r\n" % header for header in self.server_state.default_headers)
-        head = b"content-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
-        self.transport.write(STATUS_LINE[200] + own + head + body)
-        self.on_response_complete()

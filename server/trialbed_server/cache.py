@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
@@ -94,18 +94,6 @@ class ResponseCache:
     def recent(self, key: str, origin: Origin) -> CachedResponse | None:
         """The answer for this key and origin if it is in memory."""
         return self._recent.get(_slot(key, origin))
-
-    def at_once(self, key: str, alias: Callable[[], str], origin: Origin) -> CachedResponse | None:
-        """The answer under this key, or imported under the other one, if it takes no waiting to have it.
-
-        Args:
-            alias: makes the other key.
-        """
-        found = self._recent.get(_slot(key, origin))
-        if found is None and self._file is not None:
-            with contextlib.suppress(sqlite3.Error):
-                return self._look_up(self._file, (key, alias()), origin)
-        return found
 
     async def find(self, keys: Sequence[str], origin: Origin) -> CachedResponse | None:
         """The stored answer under the first of these keys, or imported under one of the others.

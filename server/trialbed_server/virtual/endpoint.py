@@ -26,7 +26,6 @@ from trialbed_server.trials import (
     UNTAGGED_BODY,
     LogBudget,
     OpenTrial,
-    TrialRefused,
     TrialRegistry,
     Untagged,
 )
@@ -188,25 +187,6 @@ class VirtualApi(TrialEndpoint):
         """Send an API error."""
         self.metrics.refused()
         await send_json(answer_body(message), status, send)
-
-    def immediate(self, sent: bytes) -> bytes | None:
-        """The answer to a request without a trial, if it takes no waiting and no faults are put in."""
-        if self.untagged.faults is not None or len(sent) > self.options.max_body:
-            return None
-        try:
-            if self.trials.of(None) is not None:
-                return None
-            request = self._without_secrets(parse_request(sent), sent)
-        except (MalformedRequest, TrialRefused):
-            return None
-        target, tool_input, key = self._read(request, self.catalog)
-        found = None if key is None or target.name.api == CHAT else self.resolver.at_once(target, tool_input, key)
-        if found is None:
-            return None
-        self.metrics.answered("cache:")
-        recording = ApiRecording(self.untagged.elapsed, self.untagged.budget, target, tool_input)
-        self._note_untagged(recording, VirtualAnswer(found.body, f"cache:{found.provenance}"), len(sent))
-        return found.body
 
     def _without_secrets(self, request: VirtualRequest, sent: bytes) -> VirtualRequest:
         if not self.redaction or not self.redaction.finds(sent.decode("utf-8", "replace")):

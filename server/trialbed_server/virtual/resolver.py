@@ -19,7 +19,7 @@ from trialbed.foreign_code import LateCode
 from trialbed.tracebacks import tool_failure
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
-from trialbed_server.cache import CachedResponse, ResponseCache
+from trialbed_server.cache import ResponseCache
 from trialbed_server.faults import VirtualAnswer, answer_body
 from trialbed_server.real import RealBackend, RealFailed
 from trialbed_server.response_store import ANY, NO_ONE, Entry, Origin
@@ -59,12 +59,6 @@ class Resolver:
     metrics: Metrics
     options: ServerOptions
     _running: dict[Hashable, asyncio.Task[VirtualAnswer]] = field(default_factory=dict)
-
-    def at_once(self, target: CallTarget, tool_input: Any, key: str) -> CachedResponse | None:
-        """The answer if it takes no waiting: it is in memory or in the cache's file."""
-        if self.options.refresh:
-            return self.cache.recent(key, target.origin)
-        return self.cache.at_once(key, lambda: alias_key(target.name, tool_input), target.origin)
 
     async def resolve(self, target: CallTarget, tool_input: Any, key: str) -> VirtualAnswer:
         """Answer a call; every failure is an API error. A caller that is cancelled does not end it for the others.
