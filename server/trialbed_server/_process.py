@@ -25,6 +25,9 @@ from trialbed_server._options import ServerOptions
 from trialbed_server.response_store import ResponseStore
 
 KEEP_ALIVE = 600
+FEWEST = 5_000
+"""Objects that requests make, beyond those that are gone, before garbage is searched for: they leave hardly any."""
+
 """Seconds that an idle connection stays open.
 
 HTTP clients drop idle connections themselves, after seconds (httpx: 5). A server that drops them first does
@@ -102,6 +105,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         # What is loaded by now stays: searching it for garbage takes as long as many requests.
         gc.freeze()
+        gc.set_threshold(FEWEST, *gc.get_threshold()[1:])
         if self._watch_stdin:
             watched = asyncio.get_running_loop(), sys.stdin.fileno()
             threading.Thread(target=self._end_with_stdin, args=watched, name="watch-stdin", daemon=True).start()
