@@ -25,14 +25,14 @@ from trialbed_server._options import ServerOptions
 from trialbed_server.response_store import ResponseStore
 
 KEEP_ALIVE = 600
-FEWEST = 5_000
-"""Objects that requests make, beyond those that are gone, before garbage is searched for: they leave hardly any."""
-
 """Seconds that an idle connection stays open.
 
 HTTP clients drop idle connections themselves, after seconds (httpx: 5). A server that drops them first does
 so, now and then, just when a client sends: the framework would be blamed for a request that Trialbed lost.
 """
+
+FEWEST = 5_000
+"""Objects that requests make, beyond those that are gone, before garbage is searched for: they leave hardly any."""
 
 GRACE = 2
 """Seconds that requests in flight have when the server ends."""
