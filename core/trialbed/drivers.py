@@ -10,19 +10,13 @@ import inspect
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from trialbed.conformity import driver_problems
+from trialbed.conformity import CONTRACTS, driver_problems
 from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
 from trialbed.installed import Offer, load_target, offers
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tracebacks import own_line
 
-GROUPS = {
-    kind: f"trialbed.{kind}"
-    for kind in (
-        *("frameworks", "models", "datasets", "selectors", "simulators", "executors", "vendors", "model_adapters"),
-        *("judges", "reporters", "comparers", "viewers", "commands", "components"),
-    )
-}
+GROUPS = {kind: f"trialbed.{kind}" for kind in (*CONTRACTS, "commands", "components")}
 """Kind of driver -> entry-point group. ``components`` are the parts of Trialbed itself that core loads lazily."""
 
 MOST_PROBLEMS = 5

@@ -20,7 +20,7 @@ from typing import Any
 from trialbed.errors import UsageError
 from trialbed.import_path import put_first, put_last, take_away
 from trialbed.installed import PLUGINS, load_target, offers
-from trialbed.suggestions import closest, did_you_mean
+from trialbed.suggestions import close_file, closest, did_you_mean
 from trialbed.tracebacks import own_line
 
 MARK = "0+file."
@@ -199,18 +199,10 @@ def _read(kind: str, text: str) -> PluginFile:
         with path.open("rb") as stream:
             content = stream.read(LARGEST + 1)
     except OSError as error:
-        raise UsageError(f"{text}: {path} cannot be read: {error.strerror}{_close_file(path)}") from error
+        raise UsageError(f"{text}: {path} cannot be read: {error.strerror}{close_file(path, ENDING)}") from error
     if len(content) > LARGEST:
         raise UsageError(f"{text}: {path} has more than {LARGEST >> 20} MiB")
     return PluginFile(text, kind, path, content, name, rest)
-
-
-def _close_file(path: Path) -> str:
-    try:
-        names = [file.name for file in path.parent.glob("*.py")]
-    except OSError:
-        return ""
-    return did_you_mean(closest(path.name, names))
 
 
 def _check_name(file: PluginFile) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 
 
 def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
@@ -21,3 +22,12 @@ def closest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
 def did_you_mean(suggestion: str | None) -> str:
     """The end of the sentence that refuses a name, with the suggestion if there is one."""
     return f"; did you mean {suggestion!r}?" if suggestion else "."
+
+
+def close_file(path: Path, ending: str = "") -> str:
+    """The end of the sentence that refuses a file which is not there, with a file of its folder that may be meant."""
+    try:
+        names = [file.name for file in path.parent.iterdir() if file.name.endswith(ending) and file.is_file()]
+    except OSError:
+        names = []
+    return did_you_mean(closest(path.name, names))

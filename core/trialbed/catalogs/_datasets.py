@@ -16,6 +16,7 @@ from trialbed.drivers import broken_message, driver_info, list_drivers, load_dri
 from trialbed.errors import DataError, DriverBroken, TrialbedError, UsageError
 from trialbed.records import Api, Query, RunConfig
 from trialbed.settings import index_dir
+from trialbed.suggestions import close_file
 
 TASK_SUFFIXES = (".py", ".yaml", ".yml", ".jsonl")
 """The endings of files of tasks; other files are queries in JSON."""
@@ -44,7 +45,7 @@ def open_dataset(spec: str, data_dir: Path, mcp: Sequence[str] = (), answers: st
     if Path(spec).is_dir() and name not in _names():
         raise UsageError(f"{spec} is a folder; name a file of tasks in it, such as {_task_file(Path(spec))}")
     if name not in _names() and ("/" in name or Path(name).suffix):
-        raise UsageError(f"there is no file {spec}{_close_files(spec)}")
+        raise UsageError(f"there is no file {spec}{close_file(Path(spec))}")
     try:
         dataset = dataset_driver(name, mcp, answers).open(test_set or None, data_dir)
         dataset.queries()
@@ -92,19 +93,6 @@ def _task_file(folder: Path) -> Path:
         tasks = [name for name in found if "Task" in (folder / name).read_text(errors="replace")]
         return folder / next(iter([*tasks, *found]), "desk.py")
     return folder / "desk.py"
-
-
-def _close_files(spec: str) -> str:
-    """Return the file of the same folder that may be meant, in words."""
-    from trialbed.suggestions import closest
-
-    path = Path(spec)
-    try:
-        names = [file.name for file in path.parent.iterdir() if file.is_file()]
-    except OSError:
-        return ""
-    close = closest(path.name, names)
-    return f"; did you mean {path.parent / close}?" if close else ""
 
 
 def run_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query]:

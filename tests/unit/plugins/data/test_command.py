@@ -60,9 +60,9 @@ def test_a_file_that_is_not_there_is_no_dataset_that_is_not_installed(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "desk.json").write_text("{}")
     assert main(["data", "show", "desk.jsn"]) == 2
-    assert capsys.readouterr().err == "Error: there is no file desk.jsn; did you mean desk.json?\n"
+    assert capsys.readouterr().err == "Error: there is no file desk.jsn; did you mean 'desk.json'?\n"
     assert main(["data", "show", "elsewhere/desk"]) == 2
-    assert capsys.readouterr().err == "Error: there is no file elsewhere/desk\n"
+    assert capsys.readouterr().err == "Error: there is no file elsewhere/desk.\n"
 
 
 def test_show_shows_a_query_whole(capsys: pytest.CaptureFixture[str]) -> None:
