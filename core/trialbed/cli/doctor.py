@@ -59,34 +59,41 @@ class DoctorCheck:
 def checks() -> Iterator[DoctorCheck]:
     """Yield every check, in the order in which a new user meets its subject."""
     yield DoctorCheck("ok  ", "python", f"{platform.python_version()} at {os.path.realpath(sys.executable)}")
-    yield from _settings()
-    yield _folder("state", state_dir())
-    yield _folder("data", data_dir())
-    yield _folder("env", env_dir())
-    yield _space(env_dir())
+    yield _settings()
+    for subject, folder in (("state", state_dir()), ("data", data_dir()), ("env", env_dir())):
+        is_writable, remedy = os.access(_nearest(folder), os.W_OK), f"TRIALBED_{subject.upper()}_DIR"
+        found = f"{folder} is {'' if is_writable else 'not '}writable"
+        yield _either(is_writable, subject, found, remedy=f"set {remedy} to a writable folder", mark="bad ")
+    free = shutil.disk_usage(_nearest(env_dir())).free
+    found = f"{free / 1e9:,.1f} GB free for environments in {env_dir()}"
+    more = "bench env remove NAME, or set TRIALBED_ENV_DIR to another disk"
+    yield _either(free >= ENOUGH_SPACE, "space", found, remedy=more)
     yield from _drivers()
     yield from map(_adapter, FIRST_PARTY)
-    yield _dataset()
-    yield _key()
-    yield _uv()
+    imported = bool(dataset_driver("stabletoolbench").test_sets(data_dir()))
+    remedy = "bench data import DIR, with a checkout of StableToolBench"
+    yield _either(imported, "stabletoolbench", "imported", "not imported", remedy)
+    has_key, hidden = bool(os.environ.get("OPENAI_API_KEY")), "OPENAI_API_KEY is set (its value is never shown)"
+    remedy = "only real models need a key: put it into .env"
+    yield _either(has_key, "key", hidden, "OPENAI_API_KEY is not set", remedy)
+    uv, missing = find_uv(), "not found, so environments of frameworks cannot be built"
+    yield _either(uv is not None, "uv", uv or missing, remedy="pip install uv", mark="bad ")
     yield from _sandbox()
 
 
-def _settings() -> Iterator[DoctorCheck]:
+def _either(
+    met: bool, subject: str, found: str, missing: str = "", remedy: str = "", mark: str = "none"
+) -> DoctorCheck:
+    """Return a check that is met, or else the other finding, if there is one, with the remedy."""
+    return DoctorCheck("ok  ", subject, found) if met else DoctorCheck(mark, subject, missing or found, remedy)
+
+
+def _settings() -> DoctorCheck:
     try:
         found = read_settings_file(Path.cwd())
     except TrialbedError as error:
-        yield DoctorCheck("bad ", "settings", str(error))
-        return
-    yield DoctorCheck("ok  ", "settings", str(found.path) if found else "no bench.toml; the defaults apply")
-
-
-def _folder(subject: str, folder: Path) -> DoctorCheck:
-    if os.access(_nearest(folder), os.W_OK):
-        return DoctorCheck("ok  ", subject, f"{folder} is writable")
-    return DoctorCheck(
-        "bad ", subject, f"{folder} is not writable", f"set TRIALBED_{subject.upper()}_DIR to a writable folder"
-    )
+        return DoctorCheck("bad ", "settings", str(error))
+    return DoctorCheck("ok  ", "settings", str(found.path) if found else "no bench.toml; the defaults apply")
 
 
 def _nearest(folder: Path) -> Path:
@@ -94,23 +101,13 @@ def _nearest(folder: Path) -> Path:
     return next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
 
 
-def _space(folder: Path) -> DoctorCheck:
-    free = shutil.disk_usage(_nearest(folder)).free
-    finding = f"{free / 1e9:,.1f} GB free for environments in {folder}"
-    if free >= ENOUGH_SPACE:
-        return DoctorCheck("ok  ", "space", finding)
-    return DoctorCheck("none", "space", finding, "bench env remove NAME, or set TRIALBED_ENV_DIR to another disk")
-
-
 def _adapter(name: str) -> DoctorCheck:
     """Look up where a framework would run whose adapter is published with Trialbed."""
-    if runs_here(name):
-        return DoctorCheck("ok  ", name, "installed here")
-    installed = EnvironmentStore(env_dir()).find(BuildRequest(FrameworkSpec.parse(name)))
-    if installed is not None:
-        return DoctorCheck("ok  ", name, f"own environment {installed.name} ({installed.summary})")
+    installed = None if runs_here(name) else EnvironmentStore(env_dir()).find(BuildRequest(FrameworkSpec.parse(name)))
+    found = "installed here" if installed is None else f"own environment {installed.name} ({installed.summary})"
     remedy = f"bench env add {name}, or {install_command(name)} to install it here"
-    return DoctorCheck("none", name, "adapter not installed", remedy)
+    is_there = installed is not None or runs_here(name)
+    return _either(is_there, name, found, "adapter not installed", remedy)
 
 
 def _drivers() -> Iterator[DoctorCheck]:
@@ -126,26 +123,6 @@ def _drivers() -> Iterator[DoctorCheck]:
     }
     yield DoctorCheck("ok  ", "frameworks", ", ".join(sorted(working["frameworks"])))
     yield DoctorCheck("ok  ", "commands", ", ".join(sorted({*COMMANDS, *working["commands"]})))
-
-
-def _dataset() -> DoctorCheck:
-    if dataset_driver("stabletoolbench").test_sets(data_dir()):
-        return DoctorCheck("ok  ", "stabletoolbench", "imported")
-    remedy = "bench data import DIR, with a checkout of StableToolBench"
-    return DoctorCheck("none", "stabletoolbench", "not imported", remedy)
-
-
-def _key() -> DoctorCheck:
-    if os.environ.get("OPENAI_API_KEY"):
-        return DoctorCheck("ok  ", "key", "OPENAI_API_KEY is set (its value is never shown)")
-    return DoctorCheck("none", "key", "OPENAI_API_KEY is not set", "only real models need a key: put it into .env")
-
-
-def _uv() -> DoctorCheck:
-    found = find_uv()
-    if found:
-        return DoctorCheck("ok  ", "uv", found)
-    return DoctorCheck("bad ", "uv", "not found, so environments of frameworks cannot be built", "pip install uv")
 
 
 def _sandbox() -> Iterator[DoctorCheck]:
