@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pydantic import SerializerFunctionWrapHandler, model_serializer
-
-from trialbed.records._base import Json, Record
+from trialbed.records._base import Json, Record, SparseRecord
 
 
 class ApiRef(Record):
@@ -46,7 +44,7 @@ class Parameter(Record):
     enum: tuple[Json, ...] = ()
 
 
-class Api(Record):
+class Api(SparseRecord):
     """One endpoint of the virtual world.
 
     Attributes:
@@ -65,13 +63,7 @@ class Api(Record):
     template_response: Json = None
     json_schema: dict[str, Any] | None = None
 
-    @model_serializer(mode="wrap")
-    def _leave_out_unset_schema(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Digests of data without it stay as they were.
-        document: dict[str, Any] = serialize(self)
-        if self.json_schema is None:
-            document.pop("json_schema", None)
-        return document
+    sparse = ("json_schema",)
 
     @property
     def ref(self) -> ApiRef:

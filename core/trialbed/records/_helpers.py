@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -49,16 +49,10 @@ class HelperUse(ModelUse):
     prices: Prices | None = None
 
     def __add__(self, other: ModelUse) -> HelperUse:
+        added = ("requests", "cached", "unreported", "usage")
+        total: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in added}
         costs = [use.cost for use in (self, other) if use.cost is not None]
-        return self.model_copy(
-            update={
-                "requests": self.requests + other.requests,
-                "cached": self.cached + other.cached,
-                "unreported": self.unreported + other.unreported,
-                "usage": self.usage + other.usage,
-                "cost": sum(costs) if costs else None,
-            }
-        )
+        return self.model_copy(update=total | {"cost": sum(costs) if costs else None})
 
 
 def added_uses(before: Iterable[HelperUse], more: Iterable[HelperUse]) -> tuple[HelperUse, ...]:

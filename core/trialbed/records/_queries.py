@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from trialbed.records._apis import Api, ApiRef
-from trialbed.records._base import Json, Record
+from trialbed.records._base import Json, Record, SparseRecord
 
 
 class GoldCall(Record):
@@ -17,7 +17,7 @@ class GoldCall(Record):
     arguments: dict[str, Json] | None = None
 
 
-class Expected(Record):
+class Expected(SparseRecord):
     """All that a task expects, beside its facts, expected calls and final state; it is solved if everything is met.
 
     Attributes:
@@ -44,6 +44,8 @@ class Expected(Record):
     criteria: tuple[str, ...] = ()
     tests: tuple[TaskTest, ...] = ()
 
+    sparse = ("criteria", "tests")
+
     @property
     def all_checks(self) -> tuple[str, ...]:
         """The names of its checks, and of those of its tests."""
@@ -53,15 +55,6 @@ class Expected(Record):
     def all_criteria(self) -> tuple[str, ...]:
         """Its criteria, and those of its tests."""
         return tuple(dict.fromkeys([*self.criteria, *(text for test in self.tests for text in test.expected.criteria)]))
-
-    @model_serializer(mode="wrap")
-    def _leave_out_later_ones(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Digests of tasks that do not use them stay as they were.
-        document: dict[str, Any] = serialize(self)
-        for name in ("criteria", "tests"):
-            if not getattr(self, name):
-                document.pop(name, None)
-        return document
 
 
 class TaskTest(Record):
@@ -81,7 +74,7 @@ class TaskTest(Record):
     expected: Expected
 
 
-class Query(Record):
+class Query(SparseRecord):
     """One task: its text, the Apis on offer, the expected calls, and the facts of a right answer.
 
     Attributes:
@@ -108,15 +101,7 @@ class Query(Record):
     final_state: Json = None
     expected: Expected | None = None
 
-    @model_serializer(mode="wrap")
-    def _leave_out_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # Digests of data whose queries do not use them stay as they were.
-        document: dict[str, Any] = serialize(self)
-        if self.states_calls:
-            document.pop("states_calls", None)
-        if self.expected is None:
-            document.pop("expected", None)
-        return document
+    sparse = ("states_calls", "expected")
 
     def identity_json(self) -> str:
         """Return it as JSON, as the digests of datasets cover it."""

@@ -6,10 +6,10 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import ConfigDict, Field
 
 from trialbed.records._annotations import Annotation
-from trialbed.records._base import Json, Record
+from trialbed.records._base import Json, Record, SparseRecord
 from trialbed.records._frameworks import FrameworkInfo
 from trialbed.records._helpers import HelperUse
 from trialbed.records._models import Limits
@@ -77,11 +77,7 @@ class RunCell(Record):
     max_tools: int = 120
 
 
-UNUSUAL: dict[str, Json] = {"dataset_file": "", "on_miss": "stop", "plugin_files": {}}
-"""Fields of a configuration that are written only where they have another value than this."""
-
-
-class RunConfig(Record, IdentitySettings):
+class RunConfig(SparseRecord, IdentitySettings):
     """The settings that identify a run; their digest decides which run a command resumes.
 
     The settings of the run's identity, and what they led to when the run began.
@@ -116,6 +112,8 @@ class RunConfig(Record, IdentitySettings):
     trialbed_version: str
     code_digest: str | None = None
     plugin_files: dict[str, str] = Field(default={})
+
+    sparse = ("dataset_file", "on_miss", "plugin_files")
 
     def cell(self, label: str) -> RunCell:
         """The column of this label."""
@@ -155,12 +153,6 @@ class RunConfig(Record, IdentitySettings):
         """The program that runs under this label, as it was given; None for an adapter."""
         declared = dict(text.split("=", 1) for text in self.commands)
         return declared.get(self.cell(framework).framework)
-
-    @model_serializer(mode="wrap")
-    def _without_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Json]:
-        """Leave out what most runs do not have, so that their records are as they were."""
-        found: dict[str, Json] = whole(self)
-        return {name: value for name, value in found.items() if name not in UNUSUAL or value != UNUSUAL[name]}
 
 
 RunStatus = Literal["running", "interrupted", "incomplete", "finished"]
