@@ -87,7 +87,7 @@ def _entries_of(summary: Summary, entries: Entries) -> Iterator[bytes]:
     for row in summary.trials:
         text = zlib.decompress(entries[row.key, int(row["attempt"])])
         if row.status == "failed":  # which scores it has as 0 is known at the end alone
-            absent = summary.trials.absences[int(row["absent"])]
+            absent = row["absent"].split(",")
             found = json.loads(text)  # a message may hold half of a pair of surrogates
             found["scores"] = failed_scores(name for name in quality if name not in absent)
             text = json_bytes(found)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, Double, case, func, literal, select
+from sqlalchemy import Connection, Double, Integer, case, func, literal, select
 
 from trialbed.errors import DataError
 from trialbed.records import AttributedCall, Failure, Json, Run, TrialKey
 from trialbed.scoring import ALWAYS, JUDGED
-from trialbed.store._rows import decode
+from trialbed.store._rows import decode, encode_id
 from trialbed.store._schema import NUMBERS, scores, trials
 from trialbed.store._trials import AttemptSummary, counted_attempts
 
@@ -24,9 +24,6 @@ QueryId = int | str
 
 PART = 20_000
 """Rows of scores that are fetched at once."""
-
-PLAIN = ("first", "wall_time", "evaluation_time", "ended")
-"""Columns of numbers that are always known."""
 
 SEVERAL, REPLACED = 1, 2
 """Values of the column ``again``: other attempts of the trial were measured; and an earlier one of them."""
@@ -46,14 +43,13 @@ class TrialTable:
     Attributes:
         labels: the frameworks of the run; ``framework`` has places in it.
         queries: ids; ``query`` has places in it.
-        columns: ``row`` (identifies the attempt in its store), ``framework``, ``query``, ``repeat``, ``attempt``,
-            ``status``, ``failure`` (its kind; empty for none), ``adapter``, ``tools`` (digest of the tools on offer;
-            empty if not known), ``absent`` (place in ``absences``), ``facts``, ``verdict`` (label of the judge's score;
-            empty for none), ``again`` and numbers.
+        columns: those of the store, in which ``failure`` is empty for none, ``tools`` is empty if not known, and
+            ``absent`` has the scores that a trial cannot have, so that a failed one is not 0 in them. In place of
+            ``id`` and ``query_id``: ``row`` (identifies the attempt in its store) and ``query``. Added: ``counts``,
+            ``again`` and ``verdict`` (label of the judge's score; empty for none).
         scores: by name, NaN for a trial without a finite value.
         given: by name, the trials that have the score, if only as one that could not be determined.
         kinds: of the scores, in no order.
-        absences: tuples of scores that a trial cannot have, so that a failed one is not 0 in them.
         undetermined: (row, score) -> why the score has no value.
         reasons: row -> the judge's words on an answer that is not solved.
     """
@@ -64,7 +60,6 @@ class TrialTable:
     scores: Mapping[str, NDArray[Any]]
     given: Mapping[str, NDArray[Any]]
     kinds: Mapping[str, ScoreKind] = field(default_factory=dict)
-    absences: Sequence[tuple[str, ...]] = ((),)
     undetermined: Mapping[tuple[int, str], Failure] = field(default_factory=dict)
     reasons: Mapping[int, str] = field(default_factory=dict)
 
@@ -131,8 +126,8 @@ class TrialTable:
         if score in self.scores:
             found[self.answered] = self.scores[score][self.answered]
         if zeros:
-            cannot = [place for place, names in enumerate(self.absences) if score in names]
-            found[self.failed & ~np.isin(self["absent"], cannot)] = 0.0
+            failed, absent = np.flatnonzero(self.failed).tolist(), self["absent"]
+            found[[place for place in failed if score not in absent[place].split(",")]] = 0.0
         return found
 
     def means(self, column: NDArray[Any]) -> NDArray[Any]:
@@ -244,15 +239,7 @@ class TrialRow:
         return None if value is None or value != value else float(value)
 
 
-NOT_RENAMED: Mapping[str, str] = {}
-
-READ = (
-    *("id", "framework", "query_id", "repeat", "attempt", "status", "failure", "adapter_digest", "tools", "absent"),
-    *("facts", *PLAIN, *NUMBERS),
-)
-
-
-def read_table(connection: Connection, run: Run, renamed: Mapping[str, str] = NOT_RENAMED) -> TrialTable:
+def read_table(connection: Connection, run: Run, renamed: Mapping[str, str]) -> TrialTable:
     """Read every attempt of a run, framework by framework in the order of queries and repeats.
 
     The column ``counts`` marks the attempt of each trial that counts.
@@ -266,45 +253,37 @@ def read_table(connection: Connection, run: Run, renamed: Mapping[str, str] = NO
     import numpy as np
 
     labels, queries = run.config.frameworks, run.config.query_ids
-    known = {label: place for place, label in enumerate(labels)}
-    chosen = select(*(trials.c[name] for name in READ)).where(trials.c.run_id == run.run_id)
-    rows = [row for row in connection.execute(chosen).all() if row.framework in known]
-    read: dict[str, Sequence[Any]] = dict.fromkeys(READ, ()) | dict(zip(READ, zip(*rows, strict=True), strict=False))
-    positions = {query_id: place for place, query_id in enumerate(queries)}
-    ids = {text: decode(text) for text in dict.fromkeys(read["query_id"])}
-    if foreign := [query_id for query_id in ids.values() if query_id not in positions]:
-        raise DataError(f"there is a trial of query {foreign[0]!r}, which is not one of the run's queries")
-    places = {text: positions[query_id] for text, query_id in ids.items()}
-    absent: dict[str, int] = {}
-    facts = [decode(text) for text in read["facts"]]
+    read = [column for column in trials.c if column.name not in ("run_id", "record")]
+    chosen = select(*read).where(trials.c.run_id == run.run_id, trials.c.framework.in_(labels))
+    parts: Sequence[Sequence[Any]] = list(zip(*connection.execute(chosen).all(), strict=True)) or [()] * len(read)
+    # Numbers that may not be known are NaN then.
+    kinds = {Integer: np.int64, Double: np.float64}
     columns = {
-        "row": np.array(read["id"], dtype=np.int64),
-        "framework": np.array([known[label] for label in read["framework"]], dtype=np.int64),
-        "query": np.array([places[text] for text in read["query_id"]], dtype=np.int64),
-        "repeat": np.array(read["repeat"], dtype=np.int64),
-        "attempt": np.array(read["attempt"], dtype=np.int64),
-        "status": np.array(read["status"], dtype=object),
-        "failure": np.array([kind or "" for kind in read["failure"]], dtype=object),
-        "adapter": np.array(read["adapter_digest"], dtype=object),
-        "tools": np.array(read["tools"], dtype=object),
-        "absent": np.array([absent.setdefault(text, len(absent)) for text in read["absent"]], dtype=np.int64),
-        "facts": np.fromiter(facts, dtype=object, count=len(facts)),
-        **{name: np.array(read[name], dtype=np.float64) for name in (*PLAIN, *NUMBERS)},
+        column.name: np.array(part, dtype=kinds.get(type(column.type), object))
+        for column, part in zip(read, parts, strict=True)
     }
+    known = {label: place for place, label in enumerate(labels)}
+    positions = {encode_id(query_id): place for place, query_id in enumerate(queries)}
+    if foreign := [text for text in columns["query_id"].tolist() if text not in positions]:
+        raise DataError(f"there is a trial of query {decode(foreign[0])!r}, which is not one of the run's queries")
+    for name, places in (("framework", known), ("query_id", positions)):
+        columns[name] = np.array([places[text] for text in columns[name].tolist()], dtype=np.int64)
+    columns |= {"row": columns.pop("id"), "query": columns.pop("query_id")}
+    columns["failure"] = np.array([kind or "" for kind in columns["failure"].tolist()], dtype=object)
+    columns["facts"] = np.fromiter(map(decode, columns["facts"]), dtype=object)
     order = np.lexsort([columns[name] for name in ("attempt", "repeat", "query", "framework")])
     columns = {name: column[order] for name, column in columns.items()}
     columns |= _which_count(columns)
     found = _read_scores(connection, run.run_id, columns["row"], renamed)
     columns["verdict"] = found.pop("verdict")
-    absences = [tuple(filter(None, text.split(","))) for text in absent] or [()]
-    return TrialTable(labels, queries, columns, absences=absences, **found)
+    return TrialTable(labels, queries, columns, **found)
 
 
 def _which_count(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the columns ``counts`` and ``again``."""
     import numpy as np
 
-    names = ("framework", "query", "repeat", "attempt", "status", "adapter", "failure")
+    names = ("framework", "query", "repeat", "attempt", "status", "adapter_digest", "failure")
     rows = zip(*(columns[name].tolist() for name in names), strict=True)
     every = [AttemptSummary(row[:3], row[3], row[4], row[5], row[6], place) for place, row in enumerate(rows)]
     counted = {one.key: one for one in counted_attempts(every)}

@@ -402,10 +402,8 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
     bounded = ORIGINAL_SCORES if is_claimed else frozenset(summary["intervals"])
     declared = summary.get("quality_scores")
     # Documents of other programs need not say in which scores a failed trial is 0.
-    trials = _table(entries, () if declared is None else OF_SOME)
+    trials = _table(source, entries, () if declared is None else OF_SOME, bounded)
     first = summary.get("first_trials") or {}
-    _check(source, entries, trials, bounded)
-    trials = replace(trials, columns={**trials.columns, "repeat": trials["repeat"].astype("int64")})
     return make_side(
         source,
         about,
@@ -423,70 +421,56 @@ def _side(source: str, document: Mapping[str, Any]) -> Side:
     )
 
 
-def _table(entries: Sequence[Mapping[str, Any]], stated: Collection[str]) -> TrialTable:
+def _table(
+    source: str, entries: Sequence[Mapping[str, Any]], stated: Collection[str], bounded: Collection[str]
+) -> TrialTable:
     """Return the trials of a document.
 
     Args:
         stated: the scores in which a failed trial is 0 only if its entry says so.
+        bounded: the scores that lie in [0, 1].
+
+    Raises:
+        DataError: a trial is there twice, or its scores cannot be compared, as in a document that was changed by hand
+            or written by another program.
     """
     import numpy as np
 
-    places: dict[QueryId, int] = {}
-    absences: dict[tuple[str, ...], int] = {(): 0}
+    queries: dict[QueryId, int] = {}
+    rows: dict[tuple[QueryId, int], dict[str, Any]] = {}
     counts = Counter[QueryId]()
-    rows = []
     for entry in entries:
-        query_id, scores = entry["query_id"], entry["scores"]
-        error = entry.get("error", {"kind": ""})
+        query_id, error = entry["query_id"], entry.get("error", {"kind": ""})
+        # Documents of other programs do not number the repeats; they are in order.
+        repeat, where = entry.get("repeat", counts[query_id]), f"{source}: query {query_id!r}"
+        counts[query_id] += 1
+        if not isinstance(repeat, int) or not 0 <= repeat < 2**31:
+            raise DataError(f"{where}: repeat is {repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
+        if (query_id, repeat) in rows:
+            raise DataError(f"{where} has repeat {repeat} more than once; keep one of them")
+        scores = {name: float(value) for name, value in entry["scores"].items() if isinstance(value, int | float)}
+        for name, value in entry["scores"].items():
+            if name in bounded and value is not None and not -NEAR <= scores.get(name, math.nan) <= 1 + NEAR:
+                raise DataError(f"{where}: {name} is {value!r}, not a number from 0 to 1")
+            if not math.isfinite(scores.get(name, 0.0)):
+                raise DataError(f"{where}: {name} is {value!r}, not a number")
         # An error that is text, as in result files of MASBench, is the agent's.
         failure = "agent" if isinstance(error, str) else str(error["kind"])
         measured = entry["status"] != "not measured" if "status" in entry else failure not in NOT_MEASURED
-        absent = tuple(name for name in stated if _number(scores.get(name)) is None) if failure else ()
-        row = {
-            "query": places.setdefault(query_id, len(places)),
-            # Documents of other programs do not number the repeats; they are in order.
-            "repeat": entry.get("repeat", counts[query_id]),
+        rows[query_id, repeat] = {
+            "query": queries.setdefault(query_id, len(queries)),
+            "repeat": repeat,
             "status": ("failed" if failure else "answered") if measured else "not measured",
             "failure": failure,
-            "first": float(bool((entry.get("timing") or {}).get("first"))),
-            "absent": absences.setdefault(absent, len(absences)),
+            "first": int(bool((entry.get("timing") or {}).get("first"))),
+            "absent": ",".join(name for name in stated if failure and name not in scores),
             "tools": tools_digest(entry.get("selected_tools") or ()),
+            "scores": scores,
         }
-        rows.append(row)
-        counts[query_id] += 1
-    kinds = dict.fromkeys(("repeat", "status", "failure", "tools"), object)
-    kinds |= {"query": np.int64, "first": np.float64, "absent": np.int64}
-    columns = {name: np.array([row[name] for row in rows], dtype=kind) for name, kind in kinds.items()}
-    every = np.arange(len(entries))
-    columns |= {"framework": every * 0, "row": every}
-    numbers = [{name: _number(value) for name, value in entry["scores"].items()} for entry in entries]
-    names = dict.fromkeys(name for own in numbers for name, value in own.items() if value is not None)
-    scored = {name: np.array([own.get(name) for own in numbers], dtype=float) for name in names}
-    given = {name: np.isfinite(column) for name, column in scored.items()}
-    return TrialTable((), list(places), columns, scored, given, absences=list(absences))
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
-
-
-def _check(source: str, entries: Sequence[Mapping[str, Any]], trials: TrialTable, bounded: Collection[str]) -> None:
-    """Check that each trial is there once, and that its scores can be compared.
-
-    Raises:
-        DataError: it is not so, as in a document that was changed by hand or written by another program.
-    """
-    seen = set()
-    for entry, repeat in zip(entries, trials["repeat"].tolist(), strict=True):
-        place = f"{source}: query {entry['query_id']!r}"
-        if not isinstance(repeat, int) or not 0 <= repeat < 2**31:
-            raise DataError(f"{place}: repeat is {repeat!r:.40}, not a whole number from 0 to 2,147,483,647")
-        if (entry["query_id"], repeat) in seen:
-            raise DataError(f"{place} has repeat {repeat} more than once; keep one of them")
-        seen.add((entry["query_id"], repeat))
-        for name, value in entry["scores"].items():
-            number = _number(value)
-            if name in bounded and value is not None and not (number is not None and -NEAR <= number <= 1 + NEAR):
-                raise DataError(f"{place}: {name} is {value!r}, not a number from 0 to 1")
-            if number is not None and not math.isfinite(number):
-                raise DataError(f"{place}: {name} is {value!r}, not a number")
+    read = list(rows.values())
+    kinds = dict.fromkeys(("query", "repeat", "first"), np.int64)
+    names = ("query", "repeat", "status", "failure", "first", "absent", "tools")
+    columns = {name: np.array([row[name] for row in read], dtype=kinds.get(name, object)) for name in names}
+    known = dict.fromkeys(name for row in read for name in row["scores"])
+    scored = {name: np.array([row["scores"].get(name) for row in read], dtype=float) for name in known}
+    return TrialTable((), list(queries), columns, scored, {name: np.isfinite(own) for name, own in scored.items()})
