@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, c
 from itertools import islice
 from typing import Any, Self, Unpack
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, Table, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
@@ -26,7 +26,7 @@ from trialbed.settings import secret_values
 from trialbed.store._blobs import Bodies, add_body, delete_orphans, insert_bodies, read_bodies
 from trialbed.store._database import Database, compact, open_database
 from trialbed.store._lock import hold
-from trialbed.store._rows import IN_ONE, decode, decode_record, encode, encode_id, insert
+from trialbed.store._rows import IN_ONE, Rows, decode, decode_record, encode, encode_id, insert
 from trialbed.store._runs import MOST_NAMED, RunChanges, new_run, no_run, read_run, run_row
 from trialbed.store._schema import gold_answers, runs, selections, trials
 from trialbed.store._trials import AttemptSummary, add_scores, counted_attempts, insert_trials, results_of
@@ -259,18 +259,11 @@ class Store(AbstractContextManager["Store"]):
         Args:
             most: the number of tools of the columns that they are for.
         """
-        bodies: Bodies = {}
         rows = []
         for query_id, tools in offers.items():
-            found = encode([tool.model_dump() | ({"topped_up": True} if tool.topped_up else {}) for tool in tools])
-            row = {"run_id": run_id, "query_id": encode_id(query_id, most), "selector": selector}
-            rows.append(row | {"tools": add_body(bodies, found)})
-        try:
-            with self._database.write() as connection:
-                insert_bodies(connection, bodies)
-                insert(connection, selections, rows, only_new=True)
-        except IntegrityError as error:
-            raise DataError(f"the store has no run {run_id!r}; create it before its selections") from error
+            found = [tool.model_dump() | ({"topped_up": True} if tool.topped_up else {}) for tool in tools]
+            rows.append({"query_id": encode_id(query_id, most), "selector": selector, "tools": found})
+        self._keep(selections, "tools", run_id, rows)
 
     def selections(self, run_id: str, queries: Sequence[int | str], most: int) -> dict[int | str, tuple[ToolSpec, ...]]:
         """Return the tools offered for queries of this run, without those for which nothing is kept yet.
@@ -294,16 +287,8 @@ class Store(AbstractContextManager["Store"]):
 
         Secrets of this process's environment are masked in it.
         """
-        bodies: Bodies = {}
-        digest = add_body(bodies, encode(redaction_of(secret_values()).record(answer).model_dump()))
-        row = {"run_id": run_id, "query_id": encode_id(answer.query_id), "answer": digest}
-        try:
-            with self._database.write() as connection:
-                insert_bodies(connection, bodies)
-                insert(connection, gold_answers, [row], only_new=True)
-        except IntegrityError as error:
-            message = f"the store has no run {run_id!r}; create it before the answers to its expected calls"
-            raise DataError(message) from error
+        shown = redaction_of(secret_values()).record(answer).model_dump()
+        self._keep(gold_answers, "answer", run_id, [{"query_id": encode_id(answer.query_id), "answer": shown}])
 
     def gold_answers(self, run_id: str) -> dict[int | str, GoldAnswer]:
         """Return the answers to the expected calls of this run's queries, by the query's id."""
@@ -311,6 +296,17 @@ class Store(AbstractContextManager["Store"]):
             bodies = read_bodies(connection, select(gold_answers.c.answer).where(gold_answers.c.run_id == run_id))
         answers = (decode_record(GoldAnswer, text) for text in bodies.values())
         return {answer.query_id: answer for answer in answers}
+
+    def _keep(self, table: Table, body: str, run_id: str, rows: Rows) -> None:
+        """Add rows about queries of a run, the values of one column as bodies; rows that are there stay."""
+        bodies: Bodies = {}
+        added = [row | {"run_id": run_id, body: add_body(bodies, encode(row[body]))} for row in rows]
+        try:
+            with self._database.write() as connection:
+                insert_bodies(connection, bodies)
+                insert(connection, table, added, only_new=True)
+        except IntegrityError as error:
+            raise DataError(f"the store has no run {run_id!r}; create it before {table.name}") from error
 
     def _refusal(self, run_id: str, results: Sequence[TrialResult]) -> str:
         there = {(attempt.key, attempt.attempt) for attempt in self.each_attempt_summary(run_id)}

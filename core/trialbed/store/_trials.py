@@ -22,7 +22,7 @@ from trialbed.store._rows import (
     encode_id,
     insert,
 )
-from trialbed.store._schema import calls, scores, trials
+from trialbed.store._schema import NUMBERS, calls, scores, trials
 from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals
 
 
@@ -82,15 +82,18 @@ def insert_trials(connection: Connection, run_id: str, results: Sequence[TrialRe
     insert(connection, calls, call_rows)
 
 
+def _key_columns(result: TrialResult) -> dict[str, Any]:
+    key = result.key
+    own = {"framework": key.framework, "query_id": encode_id(key.query_id), "repeat": key.repeat}
+    return own | {"attempt": result.attempt}
+
+
 def _trial_row(run_id: str, result: TrialResult) -> dict[str, Any]:
     outcome, wire = result.outcome, result.wire
     left_out: dict[str, Any] = {"wire": {"model_calls", "api_calls"}, **dict.fromkeys(("scores", *IN_FACTS), True)}
     return {
         "run_id": run_id,
-        "framework": result.key.framework,
-        "query_id": encode_id(result.key.query_id),
-        "repeat": result.key.repeat,
-        "attempt": result.attempt,
+        **_key_columns(result),
         "status": result.status,
         "failure": outcome.failure.kind if outcome.failure else None,
         "adapter_digest": result.adapter_digest,
@@ -127,14 +130,8 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     Raises:
         DataError: the attempt is not there.
     """
-    key = {
-        "framework": result.key.framework,
-        "query_id": encode_id(result.key.query_id),
-        "repeat": result.key.repeat,
-        "attempt": result.attempt,
-    }
-    own = (trials.c[name] == value for name, value in key.items())
-    row_id = connection.scalar(select(trials.c.id).where(trials.c.run_id == run_id, *own).with_for_update())
+    chosen = select(trials.c.id).filter_by(run_id=run_id, **_key_columns(result)).with_for_update()
+    row_id = connection.scalar(chosen)
     if row_id is None:
         raise DataError(f"run {run_id!r} has no such attempt any more; scores are added to attempts that are there")
     names = {score.name for score in added}
@@ -185,15 +182,7 @@ def _numbers(result: TrialResult) -> dict[str, float | None]:
     recorded = [turn for turn in turns if turn.recorded is not None]
     claims = result.score(CLAIMS)
     detail = claims.detail if claims is not None else {}
-    observed, claimed = observed_usage(wire), answer.usage if answer is not None else None
-    # Frameworks count the tokens of answers, and not those of vectors.
-    tokens = (
-        None
-        if claimed is None or observed is None or wire.embedding_calls
-        else (claimed.total_tokens, observed.total_tokens)
-    )
-    told = answer.model_turns if answer is not None and turns else None
-    found: dict[str, float | None] = {
+    found: dict[str, float | None] = dict.fromkeys(NUMBERS) | {
         "requests": len(turns),
         "request_errors": sum(map(failed, turns)),
         "unreported": sum(1 for turn in turns if turn.usage is None and not failed(turn)),
@@ -214,11 +203,13 @@ def _numbers(result: TrialResult) -> dict[str, float | None]:
         "translated": sum(1 for turn in turns if turn.translated),
         "cost": result.cost,
         **{f"{kind}_claims": len(detail.get(kind, ())) for kind in ("invented", "unreported", "unasked")},
-        "claimed_tokens": None if tokens is None else tokens[0],
-        "observed_tokens": None if tokens is None else tokens[1],
-        "claimed_turns": told,
-        "observed_turns": None if told is None else sum(1 for turn in turns if not failed(turn)),
     }
+    observed = observed_usage(wire)
+    # Frameworks count the tokens of answers, and not those of vectors.
+    if answer is not None and answer.usage is not None and observed is not None and not wire.embedding_calls:
+        found |= {"claimed_tokens": answer.usage.total_tokens, "observed_tokens": observed.total_tokens}
+    if answer is not None and answer.model_turns is not None and turns:
+        found |= {"claimed_turns": answer.model_turns, "observed_turns": len(turns) - sum(map(failed, turns))}
     return {name: None if value is None else float(value) for name, value in found.items()}
 
 
