@@ -30,7 +30,7 @@ from trialbed.store import StoredRun, TrialTable, require_frameworks
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
-    from trialbed.report.comparison import FactorEffects, Side
+    from trialbed.report.comparison import FactorEffects, FrameworkComparison, Ranks, Side
 
 
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
@@ -302,20 +302,19 @@ def read_report(
     known = {**(plugins.descriptions() if plugins else {}), **run.scores}
     summaries = summarise(run, table, every, known, gold, has_common=allow_incomplete is not False)
     against, is_whole = against or run.against, run.status == "finished"
+    compared: Mapping[str, tuple[FrameworkComparison, ...]] = {}
+    ranks: Ranks = {}
     if (len(summaries) > 1 or against) and (is_whole or (allow_incomplete and all(one.common for one in summaries))):
         from trialbed.report.comparison import compare_frameworks, open_ranks, run_sides
 
         sides, most = run_sides(run, table), margin or run.margin
         compared = compare_frameworks(sides, against=against, margin=most, results=results)
         ranks = open_ranks(list(sides.values()), most) if is_whole else {}
-        for place, one in enumerate(summaries):
-            own = {score: found[one.framework] for score, found in ranks.items() if one.framework in found}
-            comparisons = compared.get(one.framework, ())
-            summaries[place] = replace(one, comparisons=comparisons, ranks=own if is_whole else None)
-    if plugins is not None:
-        for place, one in enumerate(summaries):
-            extra = plugins.aggregate(run, results(one.trials["row"].tolist()))
-            summaries[place] = replace(one, extra=extra)
+    for place, one in enumerate(summaries):
+        label = one.framework
+        own = {score: found[label] for score, found in ranks.items() if label in found} if is_whole else None
+        extra = plugins.aggregate(run, results(one.trials["row"].tolist())) if plugins else {}
+        summaries[place] = replace(one, comparisons=compared.get(label, ()), ranks=own, extra=extra)
     ask = queries if callable(queries) else lambda: queries
     return Report(run, tuple(summaries), table, known, gold, results, ask)
 

@@ -349,28 +349,28 @@ def summarise(
         figures = partial(score_summaries, own, first_apart=first_apart)
         given = quality, described, undetermined
         lost = ((row.query_id, row["facts"].get("gold_calls") or (), row["failure"]) for row in own)
-        summary = Summary(
-            run=run,
-            framework=label,
-            info=framework_info(run, label),
-            counts=_counts(run, own),
-            scores=figures(own.measured, *given),
-            over_answered=Figures(int(own.answered.sum()), figures(own.answered, ())),
-            common=None if shared is None else Figures(int(shared.sum()), figures(shared, *given)),
-            failures=tuple(sorted(_reasons(own, failed), key=lambda reason: -reason.count)),
-            untold=tuple(_reasons(own, undetermined)),
-            tokens=_tokens(every.of(label), has_prices=run.prices_of(label) is not None),
-            claims=_claims(own.take(own.answered)),
-            wire=_wire(own),
-            times=_times(own, gold, first_apart=first_apart),
-            success=_success(own),
-            repeated={"trials": int((own["again"] > 0).sum()), "replaced": int((own["again"] > 1).sum())},
-            attribution=count_calls(lost),
-            trials=own,
-            integrity=framework_integrity(run.config, label, own["facts"]),
-            ranks={} if run.status == "finished" else None,
+        found.append(
+            Summary(
+                run=run,
+                framework=label,
+                info=framework_info(run, label),
+                counts=_counts(run, own),
+                scores=figures(own.measured, *given),
+                over_answered=Figures(int(own.answered.sum()), figures(own.answered, ())),
+                common=None if shared is None else Figures(int(shared.sum()), figures(shared, *given)),
+                failures=tuple(sorted(_reasons(own, failed), key=lambda reason: -reason.count)),
+                untold=tuple(_reasons(own, undetermined)),
+                tokens=_tokens(every.of(label), has_prices=run.prices_of(label) is not None),
+                claims=_claims(own.take(own.answered)),
+                wire=_wire(own),
+                times=_times(own, gold, first_apart=first_apart),
+                success=_success(own),
+                repeated={"trials": int((own["again"] > 0).sum()), "replaced": int((own["again"] > 1).sum())},
+                attribution=count_calls(lost),
+                trials=own,
+                integrity=framework_integrity(run.config, label, own["facts"]),
+            )
         )
-        found.append(summary)
     return found
 
 
@@ -475,17 +475,9 @@ def _tokens(attempts: TrialTable, *, has_prices: bool) -> Tokens:
 
     unpriced = np.isnan(attempts["cost"]) & (attempts["prompt_tokens"] + attempts["completion_tokens"] > 0)
     has_prices = not unpriced.any() and (has_prices or bool(np.isfinite(attempts["cost"]).any()))
-    cost = float(np.nansum(attempts["cost"])) if has_prices else None
-    total = {name: int(attempts[name].sum()) for name in ("prompt_tokens", "completion_tokens", "requests")}
-    return Tokens(
-        prompt=total["prompt_tokens"],
-        completion=total["completion_tokens"],
-        requests=total["requests"],
-        unreported=int(attempts["unreported"].sum()),
-        recorded_requests=int(attempts["recorded_requests"].sum()),
-        recorded=int(attempts["recorded_tokens"].sum()),
-        cost=cost if len(attempts) else None,
-    )
+    cost = float(np.nansum(attempts["cost"])) if has_prices and len(attempts) else None
+    names = ("prompt_tokens", "completion_tokens", "requests", "unreported", "recorded_requests", "recorded_tokens")
+    return Tokens(*(int(attempts[name].sum()) for name in names), cost=cost)
 
 
 def _claims(answered: TrialTable) -> dict[str, Any]:
