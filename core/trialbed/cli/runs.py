@@ -112,7 +112,7 @@ def _entry_of(run: StoredRun) -> dict[str, Any]:
     """
     config = run.config
     uneven = run.status != "finished" and len(config.frameworks) > 1
-    ended, means = _figures(run)
+    answered, failed, means = zip(*_figures(run), strict=True)
     return {
         "run_id": run.run_id,
         "created_at": run.created_at.isoformat(),
@@ -126,35 +126,29 @@ def _entry_of(run: StoredRun) -> dict[str, Any]:
         "queries": len(config.query_ids),
         "repeat": config.repeat,
         "trials": run.record.planned,
-        **ended,
+        "answered": sum(answered),
+        "failed": sum(failed),
         "overall_time": run.overall_time,
         "tags": run.tags,
         "note": run.note,
-        "sopr_score": {name: None if uneven else means[name] for name in config.frameworks},
+        "sopr_score": {name: None if uneven else mean for name, mean in zip(config.frameworks, means, strict=True)},
         "success_rate": {endpoint.label: endpoint.success_rate for endpoint in run.record.endpoints},
     }
 
 
-def _figures(run: StoredRun) -> tuple[dict[str, int], dict[str, float | None]]:
-    """Return how many trials of a run were answered, and failed, and the mean of ``sopr_score`` of each framework.
+def _figures(run: StoredRun) -> Iterator[tuple[int, int, float | None]]:
+    """Yield the answered and failed trials of each framework of a run, and its mean of ``sopr_score``.
 
     The mean is over the trials that were measured, failed ones as 0; None of a row that is void.
     """
-    found = run.headline()
-    if found is None:
-        from trialbed.report import read_report
+    if (found := run.headline()) is not None:
+        yield from found.values()
+        return
+    from trialbed.report import read_report
 
-        report = read_report(run)
-        found = {
-            own.framework: (
-                own.counts.answered,
-                own.counts.failed,
-                own.scores[JUDGED].value if not own.integrity.void else None,
-            )
-            for own in report.frameworks
-        }
-    answered, failed, means = zip(*found.values(), strict=True)
-    return {"answered": sum(answered), "failed": sum(failed)}, dict(zip(found, means, strict=True))
+    for own in read_report(run).frameworks:
+        mean = None if own.integrity.void else own.scores[JUDGED].value
+        yield own.counts.answered, own.counts.failed, mean
 
 
 @command.command("remove", epilog="Example: bench runs remove 20260101T120000 20260102")
@@ -245,9 +239,8 @@ def annotate(
 
 
 COLUMNS = ("run", "status", "dataset", "queries", "model", "trials", "framework", "solved")
-NARROW = ("run", "status", "trials", "framework", "solved")
-NARROWEST = ("run", "status", "trials")
-"""Columns for narrow terminals: the end of a run and its number of trials matter more than its dataset."""
+LEFT_OUT = ("dataset", "queries", "model")
+"""Columns that narrow terminals do without: the end of a run and its number of trials matter more."""
 
 
 def _print(rows: Sequence[dict[str, Any]], place: str, *, more: bool, is_filtered: bool) -> None:
@@ -266,11 +259,9 @@ def _print(rows: Sequence[dict[str, Any]], place: str, *, more: bool, is_filtere
         notes.append("There are more runs; --limit shows them.")
     notes.append(f"Show one with `bench show {rows[0]['run_id']}`, or the newest with `bench show latest`.")
     lines = [line for row in rows for line in _lines(row)]
-    table: Table | None = None
-    for columns in (NARROWEST, NARROW, COLUMNS):
-        rows_shown = (_cells(line, columns) for line in lines if columns is not NARROWEST or line[0])
-        table = replace(Table.of("", columns, rows_shown, notes), narrow=table)
-    print_tables([table] if table else [], sys.stdout)
+    table, runs = (Table.of("", COLUMNS, shown, notes) for shown in (lines, [line for line in lines if line[0]]))
+    narrow = replace(table.without(*LEFT_OUT), narrow=runs.without(*LEFT_OUT, "framework", "solved"))
+    print_tables([replace(table, narrow=narrow)], sys.stdout)
 
 
 def _tags_and_notes(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -279,11 +270,6 @@ def _tags_and_notes(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         tags = ", ".join(row["tags"])
         if tags or row["note"]:
             yield f"{row['run_id']}: {' '.join(part for part in (f'[{tags}]' if tags else '', row['note']) if part)}"
-
-
-def _cells(line: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells of some columns."""
-    return tuple(cell for name, cell in zip(COLUMNS, line, strict=True) if name in columns)
 
 
 def _lines(row: dict[str, Any]) -> list[tuple[str, ...]]:

@@ -61,10 +61,9 @@ def show_run(
     if as_json:
         print_json(_document(run, report, worst))
         return
-    if reporter != "table":
-        chosen.report(report, sys.stdout)
-        return
     chosen.report(report, sys.stdout)
+    if reporter != "table":
+        return
     if worst:
         from trialbed.views import print_tables
 

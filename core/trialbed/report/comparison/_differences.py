@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import fmean
 from typing import Any
 
@@ -55,30 +56,51 @@ class RunComparison:
     """A candidate compared with the baseline.
 
     Attributes:
-        common: the queries that both have; others are left out.
         margin, force: as ``compare_groups`` takes them.
-        settings: those that differ, with the value of each side.
-        scores: over the queries for which both have a value: how many these are, the means, the mean difference with
-            its interval, and on how many of them the candidate is higher, and lower.
-        partial: those of which a mean is not the one over all trials of its side, which the table of its run has.
         findings: the verdicts, by score.
-        recovery: of a run with faults, compared with one without; the keys are those of ``_recovery``.
         notes: conditions that distort the figures.
         ranks: score -> name -> the best and the worst rank over all sides that are compared.
     """
 
     baseline: Side
     candidate: Side
-    common: CommonQueries
     margin: float
     force: bool
-    settings: Mapping[str, Sequence[Any]]
-    scores: Mapping[str, Mapping[str, Any]]
-    partial: Sequence[str]
     findings: Mapping[str, ScoreFinding]
-    recovery: Mapping[str, Any] | None
     notes: Sequence[str]
     ranks: Ranks = field(default_factory=dict)
+
+    @cached_property
+    def common(self) -> CommonQueries:
+        """The queries that both have; others are left out."""
+        return CommonQueries(self.baseline, self.candidate)
+
+    @cached_property
+    def scores(self) -> Mapping[str, Mapping[str, Any]]:
+        """The scores over the queries for which both have a value.
+
+        Each has their number, the means, the mean difference with its interval, and on how many of them the candidate
+        is higher, and lower.
+        """
+        theirs = set(self.candidate.scores)
+        return {name: _score(name, self.common) for name in self.baseline.scores if name in theirs}
+
+    @property
+    def settings(self) -> Mapping[str, Sequence[Any]]:
+        """The settings that differ, with the value of each side."""
+        sides = self.baseline, self.candidate
+        differing = (key for key in unlike_settings(sides) if all(side.records(key) for side in sides))
+        return {key: [side.about[key] for side in sides] for key in differing}
+
+    @property
+    def partial(self) -> Sequence[str]:
+        """The scores of which a mean is not the one over all trials of its side, which the table of its run has."""
+        return [name for name, found in self.scores.items() if not _is_whole(name, found, self.common)]
+
+    @cached_property
+    def recovery(self) -> Mapping[str, Any] | None:
+        """The recovery of a run with faults, compared with one without; the keys are those of ``_recovery``."""
+        return _recovery(self.baseline, self.candidate) if JUDGED in self.scores else None
 
     @property
     def only(self) -> dict[str, int]:
@@ -132,28 +154,10 @@ def _compare_pairs(
             baseline, candidate = baseline.without(JUDGED), candidate.without(JUDGED)
         comparable.append((baseline, candidate, notes))
     findings = paired_findings([(baseline, candidate) for baseline, candidate, _ in comparable], margin)
-    compared = []
-    for (baseline, candidate, notes), found in zip(comparable, findings, strict=True):
-        common = CommonQueries(baseline, candidate)
-        names = [name for name in baseline.scores if name in set(candidate.scores)]
-        scores = {name: _score(name, common) for name in names}
-        sides = baseline, candidate
-        differing = (key for key in unlike_settings(sides) if all(side.records(key) for side in sides))
-        one = RunComparison(
-            baseline=baseline,
-            candidate=candidate,
-            common=common,
-            margin=margin,
-            force=force,
-            settings={key: [side.about[key] for side in sides] for key in differing},
-            scores=scores,
-            partial=[name for name, found_score in scores.items() if not _is_whole(name, found_score, common)],
-            findings=found,
-            recovery=_recovery(baseline, candidate) if JUDGED in names else None,
-            notes=notes,
-        )
-        compared.append(one)
-    return compared
+    return [
+        RunComparison(baseline, candidate, margin, force, found, notes)
+        for (baseline, candidate, notes), found in zip(comparable, findings, strict=True)
+    ]
 
 
 def check_complete(sides: Iterable[Side]) -> None:
