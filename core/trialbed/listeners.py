@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from trialbed.foreign_code import ForeignCode
 
 log = logging.getLogger("trialbed.plugins")
+
+Hook = Callable[..., Any]
 
 
 class Elsewhere(Protocol):
@@ -58,7 +60,6 @@ class Listeners:
             self._objects = {name: ForeignCode(manager.get_plugin(name)) for name in objects}
         self._manager = manager
         self._foreign = {offer.name for offer in offers(PLUGINS) if offer.distribution != PROJECT_DISTRIBUTION}
-        self._callers: dict[str, list[tuple[str, pluggy.HookCaller]]] = {}
 
     def notify(self, hook: str, **arguments: Any) -> None:
         """Call a lifecycle hook; a listener's exception is logged under the plugin's name and has no further effect.
@@ -101,7 +102,7 @@ class Listeners:
         """Return the scores that one plugin gives; whatever it raises is raised."""
         return await _given_scores(dict(self._each("score_trial"))[plugin], context)
 
-    async def _scores_of(self, plugin: str, caller: pluggy.HookCaller, context: ScoreContext) -> Sequence[Score]:
+    async def _scores_of(self, plugin: str, caller: Hook, context: ScoreContext) -> Sequence[Score]:
         foreign = plugin in self._foreign
         try:
             if plugin in self._objects:
@@ -159,10 +160,8 @@ class Listeners:
         callers = self._each("aggregate_scores")
         given = list(results) if callers else []
         for plugin, caller in callers:
-            figures: dict[str, Any] = {}
             try:
-                for one in caller(run=run, results=given):
-                    figures.update(one)
+                figures = dict(caller(run=run, results=given) or {})
                 json.dumps(figures)
             except Exception:
                 log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
@@ -179,43 +178,38 @@ class Listeners:
         found: dict[str, ScoreDescription] = {}
         for plugin, caller in self._each("describe_scores"):
             try:
-                found |= {score.name: score for described in caller() for score in described}
+                found |= {score.name: score for score in caller() or ()}
             except Exception:
                 log.exception("plugin %r failed in describe_scores; its descriptions are left out", plugin)
         return found
 
-    def _each(self, hook: str) -> list[tuple[str, pluggy.HookCaller]]:
-        """Return each plugin that has a hook, by name, with a caller of it alone."""
-        if hook not in self._callers:
-            plugins = self._manager.get_plugins()
-            named = [(self._manager.get_name(plugin) or repr(plugin), plugin) for plugin in plugins]
-            callers = (
-                (name, self._manager.subset_hook_caller(hook, [other for other in plugins if other is not plugin]))
-                for name, plugin in sorted(named, key=lambda pair: pair[0])
-            )
-            self._callers[hook] = [(name, caller) for name, caller in callers if caller.get_hookimpls()]
-        return self._callers[hook]
+    def _each(self, hook: str) -> list[tuple[str, Hook]]:
+        """Return each plugin that has a hook, by name, with its function, which takes every argument by its name."""
+        found = getattr(self._manager.hook, hook).get_hookimpls()
+        return sorted(((one.plugin_name, partial(_call, one)) for one in found), key=lambda pair: pair[0])
 
 
-def _notify(hook: str, plugin: str, caller: pluggy.HookCaller, arguments: Mapping[str, Any]) -> None:
+def _call(found: pluggy.HookImpl, **arguments: Any) -> Any:
+    return found.function(*(arguments[name] for name in found.argnames))
+
+
+def _notify(hook: str, plugin: str, caller: Hook, arguments: Mapping[str, Any]) -> None:
     try:
         caller(**arguments)
     except Exception:
         log.exception("plugin %r failed in %s", plugin, hook)
 
 
-async def _given_scores(caller: pluggy.HookCaller, context: ScoreContext) -> list[Score]:
+async def _given_scores(caller: Hook, context: ScoreContext) -> list[Score]:
     hooked = partial(caller, context=context)
     return await _read_scores(await asyncio.to_thread(hooked) if context.answer.is_long else hooked())
 
 
-async def _read_scores(hooked: Iterable[Any]) -> list[Score]:
-    scores: list[Score] = []
-    for given in hooked:
-        for score in await given if inspect.isawaitable(given) else given:
-            if not isinstance(score, Score):
-                raise TypeError(f"score_trial must return a list of trialbed.Score, not of {type(score).__name__}")
-            scores.append(score)
+async def _read_scores(given: Any) -> list[Score]:
+    scores = list((await given if inspect.isawaitable(given) else given) or ())
+    for score in scores:
+        if not isinstance(score, Score):
+            raise TypeError(f"score_trial must return a list of trialbed.Score, not of {type(score).__name__}")
     return scores
 
 
