@@ -22,7 +22,7 @@ from trialbed.store._rows import (
     encode_id,
     insert,
 )
-from trialbed.store._schema import NUMBERS, calls, scores, trials
+from trialbed.store._schema import TrialNumbers, calls, scores, trials
 from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals
 
 
@@ -103,7 +103,7 @@ def _trial_row(run_id: str, result: TrialResult) -> dict[str, Any]:
         "ended": outcome.started_at.timestamp() + outcome.wall_time,
         "tools": tools_digest(result.selected_tools),
         "absent": ",".join(result.absent),
-        **_numbers(result),
+        **_numbers(result)._asdict(),
         "facts": encode(
             {
                 **{name: getattr(result, name) for name in IN_FACTS},
@@ -140,7 +140,7 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     connection.execute(delete(scores).where(scores.c.trial_id == row_id))
     insert(connection, scores, _score_rows(row_id, scored.scores))
     if CLAIMS in names:
-        connection.execute(update(trials).where(trials.c.id == row_id).values(_numbers(scored)))
+        connection.execute(update(trials).where(trials.c.id == row_id).values(_numbers(scored)._asdict()))
 
 
 def results_of(connection: Connection, row_ids: Sequence[int]) -> Iterator[TrialResult]:
@@ -174,43 +174,44 @@ def tools_digest(names: Iterable[str]) -> str:
     return hashlib.blake2b(text, digest_size=8).hexdigest() if text else ""
 
 
-def _numbers(result: TrialResult) -> dict[str, float | None]:
-    """Return the columns ``NUMBERS`` of an attempt."""
+def _numbers(result: TrialResult) -> TrialNumbers:
     answer, wire = result.outcome.answer, result.wire
     turns, calls = wire.model_calls, wire.api_calls
     used = [turn.usage for turn in turns if turn.usage is not None]
     recorded = [turn for turn in turns if turn.recorded is not None]
     claims = result.score(CLAIMS)
     detail = claims.detail if claims is not None else {}
-    found: dict[str, float | None] = dict.fromkeys(NUMBERS) | {
-        "requests": len(turns),
-        "request_errors": sum(map(failed, turns)),
-        "unreported": sum(1 for turn in turns if turn.usage is None and not failed(turn)),
-        "prompt_tokens": sum(usage.prompt_tokens for usage in used),
-        "completion_tokens": sum(usage.completion_tokens for usage in used),
-        "recorded_requests": len(recorded),
-        "recorded_tokens": sum(turn.usage.total_tokens for turn in recorded if turn.usage),
-        "invalid_calls": sum(1 for turn in turns for call in turn.tool_calls if call.problem is not None),
-        "truncated": sum(1 for turn in turns if turn.finish_reason == "length"),
-        "text_calls": sum(len(turn.text_calls) for turn in wire.model_calls),
-        "refused": refusals(wire).total(),
-        "lost_calls": len(wire.lost),
-        "filled": len(wire.filled),
-        "api_calls": len(calls),
-        "api_errors": sum(1 for call in calls if call.error or call.status != 200),
-        "cached_calls": sum(1 for call in calls if call.cached),
-        "waited": sum(turn.waited for turn in turns if turn.recorded is None),
-        "translated": sum(1 for turn in turns if turn.translated),
-        "cost": result.cost,
-        **{f"{kind}_claims": len(detail.get(kind, ())) for kind in ("invented", "unreported", "unasked")},
-    }
+    found = TrialNumbers(
+        requests=len(turns),
+        request_errors=sum(map(failed, turns)),
+        unreported=sum(1 for turn in turns if turn.usage is None and not failed(turn)),
+        prompt_tokens=sum(usage.prompt_tokens for usage in used),
+        completion_tokens=sum(usage.completion_tokens for usage in used),
+        recorded_requests=len(recorded),
+        recorded_tokens=sum(turn.usage.total_tokens for turn in recorded if turn.usage),
+        invalid_calls=sum(1 for turn in turns for call in turn.tool_calls if call.problem is not None),
+        truncated=sum(1 for turn in turns if turn.finish_reason == "length"),
+        text_calls=sum(len(turn.text_calls) for turn in wire.model_calls),
+        refused=refusals(wire).total(),
+        lost_calls=len(wire.lost),
+        filled=len(wire.filled),
+        api_calls=len(calls),
+        api_errors=sum(1 for call in calls if call.error or call.status != 200),
+        cached_calls=sum(1 for call in calls if call.cached),
+        waited=sum(turn.waited for turn in turns if turn.recorded is None),
+        translated=sum(1 for turn in turns if turn.translated),
+        cost=result.cost,
+        invented_claims=len(detail.get("invented", ())),
+        unreported_claims=len(detail.get("unreported", ())),
+        unasked_claims=len(detail.get("unasked", ())),
+    )
     observed = observed_usage(wire)
     # Frameworks count the tokens of answers, and not those of vectors.
     if answer is not None and answer.usage is not None and observed is not None and not wire.embedding_calls:
-        found |= {"claimed_tokens": answer.usage.total_tokens, "observed_tokens": observed.total_tokens}
+        found = found._replace(claimed_tokens=answer.usage.total_tokens, observed_tokens=observed.total_tokens)
     if answer is not None and answer.model_turns is not None and turns:
-        found |= {"claimed_turns": answer.model_turns, "observed_turns": len(turns) - sum(map(failed, turns))}
-    return {name: None if value is None else float(value) for name, value in found.items()}
+        found = found._replace(claimed_turns=answer.model_turns, observed_turns=len(turns) - found.request_errors)
+    return found
 
 
 def _score_rows(trial_id: int, own: Sequence[Score]) -> Rows:
