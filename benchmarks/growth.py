@@ -118,7 +118,8 @@ def fill(source: str, target: str, trials: int, dataset: Path, *, bare: bool) ->
     with Store.open(target) as store:
         store.create_run(new)
         for part in parts(queries, 500):
-            store.add_selections(new.run_id, config.selector, {number: tools[of[number]] for number in part})
+            offers = {number: tools[of[number]] for number in part}
+            store.add_selections(new.run_id, offers, config.cells[0].max_tools)
         every = ((number, name) for number in queries for name in config.frameworks)
         for batch in parts(every, 64):
             store.add_trials(new.run_id, [copied(known[name, of[number]], number, bare=bare) for number, name in batch])

@@ -52,7 +52,7 @@ class SingleTrial:
         with Store.open(str(store)) as opened:
             opened.create_run(self.run.model_copy(update={"config": config}))
             offers = {self.query.query_id: self.tools}
-            opened.add_selections(self.run.run_id, config.selector, offers, config.cells[0].max_tools)
+            opened.add_selections(self.run.run_id, offers, config.cells[0].max_tools)
             opened.add_trial(self.run.run_id, self.result)
             opened.update_run(self.run.run_id, status="finished")
 

@@ -39,9 +39,9 @@ def write_run(store: Store, document: dict[str, Any]) -> None:
     """Write the run of one document into a store."""
     run = Run.model_validate(document["run"])
     store.create_run(run)
-    for query_id, selector, tools in document["selections"]:
+    for query_id, _, tools in document["selections"]:
         specs = tuple(ToolSpec.model_validate(tool) for tool in tools)
-        store.add_selections(run.run_id, selector, {query_id: specs}, run.config.cells[0].max_tools)
+        store.add_selections(run.run_id, {query_id: specs}, run.config.cells[0].max_tools)
     for answer in document["gold_answers"]:
         store.add_gold_answer(run.run_id, GoldAnswer.model_validate(answer))
     queries = known_queries(run.config, INPUTS) or {}

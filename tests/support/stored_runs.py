@@ -60,7 +60,7 @@ def _make(path: Path) -> None:
         ):
             store.create_run(run(run_id, created, frameworks))
             tool = ToolSpec(name="weather_now", description="", parameters={}, api=API)
-            store.add_selections(run_id, "query", {1: (tool,)}, 120)
+            store.add_selections(run_id, {1: (tool,)}, 120)
             for framework in frameworks:
                 for query_id in (1, "a/b"):
                     store.add_trial(run_id, trial(framework, query_id, wrong=framework != "reference"))

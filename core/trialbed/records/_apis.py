@@ -103,6 +103,16 @@ TYPES = {
     "DICT": "object",
 }
 
+VALUES: dict[str, Any] = {
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "array": list,
+    "object": dict,
+}
+"""JSON type -> Python's."""
+
 
 def parameters_schema(required: Sequence[Parameter], optional: Sequence[Parameter]) -> dict[str, Any]:
     """The ``object`` schema of these parameters.
@@ -141,18 +151,8 @@ def usable_default(parameter: Parameter) -> Any:
     kind = json_type(parameter.type)
     if isinstance(value, str) and kind != "string":
         value = _from_text(value, kind)
-    match kind:
-        case "string":
-            fits = isinstance(value, str)
-        case "boolean":
-            fits = isinstance(value, bool)
-        case "integer":
-            fits = isinstance(value, int) and not isinstance(value, bool)
-        case "number":
-            fits = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        case _:
-            fits = isinstance(value, list if kind == "array" else dict)
-    return value if fits else None
+    fits = isinstance(value, VALUES[kind]) and isinstance(value, bool) == (kind == "boolean")
+    return value if fits and (kind != "number" or math.isfinite(value)) else None
 
 
 def _from_text(text: str, kind: str) -> Any:

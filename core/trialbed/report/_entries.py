@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from trialbed.answers import answer_document
-from trialbed.records import Answer, GoldAnswer, Query, TrialResult, Usage
+from trialbed.records import Answer, GoldAnswer, Json, Query, TrialResult, Usage
 from trialbed.tool_calls import claimed_calls
 from trialbed.wire_log import (
     failed,
@@ -22,6 +22,9 @@ ANSWERED = ("arguments", "error", "response", "provenance")
 """Fields of an expected call that was made."""
 
 NO_ANSWER = Answer(final_answer="")
+VERDICT: dict[str, Json] = {"method": None, "reason": None, "votes": [], "agreement": None, "ballots": []}
+"""Details of the judge's score with their defaults."""
+
 SHOWN_ELSEWHERE = ("sopr_score", "claimed_vs_observed")
 """Scores whose details stand under ``evaluation`` and ``wire``."""
 
@@ -47,13 +50,11 @@ def entry(
         {"api": list(call.api.pair), **{name: getattr(call, name) for name in ANSWERED}, "time": call.duration}
         for call in (gold.calls if gold else ())
     ]
-    details = {}
-    for score in result.scores:
-        detail = {} if score.name in SHOWN_ELSEWHERE else dict(score.detail)
-        if score.failure is not None:
-            detail["failure"] = {"kind": score.failure.kind, "message": score.failure.message}
-        if detail:
-            details[score.name] = detail
+    details = {
+        score.name: ({} if score.name in SHOWN_ELSEWHERE else score.detail)
+        | ({"failure": score.failure.model_dump(exclude={"detail"})} if score.failure else {})
+        for score in result.scores
+    }
     sopr = result.score("sopr_score")
     verdict = sopr.detail if sopr else {}
     document: dict[str, Any] = {
@@ -73,16 +74,13 @@ def entry(
         "system_answer_time": outcome.wall_time,
         "system_answer": {"final_answer": answer.final_answer, "has_finish": finished},
         "scores": _scores(result, zeros, finished=finished),
-        "score_details": details,
+        "score_details": {name: detail for name, detail in details.items() if detail},
         "called_apis": [call.api.pair for call in result.wire.api_calls],
         "evaluation": {
             "has_finish": finished,
             "evaluation_method": verdict.get("method"),
-            "method": verdict.get("method"),
-            "reason": (sopr and sopr.failure and sopr.failure.message) or verdict.get("reason"),
-            "votes": verdict.get("votes", []),
-            "agreement": verdict.get("agreement"),
-            "ballots": verdict.get("ballots", []),
+            **{name: verdict.get(name, default) for name, default in VERDICT.items()},
+            **({"reason": sopr.failure.message} if sopr and sopr.failure else {}),
         },
         "timing": {
             "gold_answer_time": gold.seconds if gold else None,

@@ -10,6 +10,7 @@ from typing import Any
 from trialbed.errors import UsageError
 from trialbed.records import (
     FrameworkInfo,
+    HelperUse,
     Run,
     framework_profile,
     labels_in_words,
@@ -34,15 +35,12 @@ def legacy_metadata(run: Run, framework: str) -> dict[str, Any]:
         "num_queries": len(config.query_ids),
         "server_url": run.server_url,
         "timestamp": run.created_at.astimezone(UTC).isoformat(),
-        "overall_time": run.overall_time,
-        "run_id": run.run_id,
-        "status": run.status,
-        "config_digest": run.config_digest,
+        **{name: getattr(run, name) for name in ("overall_time", "run_id", "status", "config_digest")},
         "trialbed_version": config.trialbed_version,
         "framework": framework,
         "profile": framework_profile(plain) if plain in config.adapter_versions else None,
         "command": run.config.command(framework),
-        "framework_version": info.version if info else None,
+        "framework_version": info and info.version,
         **{name: getattr(info, name, None) for name in ("adapter", "adapter_version", "python")},
         "packages": list(info.packages) if info else [],
         "lock_digest": (info.lock_digest or None) if info else None,
@@ -54,21 +52,18 @@ def legacy_metadata(run: Run, framework: str) -> dict[str, Any]:
         "base_url": None if config.base_url is None else shown_url(config.base_url),
         "judge": dict(run.judge) or None,
         "prices": None if prices is None else prices.model_dump(),
-        "helpers": [
-            {name: getattr(one, name) for name in ("role", "model", "requests", "cached", "unreported")}
-            | {name: getattr(one.usage, name) for name in ("prompt_tokens", "completion_tokens")}
-            | ({} if one.cost is None else {"cost": one.cost})
-            for one in run.helpers
-        ],
+        "helpers": list(map(_helper, run.helpers)),
         "lost_trials": dict(sorted(run.lost.items())),
-        "dataset_digest": config.dataset_digest,
-        "catalog": list(config.catalog),
-        "catalog_digest": config.catalog_digest,
-        "catalog_apis": config.catalog_apis,
+        **{name: getattr(config, name) for name in ("dataset_digest", "catalog", "catalog_digest", "catalog_apis")},
         "environment_digest": run.environment_digest,
         "plugin_files": config.plugin_files,
     }
     return {key: clean(value, ()) for key, value in found.items() if value or key not in OPTIONAL}
+
+
+def _helper(use: HelperUse) -> dict[str, Any]:
+    found = use.model_dump(include={"role", "model", "requests", "cached", "unreported", "cost"}, exclude_none=True)
+    return found | use.usage.model_dump(include={"prompt_tokens", "completion_tokens"})
 
 
 def framework_info(run: Run, name: str) -> FrameworkInfo | None:

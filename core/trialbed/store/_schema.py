@@ -22,10 +22,10 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """Incremented with a change of the tables, or of a stored record that does not read older ones.
 
-A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 10 were
+A new field with a default needs none: records that lack it are read with the default. Stores of versions 1 to 11 were
 written before the first release, and are refused.
 """
 
@@ -133,9 +133,6 @@ calls = Table(
     Column("trial_id", ForeignKey("trials.id", ondelete="CASCADE"), primary_key=True),
     Column("kind", String, primary_key=True),  # "model" or "api"
     Column("position", Integer, primary_key=True),
-    Column("started", Double, nullable=False),  # seconds since the trial was opened
-    Column("duration", Double, nullable=False),  # seconds
-    Column("status", Integer, nullable=False),
     Column("request", ForeignKey("blobs.digest"), index=True),
     Column("response", ForeignKey("blobs.digest"), index=True),
     Column("record", Text, nullable=False),
@@ -147,7 +144,6 @@ selections = Table(
     Column("run_id", ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
     # JSON; [query id, number of tools] for columns that are offered another number than the run says
     Column("query_id", String, primary_key=True),
-    Column("selector", String, nullable=False),
     Column("tools", ForeignKey("blobs.digest"), nullable=False, index=True),
 )
 

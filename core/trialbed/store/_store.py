@@ -251,9 +251,7 @@ class Store(AbstractContextManager["Store"]):
         with self._database.read() as connection:
             yield from results_of(connection, connection.scalars(every).all())
 
-    def add_selections(
-        self, run_id: str, selector: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int
-    ) -> None:
+    def add_selections(self, run_id: str, offers: Mapping[int | str, Sequence[ToolSpec]], most: int) -> None:
         """Keep the tools that queries of this run are offered, all or none; those that were kept first stay.
 
         Args:
@@ -262,7 +260,7 @@ class Store(AbstractContextManager["Store"]):
         rows = []
         for query_id, tools in offers.items():
             found = [tool.model_dump() | ({"topped_up": True} if tool.topped_up else {}) for tool in tools]
-            rows.append({"query_id": encode_id(query_id, most), "selector": selector, "tools": found})
+            rows.append({"query_id": encode_id(query_id, most), "tools": found})
         self._keep(selections, "tools", run_id, rows)
 
     def selections(self, run_id: str, queries: Sequence[int | str], most: int) -> dict[int | str, tuple[ToolSpec, ...]]:

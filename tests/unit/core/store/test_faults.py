@@ -137,7 +137,7 @@ def test_changes_through_several_connections_wait_for_each_other(path: Path, mak
         with Store.open(str(path)) as store:
             for step in range(40):
                 store.update_run("r1", overall_time=float(step))
-                store.add_selections("r1", "query", {f"{number} {step}": ()}, 120)
+                store.add_selections("r1", {f"{number} {step}": ()}, 120)
 
     with Store.open(str(path)) as store:
         store.create_run(make_run())

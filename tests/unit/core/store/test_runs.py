@@ -74,7 +74,7 @@ def test_discarding_a_run_takes_all_of_it_and_nothing_else(
         if not any(run.run_id == run_id for run in store.runs()):
             store.create_run(make_run(run_id))
         store.add_trial(run_id, trial)
-    store.add_selections("r1", "query", {1: ()}, 120)
+    store.add_selections("r1", {1: ()}, 120)
     store.discard_run("r1")
     assert [run.run_id for run in store.runs()] == ["r2"]
     assert counted_attempts(store.each_attempt("r2")) == [shared]
@@ -89,22 +89,22 @@ def test_the_first_selection_stays(store: Store, make_run: MakeRun, make_trial: 
     assert "topped_up" not in filling.model_dump_json()
     store.create_run(make_run())
     assert store.selections("r1", [1], 120) == {}
-    store.add_selections("r1", "query", {1: (tool, filling)}, 120)
-    store.add_selections("r1", "query", {1: ()}, 120)
-    store.add_selections("r1", "query", {"1": ()}, 120)
+    store.add_selections("r1", {1: (tool, filling)}, 120)
+    store.add_selections("r1", {1: ()}, 120)
+    store.add_selections("r1", {"1": ()}, 120)
     assert store.selections("r1", [1, "1"], 120) == {1: (tool, filling), "1": ()}
     assert store.selections("r1", [1], 5) == {}
-    store.add_selections("r1", "query", {1: (filling,)}, 5)
+    store.add_selections("r1", {1: (filling,)}, 5)
     assert (store.selections("r1", [1], 5), store.selections("r1", [1], 120)) == ({1: (filling,)}, {1: (tool, filling)})
 
 
 def test_selections_of_many_queries_are_kept_and_read_together(store: Store, make_run: MakeRun) -> None:
     store.create_run(make_run())
     queries: list[int | str] = [*range(1, 1200), "1"]
-    store.add_selections("r1", "query", dict.fromkeys(queries, ()), 120)
+    store.add_selections("r1", dict.fromkeys(queries, ()), 120)
     assert store.selections("r1", [*queries, 5_000], 120) == dict.fromkeys(queries, ())
 
 
 def test_a_selection_needs_its_run(store: Store) -> None:
     with pytest.raises(DataError, match="no run 'r1'"):
-        store.add_selections("r1", "query", {1: ()}, 120)
+        store.add_selections("r1", {1: ()}, 120)

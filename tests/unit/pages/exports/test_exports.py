@@ -98,9 +98,7 @@ def run(tmp_path: Path) -> Iterator[StoredRun]:
         crashed = ended("crash", "it died")
         store.add_trial(RUN, crashed.model_copy(update={"key": crashed.key.model_copy(update={"query_id": "a/b"})}))
         store.add_trial(RUN, answered())
-        store.add_selections(
-            RUN, "query", {1: (ToolSpec(name="weather_now", description="", parameters={}, api=API),)}, 120
-        )
+        store.add_selections(RUN, {1: (ToolSpec(name="weather_now", description="", parameters={}, api=API),)}, 120)
     with open_store(place) as reader:
         yield reader.run(RUN)
 
