@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError, OperationalError
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
+from tenacity import retry, retry_if_exception, stop_after_delay, wait_random
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import make_private_file, make_private_folder
@@ -113,15 +113,8 @@ def open_database(url_or_path: str, *, read_only: bool = False) -> Database:
     except (ArgumentError, ValueError) as error:
         raise UsageError("the store's URL cannot be read; write it as postgresql+psycopg://USER@HOST/NAME") from error
     database = Database(_engine(url, read_only=read_only), read_only=read_only)
-    retrying = Retrying(
-        # Another process is creating the same database: SQLite does not wait for the switch to WAL.
-        retry=retry_if_exception(_is_busy),
-        stop=stop_after_delay(BUSY_SECONDS),
-        wait=wait_random(0.01, 0.1),
-        reraise=True,
-    )
     try:
-        retrying(_create, database)
+        _create(database)
     except BaseException:
         database.close()
         raise
@@ -178,11 +171,9 @@ def _connect_unchanging(file: Path, *_: object) -> sqlite3.Connection:
 
 def _set_pragmas(connection: Any, _record: Any, *, read_only: bool) -> None:
     connection.isolation_level = None  # transactions begin where we say so, not where the driver guesses
-    connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
-    connection.execute("PRAGMA journal_mode=WAL").close()
-    connection.execute("PRAGMA synchronous=NORMAL")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute(f"PRAGMA query_only={int(read_only)}")
+    settings = (f"busy_timeout={BUSY_SECONDS * 1000}", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON")
+    for setting in (*settings, f"query_only={int(read_only)}"):
+        connection.execute(f"PRAGMA {setting}").close()
 
 
 def _no_store(where: str) -> DataError:
@@ -199,6 +190,13 @@ def _is_busy(error: BaseException) -> bool:
     return isinstance(error.__cause__, OperationalError) and "locked" in str(error.__cause__)
 
 
+# Another process is creating the same database: SQLite does not wait for the switch to WAL.
+@retry(
+    retry=retry_if_exception(_is_busy),
+    stop=stop_after_delay(BUSY_SECONDS),
+    wait=wait_random(0.01, 0.1),
+    reraise=True,
+)
 def _create(database: Database) -> None:
     with database.read() as connection:
         if _version(connection, database.where) is not None:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 from sqlalchemy import Connection, Dialect, Table
-from sqlalchemy.dialects import sqlite
 
 from trialbed.errors import DataError
 from trialbed.records import Record
@@ -95,12 +94,6 @@ def insert(connection: Connection, table: Table, rows: Rows, *, only_new: bool =
 @lru_cache(maxsize=16)
 def _statement(dialect: Dialect, table: Table, only_new: bool) -> tuple[str, Sequence[str] | None]:
     """The driver's statement, and the columns in the order of its parameters; None where these have names."""
-    statement: Any = table.insert()
-    if only_new and dialect.name == "sqlite":
-        statement = sqlite.insert(table).on_conflict_do_nothing()
-    elif only_new:
-        from sqlalchemy.dialects import postgresql  # most stores are files
-
-        statement = postgresql.insert(table).on_conflict_do_nothing()
-    compiled = statement.compile(dialect=dialect)
-    return compiled.string, compiled.positiontup
+    compiled: Any = table.insert().compile(dialect=dialect)
+    # SQLite and PostgreSQL have the same clause.
+    return f"{compiled.string}{' ON CONFLICT DO NOTHING' if only_new else ''}", compiled.positiontup

@@ -99,8 +99,8 @@ def factor_effects(
     """
     # Judges that graded the same answers in addition to the run's own each have their own score.
     prefix = f"{JUDGED}@"
-    names = {name for side in sides.values() for name in side.scores} if score == JUDGED else ()
-    judges = sorted(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+    scores = {name for side in sides.values() for name in side.scores} if score == JUDGED else ()
+    judges = sorted(name.removeprefix(prefix) for name in scores if name.startswith(prefix))
     if not (config.is_varied or judges):
         return None
     most = 1 + max((int(side.trials["repeat"].max()) for side in sides.values() if len(side.trials)), default=0)
@@ -109,7 +109,7 @@ def factor_effects(
     levels = {name: list(dict.fromkeys(own[name] for own, _ in columns)) for name in columns[0][0]}
     levels = {name: own for name, own in levels.items() if len(own) > 1}
     pairs: list[tuple[str, Side, Side]] = []
-    alone: dict[int, tuple[str, ...]] = {}  # pairs of a single column each
+    labels: list[tuple[str, ...]] = []  # of pairs of a single column each
     for name, (first, *others) in levels.items():
         for level in others:
             alike = [
@@ -118,27 +118,25 @@ def factor_effects(
                 if values[name] == first
                 for other in [own for found, own in columns if found == {**values, name: level}][:1]
             ]
-            if len(alike) == 1:
-                alone[len(pairs)] = tuple(side.name for side in alike[0])
             if alike:
                 one, two = zip(*alike, strict=True)
                 pairs.append((name, merge(first, one), merge(level, two)))
+                labels.append(tuple(side.name for side in alike[0]) if len(alike) == 1 else ())
     own_judge = judge_label(config.judge, config.judge_model)
     for judge in judges:
         both = [_graded(side, f"{prefix}{judge}") for side in sides.values()]
         one, two = zip(*both, strict=True)
         pairs.append((JUDGE, merge(own_judge, one), merge(judge, two)))
+        labels.append(())
         levels.setdefault(JUDGE, [own_judge]).append(judge)
-    judged = []
-    for place, own in enumerate(paired_findings([pair[1:] for pair in pairs], margin, [score])):
-        if score in own:
+    judged, known = [], compared or {}
+    for pair, names, own in zip(
+        pairs, labels, paired_findings([pair[1:] for pair in pairs], margin, [score]), strict=True
+    ):
+        for finding in own.values():
             # One question has one p-value: that of the run's own comparison of the same two columns, if there is one.
-            labels = alone.get(place, ())
-            same = (compared or {}).get(labels) or (compared or {}).get(labels[::-1])
-            finding = own[score]
-            if same is not None:
-                finding = with_verdict(finding, same.p_adjusted, comparisons=same.comparisons)
-            judged.append((pairs[place], finding))
+            same = known.get(names) or known.get(names[::-1]) or finding
+            judged.append((pair, with_verdict(finding, same.p_adjusted, comparisons=same.comparisons)))
     factors = tuple(
         Factor(name, tuple(own), tuple(found for pair, found in judged if pair[0] == name))
         for name, own in levels.items()
