@@ -97,14 +97,12 @@ def read_prices(text: str) -> Prices:
     Raises:
         UsageError: they are not of this form.
     """
+    parts = text.split(",")
+    names = ("input", "output", "cached")[: max(2, len(parts))]
     try:
-        values = [float(part) for part in text.split(",")]
-        input_, output, *cached = values
-        rate = TokenRate(input=input_, output=output, cached=cached[0] if cached else None)
+        rate = TokenRate(**dict(zip(names, map(float, parts), strict=True)))
     except ValueError:
         raise UsageError(f"--price: {text!r:.60} is not {FORM}") from None
-    if len(values) > 3:
-        raise UsageError(f"--price: {text!r:.60} is not {FORM}")
     return Prices(rates=(rate,), source="--price")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,18 +17,6 @@ from trialbed.errors import DriverError, UsageError
 
 if TYPE_CHECKING:
     from trialbed.contracts import Comparer, Comparison
-
-HELP = """Compare runs, or result files of vendors, with intervals.
-
-Name two or more runs, or two or more result files; all others are compared with the first. A run is an id or the
-beginning of one, latest, RUN/FRAMEWORK for one of its frameworks, or a result document. For every score, the means over
-the queries that both runs have and the paired difference are shown.
-
-Vendors' results may come from bench verify, K2-style tools or Agent Vendor Verifier. The report shows whether a vendor
-calls tools where the baseline does (paired by content), how many requests it answers, whether its calls match their
-schemas, and its tokens and times. The verdict is that its decisions are equivalent to the baseline's, different, or
-that the data is inconclusive. For a verdict, the baseline needs several trials per case, in one file or in several.
-"""
 
 EPILOG = """\b
 Examples:
@@ -66,7 +55,7 @@ class CompareCommand(SectionedCommand):
             "compare",
             params=[argument, *SHARED, *(option for options in self.kinds.values() for option in options)],
             callback=self._run,
-            help=HELP,
+            help=inspect.getdoc(self._run),
             epilog=EPILOG,
             sections={
                 f"Options for {comparer.contents}": [str(option.name) for option in options]
@@ -77,6 +66,18 @@ class CompareCommand(SectionedCommand):
         json_option(self)
 
     def _run(self, values: tuple[str, ...], **given: Any) -> int:
+        """Compare runs, or result files of vendors, with intervals.
+
+        Name two or more runs, or two or more result files; all others are compared with the first. A run is an id or
+        the beginning of one, latest, RUN/FRAMEWORK for one of its frameworks, or a result document. For every score,
+        the means over the queries that both runs have and the paired difference are shown.
+
+        Vendors' results may come from bench verify, K2-style tools or Agent Vendor Verifier. The report shows whether a
+        vendor calls tools where the baseline does (paired by content), how many requests it answers, whether its calls
+        match their schemas, and its tokens and times. The verdict is that its decisions are equivalent to the
+        baseline's, different, or that the data is inconclusive. For a verdict, the baseline needs several trials per
+        case, in one file or in several.
+        """
         kind = _kind(self.kinds, values, click.get_current_context())
         form = chosen_format(given["form"], as_json=given["as_json"])
         found = kind.compare(values, given)

@@ -86,7 +86,7 @@ def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
     """Yield every request to the model, with its new messages, and every call of an Api, as they began."""
     seen: list[Any] = []
     # A trial may be open for long before its agent begins: the worker has to start first.
-    began = min([call.started for call in wire.model_calls] + [call.started for call in wire.api_calls], default=0.0)
+    began = min((call.started for call in (*wire.model_calls, *wire.api_calls)), default=0.0)
     read: list[Exchange] = [
         _model_exchange(place, call, call.started - began, seen) for place, call in enumerate(wire.model_calls, 1)
     ]
