@@ -337,15 +337,11 @@ def summarise(
     for at, label in enumerate(run.config.frameworks):
         own = table.of(label)
         shared = None if common is None else common[table["framework"] == at]
-        places = {row: place for place, row in enumerate(own["row"].tolist())}
+        answered = map(own.row, np.flatnonzero(own.answered).tolist() if own.undetermined else ())
         undetermined = [
-            (places[row], name, failure)
-            for (row, name), failure in own.undetermined.items()
-            if row in places and own.answered[places[row]]
+            (row, name, failure) for row in answered for name, failure in own.undetermined.get(row["row"], {}).items()
         ]
-        undetermined.sort(key=lambda item: item[0])
-        places_of_failures = np.flatnonzero(own["failure"] != "").tolist()
-        failed = [(place, "", failure) for place in places_of_failures if (failure := own.row(place).failure)]
+        failed = [(row, "", failure) for row in own if (failure := row.failure)]
         figures = partial(score_summaries, own, first_apart=first_apart)
         given = quality, described, undetermined
         lost = ((row.query_id, row["facts"].get("gold_calls") or (), row["failure"]) for row in own)
@@ -358,8 +354,8 @@ def summarise(
                 scores=figures(own.measured, *given),
                 over_answered=Figures(int(own.answered.sum()), figures(own.answered, ())),
                 common=None if shared is None else Figures(int(shared.sum()), figures(shared, *given)),
-                failures=tuple(sorted(_reasons(own, failed), key=lambda reason: -reason.count)),
-                untold=tuple(_reasons(own, undetermined)),
+                failures=tuple(sorted(_reasons(failed), key=lambda reason: -reason.count)),
+                untold=tuple(_reasons(undetermined)),
                 tokens=_tokens(every.of(label), has_prices=run.prices_of(label) is not None),
                 claims=_claims(own.take(own.answered)),
                 wire=_wire(own),
@@ -409,7 +405,7 @@ def score_summaries(
     chosen: NDArray[Any],
     quality: Sequence[str],
     described: Mapping[str, ScoreDescription] | None = None,
-    undetermined: Sequence[tuple[int, str, Failure]] = (),
+    undetermined: Sequence[tuple[TrialRow, str, Failure]] = (),
     *,
     first_apart: bool,
 ) -> dict[str, ScoreSummary]:
@@ -418,7 +414,7 @@ def score_summaries(
     Args:
         chosen: for each trial, whether it is one of them.
         quality: the scores in which a trial that failed counts as 0; in others only trials without failure count.
-        undetermined: place of a trial without failure, score and reason, for scores without a value.
+        undetermined: a trial without failure, score and reason, for scores without a value.
     """
     import numpy as np
 
@@ -448,26 +444,18 @@ def score_summaries(
     return found
 
 
-def _reasons(own: TrialTable, found: Iterable[tuple[int, str, Failure]]) -> Iterator[Reason]:
+def _reasons(found: Iterable[tuple[TrialRow, str, Failure]]) -> Iterator[Reason]:
     """Yield one reason for each kind of failure, or for each score, in the words of the first trial."""
-    groups: dict[str, list[tuple[int, str, Failure]]] = {}
+    groups: dict[str, list[tuple[TrialRow, str, Failure]]] = {}
     for item in found:
         groups.setdefault(item[1] or item[2].kind, []).append(item)
     secrets = secret_values() if groups else ()
     for items in groups.values():
-        place, score, failure = items[0]
-        row, message = own.row(place), one_line(failure.message, MAX_MESSAGE)
-        yield Reason(
-            kind=failure.kind,
-            status=row.status,
-            count=len(items),
-            message=redact(message, secrets),
-            query_id=row.query_id,
-            repeat=row.repeat,
-            entry=place,
-            score=score,
-            alike=sum(one_line(other.message, MAX_MESSAGE) == message for _, _, other in items),
-        )
+        row, score, failure = items[0]
+        message = one_line(failure.message, MAX_MESSAGE)
+        alike = sum(one_line(other.message, MAX_MESSAGE) == message for _, _, other in items)
+        place = row.query_id, row.repeat, row.place
+        yield Reason(failure.kind, row.status, len(items), redact(message, secrets), *place, score, alike)
 
 
 def _tokens(attempts: TrialTable, *, has_prices: bool) -> Tokens:

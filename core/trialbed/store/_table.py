@@ -50,7 +50,7 @@ class TrialTable:
         scores: by name, NaN for a trial without a finite value.
         given: by name, the trials that have the score, if only as one that could not be determined.
         kinds: of the scores, in no order.
-        undetermined: (row, score) -> why the score has no value.
+        undetermined: row -> score -> why the score has no value.
         reasons: row -> the judge's words on an answer that is not solved.
     """
 
@@ -60,7 +60,7 @@ class TrialTable:
     scores: Mapping[str, NDArray[Any]]
     given: Mapping[str, NDArray[Any]]
     kinds: Mapping[str, ScoreKind] = field(default_factory=dict)
-    undetermined: Mapping[tuple[int, str], Failure] = field(default_factory=dict)
+    undetermined: Mapping[int, Mapping[str, Failure]] = field(default_factory=dict)
     reasons: Mapping[int, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -220,7 +220,7 @@ class TrialRow:
     def reason(self) -> str:
         """The judge's words on an answer that is not solved, or why there is no verdict."""
         row = int(self["row"])
-        missing = self.table.undetermined.get((row, JUDGED))
+        missing = self.table.undetermined.get(row, {}).get(JUDGED)
         return missing.message if missing is not None else self.table.reasons.get(row, "")
 
     @property
@@ -340,7 +340,7 @@ def _read_words(connection: Connection, of_run: Any, rows: NDArray[Any], shown: 
     columns = (scores.c.trial_id, scores.c.name, scores.c.label, scores.c.record)
     chosen = select(*columns).where(of_run, (scores.c.name == judged) | scores.c.value.is_(None))
     labels: dict[int, str] = {}
-    undetermined: dict[tuple[int, str], Failure] = {}
+    undetermined: dict[int, dict[str, Failure]] = {}
     reasons: dict[int, str] = {}
     for row, name, label, text in connection.execute(chosen.order_by(scores.c.trial_id, scores.c.position)):
         if name == judged and label == "Solved":
@@ -349,7 +349,8 @@ def _read_words(connection: Connection, of_run: Any, rows: NDArray[Any], shown: 
         record: dict[str, Json] = json.loads(text)
         if record["value"] is None:
             failure = record["failure"] or {"kind": "scorer", "message": "no reason is given"}
-            undetermined[row, shown[name]] = Failure.model_construct(kind=failure["kind"], message=failure["message"])
+            found = Failure.model_construct(kind=failure["kind"], message=failure["message"])
+            undetermined.setdefault(row, {})[shown[name]] = found
         elif name == judged:
             labels[row], reasons[row] = label or "", str(record["detail"].get("reason") or "")
     verdicts = np.array([labels.get(row, "") for row in rows.tolist()], dtype=object)

@@ -169,7 +169,7 @@ def _verdicts(rescored: Rescored, own: TrialTable, label: str) -> tuple[str, ...
     both = (own["verdict"] != "") & (new["verdict"] != "")
     same = both & (own["verdict"] == new["verdict"])
     rows = set(own["row"].tolist())
-    silent = sum(1 for row, name in rescored.after.undetermined if name == rescored.name and row in rows)
+    silent = sum(rescored.name in failures for row, failures in rescored.after.undetermined.items() if row in rows)
     means = (_mean(own, name, is_verdict=True) for name in (JUDGED, rescored.name))
     return *means, f"{int(same.sum())} of {int(both.sum())}", str(silent)
 
@@ -189,7 +189,7 @@ def _mean(own: TrialTable, name: str, *, is_verdict: bool = False) -> str:
 
 def _silent(rescored: Rescored) -> list[str]:
     """Return why answers have no verdict of the new judge, in the order of the trials."""
-    found = {row: failure for (row, name), failure in rescored.after.undetermined.items() if name == rescored.name}
+    found = {row: own[rescored.name] for row, own in rescored.after.undetermined.items() if rescored.name in own}
     return [found[row].message for row in sorted(set(rescored.after["row"].tolist()) & found.keys())]
 
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import itemgetter
 from typing import Literal
 
 from trialbed.errors import UsageError
@@ -118,22 +119,16 @@ def _causes(
     results: Callable[[Sequence[int]], Iterator[TrialResult]],
 ) -> dict[str, list[QueryId]]:
     """Return the causes of lower scores, the most frequent first: each with its queries."""
-    import numpy as np
-
-    others = {pair: place for place, pair in enumerate(controlled.pairs.tolist())}
-    pairs, rows = native.pairs.tolist(), list[int]()
-    ours, theirs = (
-        np.nan_to_num([table.values(name, zeros=False) for name in HEADLINE]) for table in (native, controlled)
-    )
-    for place in np.argsort(native["row"]).tolist():
-        other = others.get(pairs[place])
-        asked = native.row(place).query_id in queries
-        if asked and other is not None and (ours[:, place] < theirs[:, other]).any():
-            rows += [int(native["row"][place]), int(controlled["row"][other])]
+    others = {(row.query_id, row.repeat): row for row in controlled}
+    rows = list[int]()
+    for one in sorted(native, key=itemgetter("row")):
+        other = others.get((one.query_id, one.repeat)) if one.query_id in queries else None
+        if other and any((one.score(name) or 0.0) < (other.score(name) or 0.0) for name in HEADLINE):
+            rows += [int(one["row"]), int(other["row"])]
     found: dict[str, dict[QueryId, None]] = {}
     read = results(rows)
-    for one, other_result in zip(read, read, strict=True):
-        found.setdefault(loss_cause(one, other_result), {})[one.key.query_id] = None
+    for ours, theirs in zip(read, read, strict=True):
+        found.setdefault(loss_cause(ours, theirs), {})[ours.key.query_id] = None
     return {cause: list(own) for cause, own in sorted(found.items(), key=lambda item: -len(item[1]))}
 
 
@@ -193,7 +188,10 @@ def _causes_of_loss(native: TrialResult, controlled: TrialResult) -> Iterator[st
         yield "the run ended at a tool that does not exist"
     elif last:
         yield "the run ended after calls, without asking the model about their results"
-    sent, expected = _turns(native), _turns(controlled)
+    sent, expected = (
+        [[(call.tool_name, canonical(call.arguments)) for call in turn.tool_calls] for turn in _answered_turns(one)]
+        for one in (native, controlled)
+    )
     parting = next((place for place, pair in enumerate(zip(sent, expected, strict=False)) if pair[0] != pair[1]), None)
     yield from _doings(native, controlled, parting)
     if native.wire.filled:
@@ -238,14 +236,10 @@ def _until(result: TrialResult, parting: int | None) -> TrialResult:
     if parting is None:
         return result
     last = _answered_turns(result)[parting]
-    end = last.started + last.duration
-    wire = result.wire.model_copy(
-        update={
-            "model_calls": tuple(call for call in result.wire.model_calls if call.started + call.duration < end),
-            "api_calls": tuple(call for call in result.wire.api_calls if call.started < end),
-        }
-    )
-    return result.model_copy(update={"wire": wire})
+    end, wire = last.started + last.duration, result.wire
+    asked = tuple(call for call in wire.model_calls if call.started + call.duration < end)
+    made = tuple(call for call in wire.api_calls if call.started < end)
+    return result.model_copy(update={"wire": wire.model_copy(update={"model_calls": asked, "api_calls": made})})
 
 
 def _untold(part: TrialResult, whole: TrialResult) -> int:
@@ -257,13 +251,6 @@ def _untold(part: TrialResult, whole: TrialResult) -> int:
 def _replaces(result: TrialResult) -> bool:
     answer = result.outcome.answer
     return answer is not None and replaced(answer.final_answer, result.wire)
-
-
-def _turns(result: TrialResult) -> list[list[tuple[str, str]]]:
-    """Return the calls of each answer of the model."""
-    return [
-        [(call.tool_name, canonical(call.arguments)) for call in turn.tool_calls] for turn in _answered_turns(result)
-    ]
 
 
 def _sent_calls(result: TrialResult) -> list[SentCall]:
