@@ -102,7 +102,7 @@ def make_hostile_store(path: Path, text: str) -> Path:
     with Store.open(str(path)) as store:
         store.create_run(stored)
         tools = (ToolSpec(name=text[:60], description=text, parameters={}, api=API),)
-        store.add_selections(NEW, told[:300], {query_id: tools}, 120)
+        store.add_selections(NEW, {query_id: tools}, 120)
         for framework in frameworks:
             for repeat in range(2):
                 store.add_trial(NEW, hostile_trial(framework, query_id, repeat, text))

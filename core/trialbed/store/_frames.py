@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
 from typing import Any
 
 from trialbed.errors import UsageError
 from trialbed.installed import extra_command
-from trialbed.records import ApiCall, TrialResult
+from trialbed.records import TrialResult
 from trialbed.wire import ModelMessage, recorded_answer, recorded_request
 
 TRIAL = ("run_id", "framework", "query_id", "repeat", "attempt")
@@ -31,7 +30,7 @@ def calls_frame(run_id: str, results: Iterable[TrialResult]) -> Any:
         UsageError: pandas is not installed.
     """
     rows = (
-        {**_trial(run_id, result), **_call(call), "place": place}
+        {**_trial(run_id, result), **vars(call), "tool": call.api.tool_name, "api": call.api.api_name, "place": place}
         for result in results
         for place, call in enumerate(result.wire.api_calls)
     )
@@ -64,14 +63,7 @@ def data_frame(values: Any, columns: Sequence[str] | None = None) -> Any:
 
 
 def _trial(run_id: str, result: TrialResult) -> dict[str, Any]:
-    return {"run_id": run_id, **result.key.model_dump(include={"framework", "query_id", "repeat"})} | {
-        "attempt": result.attempt
-    }
-
-
-def _call(call: ApiCall) -> dict[str, Any]:
-    kept = {name: getattr(call, name) for name in CALL if name not in ("place", "tool", "api")}
-    return {**kept, "tool": call.api.tool_name, "api": call.api.api_name}
+    return {"run_id": run_id, **vars(result.key), "attempt": result.attempt}
 
 
 def _messages(result: TrialResult) -> Iterator[dict[str, Any]]:
@@ -80,9 +72,8 @@ def _messages(result: TrialResult) -> Iterator[dict[str, Any]]:
     for number, call in enumerate(result.wire.model_calls):
         request = recorded_request(call)
         sent = () if request is None else request.messages
-        known = sum(
-            1 for _ in takewhile(lambda pair: _said(pair[0]) == _said(pair[1]), zip(before, sent, strict=False))
-        )
+        said = [(_said(one), _said(other)) for one, other in zip(before, sent, strict=False)]
+        known = next((place for place, (one, other) in enumerate(said) if one != other), len(said))
         for message in sent[known:]:
             yield {"request": number, "answer": False, **_message(message)}
         answer = recorded_answer(call).answer

@@ -349,8 +349,7 @@ def _read_words(connection: Connection, of_run: Any, rows: NDArray[Any], shown: 
         record: dict[str, Json] = json.loads(text)
         if record["value"] is None:
             failure = record["failure"] or {"kind": "scorer", "message": "no reason is given"}
-            found = Failure.model_construct(kind=failure["kind"], message=failure["message"])
-            undetermined.setdefault(row, {})[shown[name]] = found
+            undetermined.setdefault(row, {})[shown[name]] = Failure.model_construct(**failure)
         elif name == judged:
             labels[row], reasons[row] = label or "", str(record["detail"].get("reason") or "")
     verdicts = np.array([labels.get(row, "") for row in rows.tolist()], dtype=object)

@@ -88,17 +88,19 @@ def _settings(run: StoredRun, report: Report, *, brief: bool) -> Iterator[str]:
     """The settings of a run, and how it went, each on a line; if brief, only how it went and the user's own words."""
     from trialbed.views import printable
 
+    config = run.config
+    dataset = f"{config.named_dataset} ({config.test_set}), {_number(run)}, sha256 {config.dataset_digest[:12]}"
     found = [
         ("run", f"{run.run_id}: {run.status}, began {moment(run.created_at)} UTC{_duration(run, report)}"),
         ("frameworks", ", ".join(_framework_versions(run))),
-        *(("program", text) for text in run.config.commands),
-        ("dataset", f"{run.config.named_dataset} ({run.config.test_set}), {_number(run)}, sha256 {_digest(run)}"),
+        *(("program", text) for text in config.commands),
+        ("dataset", dataset),
         *_other_settings(run),
-        ("trialbed", run.config.trialbed_version),
-        *([("tags", ", ".join(run.tags))] if run.tags else []),
-        *([("note", run.note)] if run.note else []),
+        ("trialbed", config.trialbed_version),
+        ("tags", ", ".join(run.tags)),
+        ("note", run.note),
     ]
-    rows = [(name, text) for name, text in found if not brief or name in BRIEF]
+    rows = [(name, text) for name, text in found if text and (not brief or name in BRIEF)]
     width = max(len(name) for name, _ in rows)
     yield from (printable(f"{name:<{width}}  {text}") for name, text in rows)
 
@@ -113,18 +115,13 @@ def _duration(run: StoredRun, report: Report) -> str:
 
 def _framework_versions(run: StoredRun) -> Iterator[str]:
     versions = {info.name: info.version for info in run.frameworks}
-    for name in run.config.frameworks:
-        yield f"{name} {versions[name]}" if versions.get(name) else name
+    yield from (f"{name} {versions.get(name, '')}".strip() for name in run.config.frameworks)
 
 
 def _number(run: StoredRun) -> str:
     count, repeat = len(run.config.query_ids), run.config.repeat
     text = number_of(count, "query", "queries")
     return text if repeat == 1 else f"{text} x {repeat}"
-
-
-def _digest(run: StoredRun) -> str:
-    return run.config.dataset_digest[:12]
 
 
 def _other_settings(run: StoredRun) -> Iterator[tuple[str, str]]:
@@ -151,13 +148,11 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:
     from trialbed.views import Table
 
     several = len(report.table) > len(report.run.config.query_ids)
-    columns = ("worst queries", "ends" if several else "end", "worst trial")
-    rows = [(str(query.query_id), _ends(query), _name(query)) for query in worst]
+    columns = ("worst queries", "ends" if several else "end", "worst trial", "task")
+    rows = [(str(query.query_id), _ends(query), _name(query), one_line(query.text, TEXT)) for query in worst]
     table = Table.of("", columns, rows)
-    if not any(query.text for query in worst):
-        return table
-    texts = [(*row, one_line(query.text, TEXT)) for row, query in zip(rows, worst, strict=True)]
-    return replace(Table.of("", (*columns, "task"), texts), narrow=table)
+    without = table.without("task")
+    return replace(table, narrow=without) if any(query.text for query in worst) else without
 
 
 def _ends(query: WorstQuery) -> str:

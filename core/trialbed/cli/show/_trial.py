@@ -133,13 +133,7 @@ def _head(run: StoredRun | Run, result: TrialResult) -> Iterator[Line]:
     times = ", ".join(f"{name} {time:.3f}" for name, time in parts.items() if time or name != "waiting")
     model = run.config.cell(result.key.framework).model
     yield Line(f"run {run.run_id}, model {model}, seed {result.seed}; {timing.wall:.3f} s: {times}")
-    yield from _filled_up(result)
-
-
-def _filled_up(result: TrialResult) -> Iterator[Line]:
-    """The tools on offer that the selector's model did not choose, where there are any."""
-    names = result.topped_up_tools
-    if names:
+    if names := result.topped_up_tools:  # tools on offer that the selector's model did not choose
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         shown = ", ".join(names[:SHOWN])
         yield Line(f"tools: {len(result.selected_tools)}, of which {len(names)} fill up the choice: {shown}{more}")
@@ -198,8 +192,8 @@ def _model_call(one: ModelExchange) -> Iterator[Line]:
     call = one.call
     usage = f", {call.usage.prompt_tokens:,} + {call.usage.completion_tokens:,} tokens" if call.usage else ""
     ended = f", {call.finish_reason}" if call.finish_reason else ""
-    what = f"request {one.place}: status {call.status} in {call.duration:.3f} s{usage}{ended}"
-    yield Line(f"+{one.at:.3f} s  {what}", 1)
+    took = f"status {call.status} in {call.duration:.3f} s{usage}{ended}"
+    yield Line(f"+{one.at:.3f} s  request {one.place}: {took}", 1)
     if call.translated:
         yield Line(f"put to the model's endpoint in another dialect: {call.translated}", 2)
     for attempt in call.attempts:
