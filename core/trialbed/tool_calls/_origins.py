@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
@@ -75,35 +75,26 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
     # The model's own decisions first: a call that was forced accounts for nothing that one of them accounts for.
     left = sorted((one for one in requested if one.pair is not None), key=lambda one: bool(one.barred))
     sources: dict[int, CallSource] = {}
-    signs = {id(call): signature_of(call) for call in wire.api_calls}
-
-    def match(fits: Callable[[ApiCall, RequestedCall], bool], changed: Origin | None = None) -> None:
-        for number, call in enumerate(wire.api_calls):
-            if number in sources:
-                continue
-            found = next((one for one in left if one.time <= call.started and fits(call, one)), None)
-            if found is not None:
-                left.remove(found)
-                # A call that the Api refused gained nothing by the change: it shows the framework's doing.
-                accepted = call.status == 200 and not call.error
-                origin = found.barred or (changed if changed and accepted else "model")
-                sources[number] = origin, found
-
-    match(lambda call, one: (one.pair, one.arguments) == signs[id(call)])
     schemas = {tool.api.pair: tool.parameters for tool in tools}
-    match(
-        lambda call, one: (
-            one.pair == call.api.pair
-            and not unwritten_values(call.arguments, one.call.arguments, schemas.get(call.api.pair))
-        )
-    )
-    match(lambda call, one: one.pair == call.api.pair, changed="changed")
-    if len(sources) < len(wire.api_calls):
-        own = [one for one in requested if one.pair is None and not one.barred]
-        by_pair = {tool.api.pair: tool.name for tool in tools}
+    own = [one for one in requested if one.pair is None and not one.barred]
+    by_pair = {tool.api.pair: tool.name for tool in tools}
+    for rule in ("same", "written", "changed"):
         for number, call in enumerate(wire.api_calls):
-            if number in sources:
-                continue
+            pair, arguments = signature_of(call)
+            for one in left if number not in sources else ():
+                if one.pair != pair or one.time > call.started:
+                    continue
+                if rule == "same" and one.arguments != arguments:
+                    continue
+                if rule == "written" and unwritten_values(call.arguments, one.call.arguments, schemas.get(pair)):
+                    continue
+                left.remove(one)
+                # A call that the Api refused gained nothing by the change: it shows the framework's doing.
+                is_changed = rule == "changed" and call.status == 200 and not call.error
+                sources[number] = one.barred or ("changed" if is_changed else "model"), one
+                break
+    for number, call in enumerate(wire.api_calls):
+        if number not in sources:
             # A tool of the framework's own may have been called before with arguments that name the Api or its tool.
             tool = by_pair.get(call.api.pair, "")
             names = [text for text in map(plain_text, (tool, call.api.api_name)) if len(text) >= SHORTEST_NAME]
