@@ -33,7 +33,7 @@ class EventReader:
     def __init__(self) -> None:
         self.marked = False
         self.strays: list[tuple[int, bytes]] = []
-        self._head: bytes | None = b""
+        self._begun = False
         self._after_cr = False
         self._rest: list[bytes] = []
         self._name = ""
@@ -42,13 +42,6 @@ class EventReader:
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that this chunk completes."""
-        if self._head is not None:
-            chunk = self._head + chunk
-            if len(chunk) < len(BOM_UTF8) and BOM_UTF8.startswith(chunk):
-                self._head = chunk
-                return []
-            self._head, self.marked = None, chunk.startswith(BOM_UTF8)
-            chunk = chunk.removeprefix(BOM_UTF8)
         if self._after_cr and chunk:
             # The rest of a CRLF.
             chunk, self._after_cr = chunk.removeprefix(b"\n"), False
@@ -59,25 +52,21 @@ class EventReader:
         text = b"".join(self._rest)
         self._after_cr = text.endswith(b"\r")
         if b"\r" in text:
-            lines = text.splitlines(keepends=True)
-            rest = b"" if lines[-1].endswith((b"\n", b"\r")) else lines.pop()
-            lines = [line.rstrip(b"\r\n") for line in lines]
-        else:
-            lines = text.split(b"\n")
-            rest = lines.pop()
-        self._rest = [rest] if rest else []
+            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = text.split(b"\n")
+        self._rest = [rest]
         return self._events(lines)
 
     def end(self) -> list[Event]:
         """The event that is left when the stream has ended without its closing blank line, if there is one."""
-        rest, self._rest = (self._head or b"") + b"".join(self._rest), []
-        if rest:
-            self._line(rest)
-        last = self._dispatch()
-        return [] if last is None else [last]
+        rest, self._rest = b"".join(self._rest), []
+        return self._events([rest, b""])
 
     def _events(self, lines: list[bytes]) -> list[Event]:
         """The events that these lines complete."""
+        if not self._begun:
+            self._begun, self.marked = True, lines[0].startswith(BOM_UTF8)
+            lines[0] = lines[0].removeprefix(BOM_UTF8)
         found = []
         for line in lines:
             if line.startswith(b"data: "):
