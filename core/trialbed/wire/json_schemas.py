@@ -185,13 +185,9 @@ def _compile(schema: Schema) -> Any:
     if isinstance(schema, dict) and DRAFT_3 in str(schema.get("$schema")):
         raise UnusableSchema("draft 3 of JSON Schema is not supported; name a later one in $schema")
     try:
-        found = _validator(schema)
-    except Exception as problem:  # noqa: BLE001 - a schema from outside can break the compiler in any way
-        try:
-            schema = _map_parts(_without_dialect(schema), _mend)
-            found = _validator(schema)
-        except Exception as error:  # noqa: BLE001 - as above
-            raise UnusableSchema(_words(error if UNKNOWN_DIALECT in str(problem) else problem)) from None
+        found = _validator(_map_parts(_without_dialect(schema), _mend))
+    except Exception as error:  # noqa: BLE001 - a schema from outside can break the compiler in any way
+        raise UnusableSchema(_words(error)) from None
     if (circle := next(_circles(schema), None)) is not None:
         raise UnusableSchema(f"the reference {circle!r} leads back to itself")
     return found
