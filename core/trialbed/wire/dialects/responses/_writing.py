@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TextKind
 from trialbed.wire.dialects._fields import PIECE, mapping_of, pieces
@@ -13,24 +12,22 @@ from trialbed.wire.dialects._stream_writer import AnswerWriter
 from trialbed.wire.dialects.responses._flaws import OWN_FLAWS
 from trialbed.wire.dialects.responses._requests import ResponsesRequest
 
-ECHOED: Mapping[str, Any] = MappingProxyType(
-    {
-        "instructions": None,
-        "max_output_tokens": None,
-        "metadata": {},
-        "parallel_tool_calls": True,
-        "previous_response_id": None,
-        "reasoning": {"effort": None, "summary": None},
-        "store": True,
-        "temperature": 1.0,
-        "text": {"format": {"type": "text"}},
-        "tool_choice": "auto",
-        "tools": [],
-        "top_p": 1.0,
-        "truncation": "disabled",
-        "user": None,
-    }
-)
+ECHOED: Mapping[str, Any] = {
+    "instructions": None,
+    "max_output_tokens": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "reasoning": {"effort": None, "summary": None},
+    "store": True,
+    "temperature": 1.0,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_p": 1.0,
+    "truncation": "disabled",
+    "user": None,
+}
 """Settings of a request that its response repeats, and their defaults."""
 
 OWN_REASONS = {"length": "max_output_tokens"}
@@ -72,8 +69,35 @@ def _end(answer: ModelAnswer) -> Document:
     return {"status": status, "incomplete_details": details, "error": None}
 
 
-EVENTS: dict[TextKind, str] = {"reasoning": "reasoning_summary_text", "text": "output_text", "refusal": "refusal"}
-"""Kind of a text -> the events of its pieces."""
+class _Text(NamedTuple):
+    """The place of a text in an answer: in a part of an item.
+
+    Attributes:
+        item: the type of the item; ``parts``: its field with the parts.
+        place: the field of events with the number of the part; ``part_events``: the name of those of the part.
+        events: the name of the events of the text; ``more``: their further fields.
+        field: of the part, with the text.
+        part: the part without its text.
+    """
+
+    item: str
+    parts: str
+    place: str
+    part_events: str
+    events: str
+    field: str
+    part: Document
+    more: Document
+
+
+_OF_MESSAGES = "message", "content", "content_index", "content_part"
+_OF_THOUGHTS = "reasoning", "summary", "summary_index", "reasoning_summary_part", "reasoning_summary_text"
+_WRITTEN: Document = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+TEXTS: dict[TextKind, _Text] = {
+    "reasoning": _Text(*_OF_THOUGHTS, "text", {"type": "summary_text", "text": ""}, {}),
+    "text": _Text(*_OF_MESSAGES, "output_text", "text", _WRITTEN, {"logprobs": []}),
+    "refusal": _Text(*_OF_MESSAGES, "refusal", "refusal", {"type": "refusal", "refusal": ""}, {}),
+}
 
 
 class ResponsesWriter(AnswerWriter):
@@ -98,39 +122,36 @@ class ResponsesWriter(AnswerWriter):
     def _part(self, kind: TextKind, texts: Iterable[str]) -> Iterator[Document]:
         if kind != self._open:
             yield from self._open_part(kind)
-        name = f"{EVENTS[kind]}.delta"
         for text in texts:
             self._texts.append(text)
-            yield self._event(name, **self._at, delta=text)
+            yield self._event(f"{TEXTS[kind].events}.delta", **self._at, **TEXTS[kind].more, delta=text)
 
     def _open_part(self, kind: TextKind) -> Iterator[Document]:
-        item = self._item
-        goal = "reasoning" if kind == "reasoning" else "message"
-        if item is not None and (item["type"] != goal or goal == "reasoning"):
+        own, place = TEXTS[kind], len(self._items)
+        yield from self._close_part()
+        if self._item is not None and (self._item["type"] != own.item or kind == "reasoning"):
             yield from self._close()
-        elif self._open is not None:
-            yield from self._close_part()
+            place += 1
         if self._item is None:
-            self._item = self._new(goal)
-            yield self._event("output_item.added", output_index=len(self._items), item={**self._item, _PARTS[goal]: []})
+            earlier = sum(item["type"] == own.item for item in self._items)
+            letters = "rs" if kind == "reasoning" else "msg"
+            self._item = {"type": own.item, "id": f"{letters}_{item_identity(self._head)}{earlier or ''}"}
+            message = {"role": "assistant", "content": [], "status": "in_progress"}
+            self._item |= {"summary": []} if kind == "reasoning" else message
+            yield self._event("output_item.added", output_index=place, item={**self._item, own.parts: []})
         self._open, self._texts = kind, []
-        parts = self._item[_PARTS[goal]]
-        place = "summary_index" if goal == "reasoning" else "content_index"
-        there = {"item_id": self._item["id"], "output_index": len(self._items), place: len(parts)}
-        yield self._event(f"{_part_events(kind)}.added", **there, part=_written_part(kind, ""))
-        self._at = {**there, "logprobs": []} if kind == "text" else there
+        self._at = {"item_id": self._item["id"], "output_index": place, own.place: len(self._item[own.parts])}
+        yield self._event(f"{own.part_events}.added", **self._at, part=own.part)
 
     def _close_part(self) -> Iterator[Document]:
-        kind, text = self._open, "".join(self._texts)
-        if kind is None or self._item is None:
+        if self._open is None or self._item is None:
             return
+        own, text = TEXTS[self._open], "".join(self._texts)
         self._open = None
-        field = "refusal" if kind == "refusal" else "text"
-        yield self._event(f"{EVENTS[kind]}.done", **self._at, **{field: text})
-        part = _written_part(kind, text)
-        self._item[_PARTS[self._item["type"]]].append(part)
-        there = {name: value for name, value in self._at.items() if name != "logprobs"}
-        yield self._event(f"{_part_events(kind)}.done", **there, part=part)
+        yield self._event(f"{own.events}.done", **self._at, **own.more, **{own.field: text})
+        part = {**own.part, own.field: text}
+        self._item[own.parts].append(part)
+        yield self._event(f"{own.part_events}.done", **self._at, part=part)
 
     def _close(self) -> Iterator[Document]:
         yield from self._close_part()
@@ -163,15 +184,6 @@ class ResponsesWriter(AnswerWriter):
         head = write_head(self._head, self._request)
         yield self._event("failed", response={**head, "output": self._items, "status": "failed", "error": error})
 
-    def _new(self, kind: str) -> Document:
-        """Return an item that says nothing yet."""
-        letters = "rs" if kind == "reasoning" else "msg"
-        earlier = sum(item["type"] == kind for item in self._items)
-        identity = f"{letters}_{item_identity(self._head)}{earlier or ''}"
-        if kind == "reasoning":
-            return {"type": kind, "id": identity, "summary": []}
-        return {"type": kind, "id": identity, "role": "assistant", "content": [], "status": "in_progress"}
-
     def _end_item(self, item: Document) -> Document:
         if "status" in item:
             item["status"] = "incomplete" if self._cut else "completed"
@@ -183,22 +195,6 @@ class ResponsesWriter(AnswerWriter):
         number = self._number
         self._number += 1
         return {"type": f"response.{kind}", **fields, "sequence_number": number}
-
-
-_PARTS = {"reasoning": "summary", "message": "content"}
-"""Type of an item -> the field with its parts."""
-
-
-def _part_events(kind: TextKind) -> str:
-    return "reasoning_summary_part" if kind == "reasoning" else "content_part"
-
-
-def _written_part(kind: TextKind, text: str) -> Document:
-    if kind == "refusal":
-        return {"type": "refusal", "refusal": text}
-    if kind == "reasoning":
-        return {"type": "summary_text", "text": text}
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
 def write_message(answer: ModelAnswer) -> Document:
