@@ -77,7 +77,6 @@ class Redaction:
         self._whole = sorted(whole, key=lambda spelling: (-len(spelling), spelling))
         plain = dict.fromkeys(spelling for each in self._whole for spelling in (each, _plain(each)))
         self._plain = tuple(spelling for spelling in plain if len(spelling) >= MIN_SECRET)
-        self._with_backslash = any("\\" in spelling for spelling in self._whole)
         self._coded = _CODED if all(secret.isascii() for secret in self._secrets) else _CODED_WIDE
 
     def __bool__(self) -> bool:
@@ -87,11 +86,9 @@ class Redaction:
         """Return whether a secret is in the text."""
         if not self._secrets:
             return False
-        escaped = "\\" in text
-        # A spelling that has no backslash stands in the text without backslashes as well.
-        if (self._with_backslash or not escaped) and any(spelling in text for spelling in self._whole):
+        if any(spelling in text for spelling in self._whole):
             return True
-        if escaped:
+        if "\\" in text:
             unescaped = text.replace("\\", "")
             if any(spelling in unescaped for spelling in self._plain):
                 return True

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from trialbed.wire._exchange import Document, ModelRequest
+from trialbed.wire.dialects._fields import SHOWN
 from trialbed.wire.dialects.responses._requests import ResponsesRequest
 
 FOLDER = "responses/"
 """The beginning of the paths of responses that are kept."""
 
 ITEMS = "input_items"
-
-SHOWN = 100
-"""Characters of an id that an error shows."""
 
 NOT_KEPT = "previous_response_not_found"
 """The code of the error with which a request is refused that follows a response which is not kept."""
@@ -38,7 +36,6 @@ class KeptResponses:
 
     def __init__(self) -> None:
         self._kept: dict[str, _KeptExchange] = {}
-        self._size = 0
 
     def follow(self, request: ResponsesRequest) -> bool:
         """Give a request the conversation that it goes on with; return False if that is not known."""
@@ -73,13 +70,11 @@ class KeptResponses:
         identity = (document or {}).get("id")
         if document is None or not isinstance(request, ResponsesRequest) or not request.keeps:
             return
-        if not isinstance(identity, str):
-            return
-        self.delete(identity)
-        self._kept[identity] = _KeptExchange(request.follows, request.items, dict(document), size, recorded)
-        self._size += size
-        while self._size > MOST_BYTES and self._kept:
-            self.delete(next(iter(self._kept)))
+        if isinstance(identity, str):
+            self._kept.pop(identity, None)
+            self._kept[identity] = _KeptExchange(request.follows, request.items, dict(document), size, recorded)
+            while self._kept and sum(kept.size for kept in self._kept.values()) > MOST_BYTES:
+                del self._kept[next(iter(self._kept))]
 
     def refusal(self, request: ModelRequest, *, strict: bool = False) -> tuple[str, str]:
         """Give a request its conversation; return why it is not answered, and the error's code, both empty if it is.
@@ -103,14 +98,9 @@ class KeptResponses:
             items = list(reversed(kept.items))
             return {"object": "list", "data": items, "has_more": False} if (method, rest) == ("GET", ITEMS) else None
         if method == "DELETE":
-            self.delete(identity)
+            del self._kept[identity]
             return {"id": identity, "object": "response", "deleted": True}
         return kept.document if method == "GET" else None
-
-    def delete(self, identity: str) -> None:
-        """Forget a response, if it is kept."""
-        if (kept := self._kept.pop(identity, None)) is not None:
-            self._size -= kept.size
 
 
 def kept_path(path: str) -> tuple[str, str]:
