@@ -51,12 +51,19 @@ class Uses:
         Returns:
             None where the response has no values to look for.
         """
-        own = Passages([" ".join(evidence_values(call.arguments))])
-        later = bisect_right(self._times, call.started)
+        return self._look_for(evidence_values(call.response), evidence_values(call.arguments), self._asked, call)
+
+    def _look_for(self, values: Iterable[str], own: Iterable[str], asked: Passages, call: AskedCall) -> bool | None:
+        """Return whether any of a response's values was used.
+
+        Args:
+            own: values of the call's own arguments; ``asked``: has those of all calls.
+        """
+        made, later = Passages([" ".join(own)]), bisect_right(self._times, call.started)
         found: bool | None = None
-        for value in islice(evidence_values(call.response), MAX_VALUES):
-            if not (self._query.mention(value) or own.mention(value)):
-                if self._answer.mention(value) or self._asked.mention(value, later):
+        for value in islice(values, MAX_VALUES):
+            if not (self._query.mention(value) or made.mention(value)):
+                if self._answer.mention(value) or asked.mention(value, later):
                     return True
                 found = False
         return found
@@ -70,13 +77,8 @@ class Uses:
         used = self.of(call)
         if used is not False:
             return used
-        own = Passages([" ".join(every_value(call.arguments))])
-        later = bisect_right(self._times, call.started)
-        for value in islice(short_values(call.response), MAX_VALUES):
-            is_there = self._answer.mention(value) or self._every_argument.mention(value, later)
-            if is_there and not (self._query.mention(value) or own.mention(value)):
-                return None
-        return False
+        short, own = short_values(call.response), every_value(call.arguments)
+        return None if self._look_for(short, own, self._every_argument, call) else False
 
     @cached_property
     def _every_argument(self) -> Passages:
