@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
-from typing import Any
+from typing import Any, cast
 
 from trialbed.errors import UsageError
 from trialbed.texts import normalize
@@ -67,14 +67,12 @@ class ValueComparer:
         schema = variant(schema, wanted)
         rule = self.rule(tool, path, schema, wanted)
         name, parameter = parse_rule(rule)
-        if name in ("list", "set", "object"):
+        parts = {"object": self._objects, "set": self._sets, "list": self._lists}
+        if name in parts:
             kinds: tuple[type, ...] = (Mapping,) if name == "object" else (list, tuple)
-            within = {"object": self._objects, "set": self._sets, "list": self._lists}[name]
-            if not isinstance(given, kinds) or not isinstance(wanted, kinds):
-                points = float(same_value(given, wanted))
-            else:
-                points = within(tool, path, given, wanted, schema) if given or wanted else 1.0
-            return points, rule, ""
+            if not isinstance(given, kinds) or not isinstance(wanted, kinds) or not (given or wanted):
+                return float(same_value(given, wanted)), rule, ""
+            return parts[name](tool, path, given, wanted, schema), rule, ""
         if name == "semantic":
             return float(self._means(tool, path, given, wanted)), rule, ""
         same, note = _PLAIN[name](given, wanted, parameter)
@@ -194,11 +192,8 @@ _PLAIN: Mapping[str, Callable[[Any, Any, str | None], tuple[bool, str]]] = {
 
 def _number(value: Any) -> int | float | None:
     if is_number(value):
-        number: int | float = value
-        return number
-    if not isinstance(value, str):
-        return None
-    for form in (int, float):
+        return cast("float", value)
+    for form in (int, float) if isinstance(value, str) else ():
         with suppress(ValueError):
             number = form(value)
             return number if math.isfinite(number) else None

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from types import NoneType
 from typing import Any, cast
 
 from trialbed.errors import UsageError
@@ -109,7 +110,7 @@ def choose_rule(schema: Schema, wanted: Any) -> str:
         return "exact"
     form = schema.get("type")
     if isinstance(form, (list, tuple)):
-        form = next((name for name in form if isinstance(name, str) and _is(wanted, name)), None)
+        form = next((name for name in form if _is(wanted, name)), None)
     if form == "string" or isinstance(wanted, str):
         written = schema.get("format")
         if written in EXACT_FORMATS:
@@ -134,17 +135,11 @@ def is_number(value: Any) -> bool:
 
 def variant(schema: Schema, value: Any) -> Schema:
     """The part of a schema with alternatives that is for a value of this type; the schema itself if it has none."""
-    if "anyOf" not in schema and "oneOf" not in schema:
-        return schema
-    for key in ("anyOf", "oneOf"):
-        choices = schema.get(key)
-        if isinstance(choices, (list, tuple)):
-            for one in choices:
-                form = one.get("type") if isinstance(one, Mapping) else None
-                forms = form if isinstance(form, (list, tuple)) else [form]
-                if any(_is(value, name) for name in forms if isinstance(name, str)):
-                    return cast("Schema", one)
-            return schema
+    choices = schema.get("anyOf", schema.get("oneOf"))
+    for one in choices if isinstance(choices, (list, tuple)) else ():
+        form = one.get("type") if isinstance(one, Mapping) else None
+        if any(_is(value, name) for name in (form if isinstance(form, (list, tuple)) else [form])):
+            return cast("Schema", one)
     return schema
 
 
@@ -161,18 +156,10 @@ def item_schema(schema: Schema) -> Schema:
     return found if isinstance(found, Mapping) else NO_SCHEMA
 
 
-TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list, tuple),
-    "object": (dict,),
-    "null": (type(None),),
-}
+TYPES = {"string": str, "integer": int, "number": int | float, "array": list | tuple, "object": dict, "null": NoneType}
 
 
-def _is(value: Any, form: str) -> bool:
+def _is(value: Any, form: Any) -> bool:
     if isinstance(value, bool):
         return form == "boolean"
-    return isinstance(value, TYPES.get(form, ()))
+    return isinstance(form, str) and form in TYPES and isinstance(value, TYPES[form])
