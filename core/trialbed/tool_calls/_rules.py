@@ -162,4 +162,4 @@ TYPES = {"string": str, "integer": int, "number": int | float, "array": list | t
 def _is(value: Any, form: Any) -> bool:
     if isinstance(value, bool):
         return form == "boolean"
-    return isinstance(form, str) and form in TYPES and isinstance(value, TYPES[form])
+    return isinstance(form, str) and form in TYPES and bool(isinstance(value, TYPES[form]))
