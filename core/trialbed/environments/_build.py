@@ -122,7 +122,7 @@ class Uv:
         EnvironmentFailed: uv is not installed.
     """
 
-    def __init__(self, folder: Path, on_offline: Callable[[], None]) -> None:
+    def __init__(self, folder: Path, on_offline: Callable[[], object]) -> None:
         binary = find_uv()
         if binary is None:
             raise EnvironmentFailed("uv, which builds environments, was not found; install it with `pip install uv`")

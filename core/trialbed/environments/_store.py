@@ -168,7 +168,7 @@ POLL = 0.1
 
 
 @asynccontextmanager
-async def hold_file(path: Path, on_wait: Callable[[], None]) -> AsyncIterator[None]:
+async def hold_file(path: Path, on_wait: Callable[[], object]) -> AsyncIterator[None]:
     """Hold the lock of a file; the system frees it if this process dies.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 from trialbed.errors import ModelFailed, ModelUnavailable
@@ -156,15 +157,8 @@ class ModelAccess:
 
     def copy(self) -> ModelAccess:
         """Return an access with connections of its own, and the same budget and cache."""
-        made = ModelAccess(
-            self.endpoint,
-            budget=self.budget,
-            cache=self._cache,
-            origin=self._origin,
-            timeout=self._timeout,
-        )
-        made._refused = self._refused
-        made._format = self._format
+        made = copy(self)
+        made._client = None
         return made
 
     def _request(self, messages: Messages, seed: int | None, settings: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from trialbed.records import Api, ApiRef, Expected, GoldCall, Json, Query, Scrip
 from trialbed.suggestions import closest, did_you_mean
 from trialbed.tasks._expect import Calls, Check, Expect
 from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
-from trialbed.tasks._given import check_expect, check_given
+from trialbed.tasks._given import LIMITS, check_expect, check_given
 from trialbed.texts import whole_texts
 
 Tool = Callable[..., Any] | Api | AnsweredApi | ToolSpec | str
@@ -174,13 +174,8 @@ def _expected(expect: Expect, apis: Sequence[Api], where: str, compiled: Compile
             raise UsageError(f"{where}: two checks are called {name!r}; give one another name")
     return Expected(
         ways=ways,
-        in_order=expect.in_order,
-        only=expect.only,
         never=tuple(_gold_call(name, apis, where, "never").api for name in expect.never),
-        most_calls=expect.most_calls,
-        most_requests=expect.most_requests,
-        most_tokens=expect.most_tokens,
-        most_seconds=expect.most_seconds,
+        **{name: getattr(expect, name) for name in ("in_order", "only", *LIMITS)},
         checks=tuple(check.__name__ for check in checks),
         criteria=_texts(expect.criteria),
         tests=tuple(
