@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from types import EllipsisType
 from typing import Any
@@ -14,14 +15,14 @@ from typing import Any
 from trialbed.conformity import check_function, check_object
 from trialbed.contracts import Dataset, Judge, Simulator, ToolSelector
 from trialbed.engine import RunProgress
-from trialbed.errors import UsageError
+from trialbed.errors import SettingsError, UsageError
 from trialbed.models import judge_drivers
-from trialbed.preparation import RunObjects, RunOptions, read_configured, read_keywords
+from trialbed.preparation import RunObjects, RunOptions, read_keywords
 from trialbed.records import Query
 from trialbed.report import Report
 from trialbed.run_report import run_and_report
 from trialbed.scoring import JudgeFunction, ScoreFunction, Scorer, as_judge, scorer
-from trialbed.settings import configured_settings, env_dir, read_env_file
+from trialbed.settings import declared_settings, env_dir, read_env_file, read_settings_file
 from trialbed.tasks import TASKS, Task, TaskDataset
 
 OWN = ("frameworks", "dataset", "model", "judge", "selector", "environments")
@@ -131,7 +132,7 @@ async def run_agents(
         **given: as ``run_parts`` takes it.
     """
     read_env_file(Path.cwd())
-    configured = read_configured(configured_settings(Path.cwd()))
+    configured = configured_settings(Path.cwd())
     may_build, env_folder = configured.pop("yes", False), configured.pop("env_dir", None)
     chosen = {name: value for name, value in configured.items() if name not in ("frameworks", "commands")}
     chosen |= settings
@@ -144,6 +145,32 @@ async def run_agents(
         progress=progress,
         documents=documents or "output" in chosen,
     )
+
+
+def configured_settings(start: Path) -> dict[str, Any]:
+    """Return the settings that the nearest settings file and the environment give, as ``bench run`` reads them.
+
+    Raises:
+        SettingsError: a value is not one of its setting, or the file has an option that its command has not.
+    """
+    file = read_settings_file(start)
+    variables = {"TRIALBED_YES", "TRIALBED_ENV_DIR", *(item.variable for item in declared_settings())}
+    if file is None and variables.isdisjoint(os.environ):
+        return {}
+    import click  # most programs configure nothing
+
+    from trialbed.cli._settings import default_map
+    from trialbed.cli.run import command
+
+    defaults = default_map(file).get("run", {}) if file is not None else {}
+    try:
+        context = command.make_context("run", [], default_map=defaults)
+    except click.BadParameter as error:
+        raise SettingsError(f"{getattr(error.param, 'envvar', 'bench run')}: {error.message}") from error
+    known = {"yes", "env_dir", *(field.name for field in fields(RunOptions))}
+    given = (click.core.ParameterSource.ENVIRONMENT, click.core.ParameterSource.DEFAULT_MAP)
+    found = ((name, value) for name, value in context.params.items() if name in known)
+    return {name: value for name, value in found if context.get_parameter_source(name) in given}
 
 
 async def with_environments(

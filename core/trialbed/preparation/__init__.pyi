@@ -7,7 +7,6 @@ from ._options import RunObjects as RunObjects
 from ._options import RunOptions as RunOptions
 from ._options import executor_options as executor_options
 from ._options import hidden_paths as hidden_paths
-from ._options import read_configured as read_configured
 from ._options import read_keywords as read_keywords
 from ._prepare import prepare as prepare
 from ._prepare import prices_of as prices_of

@@ -17,7 +17,7 @@ from trialbed.agent_programs import AgentCommand, check_names
 from trialbed.catalogs import ApiCatalog
 from trialbed.contracts import Dataset, Executor, Judge, ModelDriver, ToolSelector
 from trialbed.environments import check_wanted, expand_profiles
-from trialbed.errors import SettingsError, TrialbedError, UsageError
+from trialbed.errors import UsageError
 from trialbed.records import Api, ApiRef, Environment, Query, RunConfig
 from trialbed.settings import FactorSettings, RunSettings, declared_settings, index_dir
 from trialbed.sources import source_of
@@ -140,10 +140,6 @@ def with_labels(options: RunOptions, live: Collection[str], commands: Mapping[st
     return replace(options, frameworks=(*labels, *commands), environments=environments, commands=declared, **once)
 
 
-BESIDE_OPTIONS: Mapping[str, Any] = {"yes": bool, "env_dir": Path}
-"""Configured values that are not options of a run -> their type."""
-
-
 def read_keywords(given: Mapping[str, Any], caller: Callable[..., Any], without: Collection[str]) -> dict[str, Any]:
     """Return the settings that a function was given by keyword, each as the options of a run have it.
 
@@ -165,35 +161,23 @@ def read_keywords(given: Mapping[str, Any], caller: Callable[..., Any], without:
                 f"{caller.__name__}: unknown setting {name!r}{did_you_mean(closest(name, meant))} Known are "
                 f"{', '.join(sorted(meant))}"
             )
-    return {
-        name: _convert(name, value, UsageError, f"{caller.__name__}: {name}={value!r:.80}")
-        for name, value in given.items()
-    }
+    hints = get_type_hints(RunOptions, include_extras=True)
+    several = {setting.name for setting in declared_settings() if setting.repeatable}
+    found = {}
+    for name, value in given.items():
+        try:
+            plain = _plain(value, repeatable=name in several)
+            found[name] = TypeAdapter(hints[name]).validate_python(plain)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]["msg"]
+            raise UsageError(f"{caller.__name__}: {name}={value!r:.80}: {problem}") from error
+    return found
 
 
 def _parameters(function: Callable[..., Any]) -> set[str]:
     """The parameters that have a name; the first of a method is none that a caller gives."""
     named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
     return {name for name, own in signature(function).parameters.items() if own.kind in named and name != "self"}
-
-
-def read_configured(configured: Mapping[str, tuple[Any, str]]) -> dict[str, Any]:
-    """Return the settings that a settings file or the environment gives, as the options of a run have them.
-
-    Raises:
-        SettingsError: a value cannot be that of its setting; says where it stands.
-    """
-    return {name: _convert(name, value, SettingsError, place) for name, (value, place) in configured.items()}
-
-
-def _convert(name: str, value: Any, wrong: type[TrialbedError], place: str) -> Any:
-    """Return the value of a setting, or raise an error of this type, which names the place of the value."""
-    repeatable = any(setting.repeatable for setting in declared_settings() if setting.name == name)
-    kind = BESIDE_OPTIONS[name] if name in BESIDE_OPTIONS else get_type_hints(RunOptions, include_extras=True)[name]
-    try:
-        return TypeAdapter(kind).validate_python(_plain(value, repeatable=repeatable))
-    except ValidationError as error:
-        raise wrong(f"{place}: {error.errors(include_url=False)[0]['msg']}") from error
 
 
 def _plain(value: Any, *, repeatable: bool) -> Any:

@@ -1,6 +1,3 @@
-from ._configured import BESIDE_SETTINGS as BESIDE_SETTINGS
-from ._configured import FOR_COMMANDS as FOR_COMMANDS
-from ._configured import configured_settings as configured_settings
 from ._declared import Declared as Declared
 from ._declared import declared_settings as declared_settings
 from ._files import SettingsFile as SettingsFile

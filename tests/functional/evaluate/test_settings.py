@@ -27,7 +27,7 @@ def test_settings_come_from_keywords_variables_and_the_file_in_this_order(monkey
     config = report.run.config
     assert (config.repeat, config.seed, config.models, report.run.tags) == (1, 6, ("scripted:none",), ("one", "two"))
     monkeypatch.setenv("TRIALBED_SEED", "six")
-    with pytest.raises(SettingsError, match="TRIALBED_SEED: Input should be a valid integer"):
+    with pytest.raises(SettingsError, match="TRIALBED_SEED: 'six' is not a valid integer"):
         evaluate(counting, [about("Paris")])
 
 
