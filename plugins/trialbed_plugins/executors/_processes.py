@@ -169,7 +169,7 @@ LEAST_TRIALS = 100
 MOST_TRIALS = 1_000
 """Trials that it runs at most."""
 
-START_SHARE = 0.05
+START_SHARE = 0.01
 """Largest part of the time of its trials that its start may take, where more of them can make it smaller."""
 
 T = TypeVar("T")

@@ -65,7 +65,7 @@ class LocalExecutor(Executor):
 
     Args:
         worker_trials: trials that a worker runs before it is replaced; default: ``TRIALBED_WORKER_TRIALS``, else 100,
-            or up to 1,000 while its start took more than a twentieth of the time of its trials.
+            or up to 1,000 while its start took more than a hundredth of the time of its trials.
         memory_limit: bytes (RSS) that a worker and its descendants may hold together; default:
             ``TRIALBED_MEMORY_LIMIT`` or 4 GiB.
         environments: framework -> its own environment; default: this interpreter.

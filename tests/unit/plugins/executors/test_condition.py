@@ -41,6 +41,6 @@ def test_what_could_not_be_read_makes_nothing_unfit():
     assert unknown.worse(BEFORE) == ""
 
 
-@for_each(("start", "trials", "worth"), [(1.0, 500.0, 100), (1.0, 20.0, 100), (1.0, 19.0, 1_000), (0.0, 0.0, 100)])
+@for_each(("start", "trials", "worth"), [(1.0, 500.0, 100), (1.0, 100.0, 100), (1.0, 99.0, 1_000), (0.0, 0.0, 100)])
 def test_the_start_of_a_worker_is_worth_more_trials_if_they_are_short(start, trials, worth):
     assert trials_worth_a_start(start, trials) == worth
