@@ -98,23 +98,17 @@ def _context(arguments: list[str]) -> dict[str, Any]:
     from trialbed.settings import read_env_file, read_settings_file
 
     read_env_file(Path.cwd())
-    _warn_of_variables()
+    if given := [name for name in os.environ if name.startswith("TRIALBED_")]:
+        from trialbed.cli._settings import misspelt_variables
+
+        for variable, meant in misspelt_variables(given).items():
+            click.echo(f"Warning: nothing in Trialbed reads {variable}; did you mean {meant}?", err=True)
     settings = read_settings_file(Path.cwd())
     if settings is None:
         return {}
     from trialbed.cli._settings import default_map
 
     return {"default_map": default_map(settings)}
-
-
-def _warn_of_variables() -> None:
-    """Say which variables are misspelt; without any of Trialbed's, nothing is imported for it."""
-    given = [name for name in os.environ if name.startswith("TRIALBED_")]
-    if given:
-        from trialbed.cli._settings import misspelt_variables
-
-        for variable, meant in misspelt_variables(given).items():
-            click.echo(f"Warning: nothing in Trialbed reads {variable}; did you mean {meant}?", err=True)
 
 
 def _name_variable(error: click.ClickException) -> None:

@@ -55,7 +55,18 @@ def with_endpoint(settings: Settings, *, own_judge: bool = False, own_model: Mod
             check_url(url, option, OPENAI_URL if option == "--base-url" else "http://127.0.0.1:8080")
     check_endpoint_keys(settings)
     real = [("--model", name) for name in settings.model if model_info(name, settings, own_model).at_endpoint]
-    real += _at_base_url(settings, () if own_judge else settings.judge)
+    for _, option, model in helper_models(settings, () if own_judge else settings.judge):
+        name, url = split_address(model)
+        # It also refuses an address that is none, or has a password in it.
+        at_endpoint = _describe(find_model(model), settings, option).at_endpoint
+        if option == "--judge" and settings.judge_model is None and (at_endpoint or url):
+            _check_judge(name)
+        if url is not None:
+            _check_key(url, key_variable(settings, url))
+        elif at_endpoint:
+            real.append((option, model))
+        elif option != "--judge":  # whose model may be in the gateway
+            raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url, or NAME@URL")
     if real and not settings.base_url:
         settings = replace(settings, base_url=_openai(*real[0], settings))
     if real and settings.base_url:
@@ -109,22 +120,6 @@ def check_standing(settings: RunSettings, judge: str) -> None:
     _, model = judge_choice(settings, judge)
     if model is not None and not is_at_endpoint(model, settings):
         raise UsageError(f"--judge: {model} plays agents only; name a judge, or a model of --base-url")
-
-
-def _at_base_url(settings: RunSettings, judges: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the models of helpers that are at the run's own endpoint, each after its option; check those of others."""
-    for _, option, model in helper_models(settings, judges):
-        name, url = split_address(model)
-        # It also refuses an address that is none, or has a password in it.
-        at_endpoint = _describe(find_model(model), settings, option).at_endpoint
-        if option == "--judge" and settings.judge_model is None and (at_endpoint or url):
-            _check_judge(name)
-        if url is not None:
-            _check_key(url, key_variable(settings, url))
-        elif at_endpoint:
-            yield option, model
-        elif option != "--judge":  # whose model may be in the gateway
-            raise UsageError(f"{option}: {model} plays agents only; name a model of --base-url, or NAME@URL")
 
 
 def run_model(name: str, own: ModelDriver | None = None) -> FoundModel:

@@ -129,7 +129,6 @@ def command(
     If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
     builds on first use (see bench env).
     """
-    _check_model_given()
     thresholds: dict[str, float] = {}
     if fail_under:
         from trialbed.cli.thresholds import check_scores, parse_thresholds
@@ -177,24 +176,19 @@ def command(
     return int(failed)
 
 
-def _check_model_given() -> None:
-    """Refuse an endpoint without a model: the default model is scripted, and would never ask the endpoint."""
-    context = click.get_current_context()
-    default = click.core.ParameterSource.DEFAULT
-    if context.params["base_url"] and context.get_parameter_source("model") is default:
-        raise click.UsageError(
-            "--base-url names an endpoint, but none of its models is used: give --model NAME "
-            "(or --model scripted:gold, to use the endpoint for --judge only)"
-        )
-
-
 def _options(given: dict[str, Any]) -> RunOptions:
     from trialbed.preparation import RunOptions
 
     chosen = {name: value for name, value in given.items() if value is not None}
-    default = click.get_current_context().get_parameter_source("frameworks") is click.core.ParameterSource.DEFAULT
+    source, default = click.get_current_context().get_parameter_source, click.core.ParameterSource.DEFAULT
+    if given["base_url"] and source("model") is default:
+        raise click.UsageError(
+            "--base-url names an endpoint, but none of its models is used: give --model NAME "
+            "(or --model scripted:gold, to use the endpoint for --judge only)"
+        )
     # Programs that are given take the place of the framework that runs by default.
-    frameworks = () if default and given["commands"] else tuple(dict.fromkeys(given["frameworks"]))
+    is_left_out = source("frameworks") is default and given["commands"]
+    frameworks = () if is_left_out else tuple(dict.fromkeys(given["frameworks"]))
     return RunOptions(**chosen | {"frameworks": frameworks})
 
 
