@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import permutations
+from itertools import accumulate, permutations
 from operator import itemgetter
 from typing import Any
 
@@ -137,11 +137,8 @@ def _pairs(
         found = free_pairs(range(len(names[0])), range(len(names[1])), names, worth)
         if free or are_in_order(found):
             return found
-    places, begin = [], 0
-    for group in groups:
-        places.append(range(begin, begin + len(group)))
-        begin += len(group)
-    return ordered_pairs([place for place in places if place], names, worth)
+    ends = zip(groups, accumulate(map(len, groups)), strict=True)
+    return ordered_pairs([range(end - len(group), end) for group, end in ends if group], names, worth)
 
 
 def _same(call: ToolCall) -> str:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from itertools import count
 from math import inf
 from types import TracebackType
 from typing import Any
@@ -88,13 +87,18 @@ class ChatClient(AbstractAsyncContextManager["ChatClient"]):
         Returns:
             The reading; its outcome says whether it is an answer. Nothing that the endpoint does raises an exception.
         """
-        for number in count(1):
+        number = 1
+        while True:
             reading, asked = await self._ask(request)
-            seconds = self._waits.wait(number, 0.0, asked) if _is_worth_repeating(reading) else None
-            if seconds is None:
-                break
+            problem = reading.problem
+            if problem is None:
+                return reading
+            is_final = problem.kind not in RETRIED or FINAL in reading.notes
+            seconds = None if is_final else self._waits.wait(number, 0.0, asked)
+            if seconds is None:  # as it is shown, without the secrets of this process's environment
+                return replace(reading, problem=replace(problem, message=redact(problem.message)))
             await asyncio.sleep(seconds)
-        return _without_secrets(reading)
+            number += 1
 
     async def _ask(self, request: Mapping[str, Any]) -> tuple[Reading, float | None]:
         """Return a reading, and the seconds that the endpoint asks to wait before the next attempt."""
@@ -133,14 +137,3 @@ async def _read_events(response: httpx.Response, reader: EventStream) -> Reading
 
 def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-def _without_secrets(reading: Reading) -> Reading:
-    """The reading with every secret of this process's environment removed from its problem."""
-    if reading.problem is None:
-        return reading
-    return replace(reading, problem=replace(reading.problem, message=redact(reading.problem.message)))
-
-
-def _is_worth_repeating(reading: Reading) -> bool:
-    return reading.problem is not None and reading.problem.kind in RETRIED and FINAL not in reading.notes

@@ -88,13 +88,16 @@ def check_depth(value: Any, text: str, deepest: int = DEEPEST) -> None:
     Raises:
         ValueError: it is.
     """
-    if text.count("[") + text.count("{") <= deepest:
-        return
-    depth, level = 0, [value]
-    while level := [inner for outer in level for inner in _inner(outer)]:
-        depth += 1
-        if depth > deepest:
-            raise ValueError(f"nested deeper than {deepest} levels")
+    if text.count("[") + text.count("{") > deepest and is_nested(value, deepest + 1):
+        raise ValueError(f"nested deeper than {deepest} levels")
+
+
+def is_nested(value: Any, levels: int) -> bool:
+    """Return whether a value has so many levels of objects and lists within each other, or one with values in it."""
+    level = [value]
+    for _ in range(levels):
+        level = [inner for outer in level for inner in _inner(outer)]
+    return bool(level)
 
 
 def finite_float(text: str) -> float:

@@ -7,6 +7,7 @@ import json
 import re
 import warnings
 from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Any
 
 from trialbed.texts import json_values
@@ -60,7 +61,7 @@ def text_calls(text: str, names: Collection[str]) -> tuple[Call, ...]:
     text = THOUGHTS.sub(lambda found: " " * len(found[0]), text[:LONGEST])
     if not names or not any(mark in text for mark in "{[<(:"):
         return ()
-    found = [*_in_markup(text, names), *_in_code(text, names), *_in_json(text, names)]
+    found = [*_in_markup(text, names), *_in_code(text, names), *islice(_in_json(text, names), MOST)]
     found.sort(key=lambda place: place[0])
     return tuple(call for _, call in found[:MOST])
 
@@ -122,14 +123,9 @@ def _python_arguments(code: str) -> str:
 
 
 def _in_json(text: str, names: Collection[str]) -> Found:
-    found = 0
     for start, _, value in json_values(text, OPENING):
         marked = MARKED.search(text, max(0, start - 40), start) is not None
-        for call in _calls_of(value, names, marked=marked):
-            found += 1
-            yield start, call
-        if found >= MOST:
-            return
+        yield from ((start, call) for call in _calls_of(value, names, marked=marked))
 
 
 def _calls_of(value: Any, names: Collection[str], *, marked: bool) -> Iterator[Call]:

@@ -14,6 +14,8 @@ from itertools import islice
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import quote, unquote
 
+from trialbed.wire._json import is_nested
+
 STEPS = 100_000
 """Steps back that one match of a pattern may take."""
 
@@ -99,7 +101,7 @@ class JsonSchema:
         """
         if self.is_valid(value):
             return ()
-        if self._branches_into_itself and _is_nested(value):
+        if self._branches_into_itself and is_nested(value, NESTED):
             # Each alternative has the problems of each alternative below it.
             return (SchemaProblem("anyOf", (), "the value fits none of the alternatives"),)
         try:
@@ -318,15 +320,3 @@ def part_at(schema: Schema, reference: str) -> Schema:
         else:
             schema = schema.get(name) if isinstance(schema, dict) else None
     return schema
-
-
-def _is_nested(value: Any) -> bool:
-    level = [value]
-    for _ in range(NESTED):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-    return bool(level)

@@ -55,11 +55,8 @@ def whole_number(value: Any) -> int | None:
 
 def counts_of(counts: Mapping[str, Any]) -> dict[str, int]:
     """Return those of the counts that can count tokens."""
-    return {
-        name: count
-        for name, count in counts.items()
-        if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS
-    }
+    found = {name: whole_number(count) for name, count in counts.items()}
+    return {name: count for name, count in found.items() if count is not None and 0 <= count <= MOST_TOKENS}
 
 
 def asked_beyond(settings: Mapping[str, Any], known: Collection[str]) -> tuple[str, ...]:

@@ -70,11 +70,7 @@ def read_answer(document: Document | None) -> ModelAnswer:
 
 def first_choice(response: Document | None) -> Document:
     """Return the choice of index 0, else the first one; empty if there is none."""
-    choices = (response or {}).get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict) and choices[0].get("index", 0) == 0:
-        first: Document = choices[0]
-        return first
-    objects = objects_of(choices)
+    objects = objects_of((response or {}).get("choices"))
     return next((choice for choice in objects if choice.get("index", 0) == 0), objects[0] if objects else {})
 
 
