@@ -86,7 +86,9 @@ def test_every_field_that_is_read_is_on_the_page(name: str) -> None:
     files = [file for file in (SOURCES / name).glob("*.py") if file.name not in ("__init__.py", "_flaws.py")]
     found = {field for file in files for field in fields_read(file) if NAME(field)}
     assert {"model", "tools", "tool_choice", "temperature", "usage"} <= found
-    assert sorted(found - words(name) - OWN) == []
+    # A field within another may be named there alone.
+    unknown = [field for field in found - OWN - words(name) if not words(name).issuperset(field.split("."))]
+    assert sorted(unknown) == []
 
 
 @for_each("name", PATHS.values())

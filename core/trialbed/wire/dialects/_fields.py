@@ -86,35 +86,33 @@ def result_content(message: ModelMessage) -> Any:
 
 
 def read_generation(
-    document: Mapping[str, Any], places: Mapping[str, str], forms: Collection[str] = ("json_object", "json_schema")
+    document: Mapping[str, Any], fields: Mapping[str, str], forms: Collection[str] = ("json_object", "json_schema")
 ) -> GenerationConfig:
     """Read the settings that have the same meaning in every dialect; wrong ones are left out.
 
     Args:
-        places: setting -> its field, behind those of the objects that it stands in, such as ``text.verbosity``. The
-            form of the reply is four of them: ``form``, ``name``, ``strict`` and ``schema``.
+        fields: field, behind those of the objects that it stands in, such as ``text.verbosity`` -> setting. The form of
+            the reply is four of them: ``form``, ``name``, ``strict`` and ``schema``.
         forms: types of the form that are read.
     """
-
-    def find(setting: str) -> Any:
-        found: Any = document
-        for field in places.get(setting, "").split("."):
-            found = mapping_of(found).get(field)
-        return found
-
-    limit, stop = whole_number(find("max_tokens")), find("stop")
-    stops = [stop] if isinstance(stop, str) and "seed" in places else list_of(stop)
+    found: dict[str, Any] = {}
+    for place, setting in fields.items():
+        found[setting] = document
+        for field in place.split("."):
+            found[setting] = mapping_of(found[setting]).get(field)
+    limit, stop = whole_number(found.get("max_tokens")), found.get("stop")
+    stops = [stop] if isinstance(stop, str) and "seed" in found else list_of(stop)
     return GenerationConfig(
-        temperature=number(find("temperature")),
-        seed=whole_number(find("seed")),
+        temperature=number(found.get("temperature")),
+        seed=whole_number(found.get("seed")),
         max_tokens=limit if limit is not None and limit > 0 else None,
         stop=tuple(one for one in stops if isinstance(one, str) and one),
-        parallel_calls=find("parallel_calls") is not False,
-        reply_schema=mapping_of(find("schema")) if find("form") in forms else None,
-        top_p=number(find("top_p")),
-        strict_reply=find("strict") is True,
-        effort=text_of(find("effort")),
-        verbosity=text_of(find("verbosity")),
+        parallel_calls=found.get("parallel_calls") is not False,
+        reply_schema=mapping_of(found.get("schema")) if found.get("form") in forms else None,
+        top_p=number(found.get("top_p")),
+        strict_reply=found.get("strict") is True,
+        effort=text_of(found.get("effort")),
+        verbosity=text_of(found.get("verbosity")),
     )
 
 
@@ -122,7 +120,7 @@ OWN_WORDS = {"choices": "n"}
 """Name of a setting -> the one by which the only dialect that has it knows it."""
 
 
-def write_generation(wanted: GenerationConfig, places: Mapping[str, str], goal: str, *, tools: bool) -> Document:
+def write_generation(wanted: GenerationConfig, fields: Mapping[str, str], goal: str, *, tools: bool) -> Document:
     """Return settings as ``read_generation`` reads them.
 
     Args:
@@ -133,7 +131,7 @@ def write_generation(wanted: GenerationConfig, places: Mapping[str, str], goal: 
         ValueError: one of them asks for something that the dialect does not have.
     """
     usual = GenerationConfig()
-    some = [name for name in ("stop", "top_logprobs", "choices", "verbosity") if name not in places]
+    some = [name for name in ("stop", "top_logprobs", "choices", "verbosity") if name not in fields.values()]
     if asked := [name for name in some if getattr(wanted, name) != getattr(usual, name)]:
         words = (repr(OWN_WORDS.get(name, name)) for name in asked)
         raise ValueError(f"{goal} have no counterpart of {', '.join(words)}")
@@ -147,7 +145,7 @@ def write_generation(wanted: GenerationConfig, places: Mapping[str, str], goal: 
     if wanted.reply_schema:
         values |= {"name": "reply", "strict": wanted.strict_reply, "schema": dict(wanted.reply_schema)}
     written: Document = {}
-    for setting, place in places.items():
+    for place, setting in fields.items():
         if values.get(setting) is not None:
             *outer, field = place.split(".")
             within = written

@@ -52,13 +52,13 @@ FORMATS = (None, "text", "json_object", "json_schema")
 
 LIMITS = ("max_completion_tokens", "max_tokens")
 
-PLACES = (
+FIELDS = (
     {name: name for name in ("temperature", "top_p", "seed", "max_tokens", "stop", "top_logprobs")}
-    | {"parallel_calls": "parallel_tool_calls", "effort": "reasoning_effort", "verbosity": "verbosity", "choices": "n"}
-    | {"form": "response_format.type"}
-    | {part: f"response_format.json_schema.{part}" for part in ("name", "strict", "schema")}
+    | {"parallel_tool_calls": "parallel_calls", "reasoning_effort": "effort", "verbosity": "verbosity", "n": "choices"}
+    | {"response_format.type": "form"}
+    | {f"response_format.json_schema.{part}": part for part in ("name", "strict", "schema")}
 )
-"""Setting -> its field, as ``read_generation`` has them."""
+"""Field -> its setting, as ``read_generation`` has them."""
 
 MOST_CHOICES = 128
 
@@ -107,7 +107,7 @@ class ChatRequest(ModelRequest):
         found = self.document
         limits = [value for key in LIMITS if (value := whole_number(found.get(key))) is not None and value > 0]
         return replace(
-            read_generation(found, PLACES),
+            read_generation(found, FIELDS),
             max_tokens=min(limits, default=None),
             top_logprobs=whole_number(found.get("top_logprobs", 1)) if found.get("logprobs") is True else None,
             choices=read_choices(found),
@@ -197,7 +197,7 @@ def _write_tool(tool: OfferedTool) -> Document:
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
     wanted = GenerationConfig(reply_schema=schema, strict_reply=True), GenerationConfig(reply_schema={})
-    return [write_generation(one, PLACES, "Chat completions", tools=False) for one in wanted]
+    return [write_generation(one, FIELDS, "Chat completions", tools=False) for one in wanted]
 
 
 def read_message(message: Any) -> ModelMessage:
@@ -232,7 +232,7 @@ def _read_tool(tool: Any) -> OfferedTool | None:
 
 def write_settings(request: ModelRequest) -> Document:
     """Return the further fields of a request of any dialect; a stream is asked for its usage."""
-    own = write_generation(request.generation, PLACES, "Chat completions", tools=bool(request.tools))
+    own = write_generation(request.generation, FIELDS, "Chat completions", tools=bool(request.tools))
     choice = _choice(request.tool_choice) if request.tools else None
     own |= {"tool_choice": choice} if choice is not None else {}
     return {**own, "stream": True, "stream_options": {"include_usage": True}} if request.stream else own

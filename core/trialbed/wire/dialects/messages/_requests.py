@@ -30,13 +30,13 @@ HEADERS: Mapping[str, str] = MappingProxyType({"anthropic-version": "2023-06-01"
 SHARED = ("max_tokens", "stop_sequences", "temperature", "top_p", "metadata", "service_tier", "cache_control")
 """Settings that other dialects have, too, or that do not change an answer."""
 
-PLACES = {name: name for name in ("temperature", "top_p", "max_tokens")} | {
-    "stop": "stop_sequences",
-    "effort": "output_config.effort",
-    "form": "output_config.format.type",
-    "schema": "output_config.format.schema",
+FIELDS = {name: name for name in ("temperature", "top_p", "max_tokens")} | {
+    "stop_sequences": "stop",
+    "output_config.effort": "effort",
+    "output_config.format.type": "form",
+    "output_config.format.schema": "schema",
 }
-"""Setting -> its field, as ``read_generation`` has them."""
+"""Field -> its setting, as ``read_generation`` has them."""
 
 MODES = {"auto": "auto", "any": "required", "tool": "required", "none": "none"}
 """Type of a choice -> its canonical mode."""
@@ -82,7 +82,7 @@ class MessagesRequest(ModelRequest):
     @property
     def generation(self) -> GenerationConfig:
         """Those of the settings that have the same meaning in every dialect."""
-        found = read_generation(self.document, PLACES, ("json_schema",))
+        found = read_generation(self.document, FIELDS, ("json_schema",))
         alone = mapping_of(self.document.get("tool_choice")).get("disable_parallel_tool_use") is True
         return replace(found, parallel_calls=not alone, strict_reply=found.reply_schema is not None)
 
@@ -220,7 +220,7 @@ def write_settings(request: ModelRequest) -> Document:
         ValueError: the dialect has no counterpart of one.
     """
     wanted = request.generation
-    own = write_generation(wanted, PLACES, "Messages", tools=bool(request.tools))
+    own = write_generation(wanted, FIELDS, "Messages", tools=bool(request.tools))
     if wanted.reply_schema is not None and not wanted.reply_schema:
         raise ValueError("Messages have no counterpart of an answer that is JSON of any kind")
     choice = _choice(request.tool_choice, parallel=wanted.parallel_calls) if request.tools else None

@@ -34,13 +34,13 @@ SHARED = (
 )
 """Settings that other dialects have, too, or that do not change an answer."""
 
-PLACES = (
-    {"temperature": "temperature", "top_p": "top_p", "max_tokens": "max_output_tokens"}
-    | {"parallel_calls": "parallel_tool_calls", "effort": "reasoning.effort", "verbosity": "text.verbosity"}
-    | {"form": "text.format.type"}
-    | {part: f"text.format.{part}" for part in ("name", "strict", "schema")}
+FIELDS = (
+    {"temperature": "temperature", "top_p": "top_p", "max_output_tokens": "max_tokens"}
+    | {"parallel_tool_calls": "parallel_calls", "reasoning.effort": "effort", "text.verbosity": "verbosity"}
+    | {"text.format.type": "form"}
+    | {f"text.format.{part}": part for part in ("name", "strict", "schema")}
 )
-"""Setting -> its field, as ``read_generation`` has them."""
+"""Field -> its setting, as ``read_generation`` has them."""
 
 UNSERVED = ("conversation", "prompt")
 """Fields whose values only their vendor keeps."""
@@ -95,7 +95,7 @@ class ResponsesRequest(ModelRequest):
     @property
     def generation(self) -> GenerationConfig:
         """Those of the settings that have the same meaning in every dialect."""
-        return read_generation(self.document, PLACES)
+        return read_generation(self.document, FIELDS)
 
     @property
     def prompt(self) -> Mapping[str, Any]:
@@ -192,7 +192,7 @@ OWN_NAMES = {"max_tokens": "max_output_tokens"}
 def reply_formats(schema: Mapping[str, Any]) -> list[Document]:
     """Return the settings that ask for a reply of this JSON Schema, the strictest first."""
     wanted = GenerationConfig(reply_schema=schema, strict_reply=True), GenerationConfig(reply_schema={})
-    return [write_generation(one, PLACES, "Responses", tools=False) for one in wanted]
+    return [write_generation(one, FIELDS, "Responses", tools=False) for one in wanted]
 
 
 def _write_tool(tool: OfferedTool) -> Document:
@@ -207,7 +207,7 @@ def write_settings(request: ModelRequest) -> Document:
     Raises:
         ValueError: the dialect has no counterpart of one.
     """
-    own = write_generation(request.generation, PLACES, "Responses", tools=bool(request.tools))
+    own = write_generation(request.generation, FIELDS, "Responses", tools=bool(request.tools))
     choice = _choice(request.tool_choice) if request.tools else None
     own |= {"tool_choice": choice} if choice is not None else {}
     return {**own, "store": False, "stream": True} if request.stream else {**own, "store": False}
