@@ -17,8 +17,8 @@ from trialbed.wire.dialects import PATHS, dialect
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "core" / "trialbed" / "wire" / "dialects"
 NAME = re.compile(r"[a-z_]+(\.[a-z_]+)*").fullmatch
-OWN = {"items", "thought", "effort", "form", "parallel_calls"}
-"""Names in Trialbed's own records of what was read, and of the settings of all dialects, which no document has."""
+OWN = {"items", "thought"}
+"""Names in Trialbed's own records of what was read, which no document has."""
 
 ASKED = {
     "chat_completions": {"messages": [], "n": 2, "stream_options": {"include_usage": True}},
