@@ -117,10 +117,7 @@ def _entry_of(run: StoredRun) -> dict[str, Any]:
         "run_id": run.run_id,
         "created_at": run.created_at.isoformat(),
         "status": run.status,
-        "frameworks": config.frameworks,
-        "dataset": config.dataset,
-        "dataset_file": config.dataset_file,
-        "test_set": config.test_set,
+        **{name: getattr(config, name) for name in ("frameworks", "dataset", "dataset_file", "test_set")},
         "model": ", ".join(config.models),
         "judge": config.judge,
         "queries": len(config.query_ids),
@@ -128,9 +125,7 @@ def _entry_of(run: StoredRun) -> dict[str, Any]:
         "trials": run.record.planned,
         "answered": sum(answered),
         "failed": sum(failed),
-        "overall_time": run.overall_time,
-        "tags": run.tags,
-        "note": run.note,
+        **{name: getattr(run, name) for name in ("overall_time", "tags", "note")},
         "sopr_score": {name: None if uneven else mean for name, mean in zip(config.frameworks, means, strict=True)},
         "success_rate": {endpoint.label: endpoint.success_rate for endpoint in run.record.endpoints},
     }
@@ -276,15 +271,9 @@ def _lines(row: dict[str, Any]) -> list[tuple[str, ...]]:
     """Return a line for each framework of a run; the cells of the run itself are in the first."""
     from trialbed.views import UNKNOWN
 
-    repeats = f" x {row['repeat']}" if row["repeat"] > 1 else ""
-    own = (
-        row["run_id"],
-        row["status"],
-        row["test_set"],
-        f"{row['queries']}{repeats}",
-        row["model"],
-        f"{row['answered']}/{row['trials']}",
-    )
+    queries = f"{row['queries']} x {row['repeat']}" if row["repeat"] > 1 else str(row["queries"])
+    first = (row["run_id"], row["status"], row["test_set"])
+    own = (*first, queries, row["model"], f"{row['answered']}/{row['trials']}")
     rates = {name: f"{rate:.2f} answered" for name, rate in row["success_rate"].items() if rate is not None}
     solved = {name: f"{value:.2f}" for name, value in row["sopr_score"].items() if value is not None}
     means = [(name, rates.get(name, solved.get(name, UNKNOWN))) for name in row["frameworks"]]

@@ -13,7 +13,6 @@ from trialbed.report._metadata import in_words
 from trialbed.report._report import Report
 from trialbed.report._summary import QueryId, Reason, ScoreMean, Summary, WorstQuery
 from trialbed.scoring import JUDGED
-from trialbed.store import TrialRow
 from trialbed.texts import number_of, percent, points
 
 if TYPE_CHECKING:
@@ -352,15 +351,12 @@ def worst_queries(report: Report, most: int = SHOWN) -> list[WorstQuery]:
 
     found = []
     for places in sorted((own for own in by_query.values() if any(flawed[at] for at in own)), key=order)[:most]:
-        rows = [table.row(place) for place in places]
-        trials: dict[str, list[TrialRow]] = {}
-        for row in rows:
-            trials.setdefault(row.key.framework, []).append(row)
+        rows = list(map(table.row, places))
         worst = min(
             (row for row in rows if flawed[row.place]),
             key=lambda row: (row.status == "not measured", quality[row.place], -faults[row.place]),
         )
-        found.append(WorstQuery(worst.query_id, report.queries[worst.query_id].text, trials, worst))
+        found.append(WorstQuery(worst.query_id, report.queries[worst.query_id].text, rows, worst))
     return found
 
 

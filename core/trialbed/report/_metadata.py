@@ -90,12 +90,11 @@ def fault_words(plan: str) -> str:
         read = read_fault_plan(plan)
     except UsageError:
         return f"by a plan that this version cannot read: {one_line(plan, MOST)}"
-    parts = []
-    for part, of in ((read.tools, "calls of tools"), (read.model, "requests to the model")):
-        if part is not None and part.rate and part.faults:
-            kinds = ", ".join(name.replace("_", " ") for name in part.faults)
-            parts.append(f"{percent(part.rate)} of the {of} ({kinds})")
-    return "; ".join(parts)
+    return "; ".join(
+        f"{percent(part.rate)} of the {of} ({', '.join(part.faults).replace('_', ' ')})"
+        for part, of in ((read.tools, "calls of tools"), (read.model, "requests to the model"))
+        if part is not None and part.rate and part.faults
+    )
 
 
 FILE = re.compile(r"^([a-z][\w.+-]*:)?(?:~|\.{0,2}|[A-Za-z]:)[/\\](?:.*[/\\])?(?=[^/\\]+$)")

@@ -294,13 +294,13 @@ class WorstQuery:
 
     Attributes:
         text: the task; empty where it is not known.
-        trials: framework -> its trials, as far as they have ended.
+        trials: those of all frameworks, as far as they have ended.
         worst: the trial that went worst.
     """
 
     query_id: QueryId
     text: str
-    trials: Mapping[str, Sequence[TrialRow]]
+    trials: Sequence[TrialRow]
     worst: TrialRow
 
 

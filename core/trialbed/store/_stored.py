@@ -184,12 +184,11 @@ class StoredRun:
             failure: trials that failed in this way.
             status: ``answered``, ``failed`` or ``not measured``.
         """
-        asked = failed, failure, status
         rows = [
             one.row
             for one in self._counted(framework, query_id)
-            for found in [(one.failure is not None, one.failure, one.status)]
-            if all(want in (None, own) for want, own in zip(asked, found, strict=True))
+            if failed in (None, one.failure is not None)
+            if failure in (None, one.failure) and status in (None, one.status)
         ]
         return tuple(self.results_at(rows))
 

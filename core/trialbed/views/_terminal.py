@@ -115,12 +115,8 @@ def _block(
         box=SIMPLE_HEAD if ruled else None, show_edge=False, pad_edge=False, padding=(0, GAP - ruled, 0, 0)
     )
     for index in block:
-        shown.add_column(
-            Text(printable(columns[index])),
-            justify="right" if index else "left",
-            width=widths[index],
-            overflow="fold",
-        )
+        heading, side = Text(printable(columns[index])), "right" if index else "left"
+        shown.add_column(heading, justify=side, width=widths[index], overflow="fold")
     for row in rows:
         cells = [printable((row.label, *row.cells)[index]) for index in block]
         alarming = row.alarming and any(cells[1:])

@@ -157,7 +157,7 @@ def _worst_table(worst: Sequence[WorstQuery], report: Report) -> Table:
 
 def _ends(query: WorstQuery) -> str:
     """Return the ends of the trials of a query, of all set-ups together."""
-    ends = Counter(_end(trial) for trials in query.trials.values() for trial in trials)
+    ends = Counter(map(_end, query.trials))
     if ends.total() == 1:
         return next(iter(ends))
     return ", ".join(f"{count} {end}" for end, count in ends.most_common())

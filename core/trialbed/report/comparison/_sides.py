@@ -137,11 +137,9 @@ class Side:
         # In the order in which a trial that failed has scores of quality: sets have none.
         places = {name: place for place, name in enumerate(ALWAYS)}
         quality = sorted(self.quality, key=lambda name: (places.get(name, len(ALWAYS)), name))
-        zeros = quality if own.failed.any() else ()
-        names = dict.fromkeys([*own.names(own.answered), *zeros])
-        known = ((name, np.isfinite(own.values(name, zeros=name in self.quality))) for name in names)
-        first = {name: int(has.argmax()) for name, has in known if has.any()}
-        return sorted(first, key=lambda name: (name not in self.bounded, first[name]))
+        names = dict.fromkeys([*own.names(own.answered), *(quality if own.failed.any() else ())])
+        known = [name for name in names if np.isfinite(own.values(name, zeros=name in self.quality)).any()]
+        return sorted(known, key=lambda name: name not in self.bounded)
 
     @property
     def failures(self) -> dict[str, int]:

@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from trialbed.errors import DataError
 from trialbed.records import Run, TrialResult
@@ -111,16 +112,18 @@ def test_processes_that_write_at_once_lose_nothing(path: Path, trial_file: Path,
 def test_opening_waits_for_another_process_that_is_creating_the_store(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create, refused = _database._create, threading.Event()
+    read, refused = _database.Database.read, threading.Event()
 
-    def attempt(database: _database.Database) -> None:
+    @contextmanager
+    def attempt(database: _database.Database) -> Iterator[Connection]:
         try:
-            create(database)
+            with read(database) as connection:
+                yield connection
         except DataError:
             refused.set()
             raise
 
-    monkeypatch.setattr(_database, "_create", attempt)
+    monkeypatch.setattr(_database.Database, "read", attempt)
     path.parent.mkdir()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
