@@ -13,7 +13,7 @@ from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.preparation import NO_OBJECTS, Prepared, RunObjects, RunOptions, prepare
 from trialbed.records import Run, TrialResult
-from trialbed.report import Report, check_folder, each_document, read_report, write_document
+from trialbed.report import Entries, Report, add_entries, check_folder, each_document, read_report, write_document
 from trialbed.store import Store, open_store
 
 
@@ -38,8 +38,12 @@ async def run_and_report(
     """
     prepared = await asyncio.to_thread(prepare_run, options, objects)
     store, queries, shown = prepared.options.store, prepared.queries, progress or RunProgress()
-    ended = await run(prepared, ambient=ambient, progress=progress)
-    await _judge_again(prepared, ended, shown)
+    # Entries of documents are made as trials are committed, so that the end of the run need not read them again.
+    entries: Entries | None = {} if documents else None
+    keep = None if entries is None else partial(add_entries, entries, queries)
+    ended = await run(prepared, ambient=ambient, progress=progress, committed=keep)
+    if await _judge_again(prepared, ended, shown) and entries:
+        entries.clear()
 
     def conclude() -> Report:
         with open_store(store) as reader:
@@ -52,16 +56,17 @@ async def run_and_report(
                 margin=options.margin,
                 allow_incomplete=options.allow_incomplete,
             )
-            for document, entries in each_document(report) if documents else ():
-                write_document(document, options.output, entries)
+            if entries is not None:
+                for document, own in each_document(report, entries):
+                    write_document(document, options.output, own)
             listeners.notify("run_finished", run=report.run, report=report)
         return replace(report, results=partial(_results, store, ended.run_id))
 
     return await say_when_long(shown.note, "reporting the trials", asyncio.to_thread(conclude))
 
 
-async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> None:
-    """Have further judges grade the answers of a run that has ended.
+async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) -> bool:
+    """Have further judges grade the answers of a run that has ended; return whether there are any.
 
     A judge that may not or cannot grade them is a note: the trials have been paid for, and are reported all the same.
     """
@@ -83,6 +88,7 @@ async def _judge_again(prepared: Prepared, ended: Run, progress: RunProgress) ->
             progress.note(
                 f"the judge {judge} has not graded the answers: {refusal}; bench score {run_id} --judge {judge} asks it"
             )
+    return len(options.judge) > 1
 
 
 def prepare_run(options: RunOptions, objects: RunObjects = NO_OBJECTS) -> Prepared:

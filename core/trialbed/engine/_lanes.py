@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MOST_LOST = 5
 """Times that a trial is lost before the session leaves it: it may be what costs the nodes."""
 
+Committed = Callable[[Sequence[TrialResult]], object]
+"""Is called with trials once they are committed, in a thread."""
+
 
 @dataclass
 class Lanes:
@@ -35,6 +38,7 @@ class Lanes:
         lost: node -> how many trials were lost with it, over all sessions.
         nodes: looks for lost nodes.
         ended: called for each trial that is committed.
+        committed: called with several of them, in a thread.
         admission: lets trials begin as far as the budget of the run covers them; None without one.
     """
 
@@ -48,6 +52,7 @@ class Lanes:
     nodes: NodeWatch
     progress: RunProgress
     ended: Callable[[TrialResult], None]
+    committed: Committed | None = None
     admission: Admission | None = None
     _unmeasured: dict[TrialKey, int] = field(default_factory=dict, init=False)
     _not_chosen: Exception | None = field(default=None, init=False)
@@ -63,7 +68,7 @@ class Lanes:
         repeated = False
         while todo:
             queue = deque(todo)
-            commits = Commits(self.store, self.run_id, self._note_committed)
+            commits = Commits(self.store, self.run_id, self._note_committed, after=self.committed)
             async with commits.open(), asyncio.TaskGroup() as group:
                 # Twice as many lanes as slots: while one lane's agent works, another opens, scores or commits its
                 # trial. Ambient trials are open one at a time, so for them there is nothing to overlap.

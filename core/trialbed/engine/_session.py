@@ -18,7 +18,7 @@ from trialbed.engine._control import ControlClient
 from trialbed.engine._gold import make_gold_calls
 from trialbed.engine._helper_use import KeptUse
 from trialbed.engine._judge import judge_duties, judge_of, judge_report
-from trialbed.engine._lanes import Lanes
+from trialbed.engine._lanes import Committed, Lanes
 from trialbed.engine._nodes import NodeWatch
 from trialbed.engine._outage import Outage
 from trialbed.engine._progress import RunProgress, say_when_long
@@ -53,6 +53,7 @@ class RunSession:
 
     Args:
         ambient: whether requests without a token belong to the open trial.
+        committed: called with trials once they are committed, in a thread.
         standing: what this run may share with others.
     """
 
@@ -63,6 +64,7 @@ class RunSession:
     _: KW_ONLY
     ambient: bool
     standing: Standing
+    committed: Committed | None = None
 
     def __post_init__(self) -> None:
         self._used = KeptUse(self.prepared.options, self.store, self.record)
@@ -142,6 +144,7 @@ class RunSession:
                     nodes=nodes,
                     progress=self.progress,
                     ended=lambda result: self._listeners.notify("trial_finished", run=self.record, result=result),
+                    committed=self.committed,
                     admission=self._admission,
                 )
                 await lanes.run(runner, todo)

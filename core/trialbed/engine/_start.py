@@ -9,6 +9,7 @@ from functools import partial
 
 from trialbed.catalogs import absent_ends
 from trialbed.engine._background import Standing
+from trialbed.engine._lanes import Committed
 from trialbed.engine._progress import RunProgress
 from trialbed.engine._session import RunSession
 from trialbed.errors import DataError
@@ -22,6 +23,7 @@ async def run(
     *,
     ambient: bool = False,
     progress: RunProgress | None = None,
+    committed: Committed | None = None,
     standing: Standing | None = None,
 ) -> Run:
     """Run or resume a prepared run, until every result is in the store.
@@ -29,6 +31,7 @@ async def run(
     Args:
         ambient: whether requests without a token belong to the open trial.
         progress: follows the run.
+        committed: called with trials once they are committed, in a thread.
         standing: what earlier and later runs of this event loop share with this one; None for a run that is alone.
 
     Raises:
@@ -41,7 +44,7 @@ async def run(
             run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
             for line in (*prepared.notes, *absent_ends(prepared.dataset, prepared.options.query_ids)):
                 shown.note(line)
-            session = RunSession(prepared, store, run_, shown, ambient=ambient, standing=kept)
+            session = RunSession(prepared, store, run_, shown, ambient=ambient, standing=kept, committed=committed)
             return await session.run()
 
 

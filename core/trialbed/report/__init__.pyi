@@ -7,6 +7,8 @@ from ._conclusion import reason_lines as reason_lines
 from ._conclusion import trial_name as trial_name
 from ._conclusion import verdict as verdict
 from ._conclusion import worst_queries as worst_queries
+from ._document import Entries as Entries
+from ._document import add_entries as add_entries
 from ._document import document_schema as document_schema
 from ._document import each_document as each_document
 from ._document import legacy_document as legacy_document

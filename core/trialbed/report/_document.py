@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from trialbed.errors import DataError
-from trialbed.report._entries import entry
+from trialbed.records import GoldAnswer, TrialKey, TrialResult
+from trialbed.report._entries import entry, failed_scores
 from trialbed.report._files import clean, json_bytes
 from trialbed.report._metadata import legacy_metadata
-from trialbed.report._report import Report
-from trialbed.report._summary import Figures, ScoreMean, Summary
+from trialbed.report._report import Queries, Report
+from trialbed.report._summary import Figures, QueryId, ScoreMean, Summary
 from trialbed.scoring import TIMES
 from trialbed.settings import declared_settings, secret_values
 from trialbed.statistics import LEVEL
@@ -21,6 +23,9 @@ from trialbed.wire.redaction import redaction_of
 
 if TYPE_CHECKING:
     from trialbed.report.comparison import FactorEffects
+
+Entries = dict[tuple[TrialKey, int], bytes]
+"""Trial and attempt -> its entry as compressed JSON."""
 
 ALWAYS_THERE = ("prompt_tokens", "completion_tokens", "total_tokens", "model_turns", *TIMES)
 """Figures that are null where no trial has them."""
@@ -53,26 +58,56 @@ def legacy_documents(report: Report) -> list[dict[str, Any]]:
     return [{**document, "results": list(map(json.loads, entries))} for document, entries in each_document(report)]
 
 
-def each_document(report: Report) -> Iterator[tuple[dict[str, Any], Iterator[bytes]]]:
-    """Yield each framework's document without its results, and these as JSON, read from the store one by one."""
+def add_entries(
+    entries: Entries,
+    queries: Queries,
+    results: Iterable[TrialResult],
+    gold: Mapping[QueryId, GoldAnswer] | None = None,
+) -> None:
+    """Add the entries of trials, so that these need not be read again at the end of a run.
+
+    Args:
+        gold: the answers to the expected calls of queries, if the run made them.
+    """
+    answers, secrets = gold or {}, secret_values()
+    # A secret that JSON escapes need not be found in it.
+    escaped = any(json.dumps(secret, ensure_ascii=False) != f'"{secret}"' for secret in secrets)
+    for result in results:
+        query = queries[result.key.query_id]
+        found = entry(query, result, answers.get(query.query_id))
+        text = json_bytes(found)
+        if escaped or redaction_of(secrets).finds(text.decode()):
+            text = json_bytes(clean(found, secrets))
+        entries[result.key, result.attempt] = zlib.compress(text, 1)
+
+
+def _entries_of(summary: Summary, entries: Entries) -> Iterator[bytes]:
+    """Yield the entries of a framework as JSON, in the order of its trials."""
+    quality = [score.name for score in summary.scores.values() if score.quality]
+    for row in summary.trials:
+        text = zlib.decompress(entries[row.key, int(row["attempt"])])
+        if row.status == "failed":  # which scores it has as 0 is known at the end alone
+            absent = row["absent"].split(",")
+            found = json.loads(text)  # a message may hold half of a pair of surrogates
+            found["scores"] = failed_scores(name for name in quality if name not in absent)
+            text = json_bytes(found)
+        yield text
+
+
+def each_document(report: Report, entries: Entries | None = None) -> Iterator[tuple[dict[str, Any], Iterator[bytes]]]:
+    """Yield each framework's document without its results, and these as JSON, one by one.
+
+    Args:
+        entries: those that are known; the others are read from the store.
+    """
+    known: Entries = {} if entries is None or report.gold else entries
+    missing = [int(row["row"]) for row in report.table if (row.key, int(row["attempt"])) not in known]
+    if missing:
+        add_entries(known, report.queries, report.results(missing), report.gold)
     shared = {} if report.factors is None else {"effects": _effects(report.factors)}
     for one in report.frameworks:
         about, summary = legacy_metadata(one.run, one.framework), legacy_summary(one) | shared
-        yield {"metadata": about, "summary": summary, "results": []}, _entries(report, one)
-
-
-def _entries(report: Report, summary: Summary) -> Iterator[bytes]:
-    """Yield the entries of a framework as JSON, in the order of its trials."""
-    secrets = secret_values()
-    # A secret that JSON escapes need not be found in it.
-    escaped = any(json.dumps(secret, ensure_ascii=False) != f'"{secret}"' for secret in secrets)
-    quality = [score.name for score in summary.scores.values() if score.quality]
-    for row, result in zip(summary.trials, report.trials(summary.framework), strict=True):
-        zeros = [name for name in quality if name not in row["absent"].split(",")]
-        found = entry(report.queries[row.query_id], result, report.gold.get(row.query_id), zeros)
-        text = json_bytes(found)
-        redacted = escaped or redaction_of(secrets).finds(text.decode())
-        yield json_bytes(clean(found, secrets)) if redacted else text
+        yield {"metadata": about, "summary": summary, "results": []}, _entries_of(one, known)
 
 
 def legacy_summary(summary: Summary) -> dict[str, Any]:

@@ -29,14 +29,11 @@ SHOWN_ELSEWHERE = ("sopr_score", "claimed_vs_observed")
 """Scores whose details stand under ``evaluation`` and ``wire``."""
 
 
-def entry(
-    query: Query, result: TrialResult, gold: GoldAnswer | None = None, zeros: Iterable[str] = ()
-) -> dict[str, Any]:
+def entry(query: Query, result: TrialResult, gold: GoldAnswer | None = None) -> dict[str, Any]:
     """Return one of the document's ``results``; a failed trial has the same keys and ``error``.
 
     Args:
         gold: the answers to the query's expected calls, if the run made them.
-        zeros: the scores that it has as 0 if it failed.
     """
     answer, outcome = result.outcome.answer or NO_ANSWER, result.outcome
     if result.status != "answered":  # an agent's words on a refusal do not count; its claims stay
@@ -73,7 +70,7 @@ def entry(
         "topped_up_tools": list(result.topped_up_tools),
         "system_answer_time": outcome.wall_time,
         "system_answer": {"final_answer": answer.final_answer, "has_finish": finished},
-        "scores": _scores(result, zeros, finished=finished),
+        "scores": _scores(result, finished=finished),
         "score_details": {name: detail for name, detail in details.items() if detail},
         "called_apis": [call.api.pair for call in result.wire.api_calls],
         "evaluation": {
@@ -111,12 +108,16 @@ def entry(
     return document
 
 
-def _scores(result: TrialResult, zeros: Iterable[str], *, finished: bool) -> dict[str, Any]:
-    values: dict[str, Any] = {"sopr_score": None, "api_call_score": None}
-    if result.status == "failed":
-        values |= dict.fromkeys(zeros, 0.0)
+def failed_scores(zeros: Iterable[str]) -> dict[str, Any]:
+    """Return the ``scores`` of a trial that failed, which has some as 0."""
+    values = {"sopr_score": None, "api_call_score": None, **dict.fromkeys(zeros, 0.0)}
+    return {**values, "answer_status": "Error", "has_finish": False}
+
+
+def _scores(result: TrialResult, *, finished: bool) -> dict[str, Any]:
     if result.status != "answered":
-        return values | {"answer_status": "Error", "has_finish": False if result.status == "failed" else None}
+        return failed_scores(()) | ({} if result.status == "failed" else {"has_finish": None})
+    values: dict[str, Any] = {"sopr_score": None, "api_call_score": None}
     values |= {score.name: score.value for score in result.scores}
     sopr = result.score("sopr_score")
     label = sopr.label if sopr and sopr.value is not None else "Error"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import KW_ONLY, dataclass, field
 
@@ -30,6 +30,7 @@ class Commits:
         gathering: seconds.
         most: how many may wait to be committed.
         masked: whether there are no secrets in the trials any more.
+        after: called with trials once they are committed, in a thread, before ``committed``.
     """
 
     store: Store
@@ -39,6 +40,7 @@ class Commits:
     gathering: float = GATHERING
     most: int = MOST
     masked: bool = False
+    after: Callable[[Sequence[TrialResult]], object] | None = None
     _ended: list[TrialResult] = field(default_factory=list, init=False)
     _waiting: int = field(default=0, init=False)
     _room: asyncio.Event = field(default_factory=asyncio.Event, init=False)
@@ -94,9 +96,7 @@ class Commits:
         ended, self._ended = self._ended, []
         if not ended:
             return
-        transaction = asyncio.ensure_future(
-            asyncio.to_thread(self.store.add_trials, self.run_id, ended, masked=self.masked)
-        )
+        transaction = asyncio.ensure_future(asyncio.to_thread(self._add_all, ended))
         try:
             await asyncio.shield(transaction)
         finally:
@@ -106,3 +106,8 @@ class Commits:
             self._room.set()
             for result in ended:
                 self.committed(result)
+
+    def _add_all(self, ended: Sequence[TrialResult]) -> None:
+        self.store.add_trials(self.run_id, ended, masked=self.masked)
+        if self.after is not None:
+            self.after(ended)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -28,7 +30,9 @@ from trialbed.records import (
     Usage,
 )
 from trialbed.report import (
+    Entries,
     Report,
+    add_entries,
     document_parts,
     document_schema,
     each_document,
@@ -294,9 +298,9 @@ def test_secrets_and_what_is_no_json_stay_out(monkeypatch: pytest.MonkeyPatch) -
     assert shown_url(url) == "https://example.org/v1?key=[redacted]"
 
 
-def written(report: Report) -> list[dict[str, Any]]:
+def written(report: Report, known: Entries | None = None) -> list[dict[str, Any]]:
     """The documents as they are written to files."""
-    return [json.loads(b"".join(document_parts(head, own))) for head, own in each_document(report)]
+    return [json.loads(b"".join(document_parts(head, own))) for head, own in each_document(report, known)]
 
 
 def both() -> list[TrialResult]:
@@ -316,6 +320,40 @@ def test_documents_are_written_as_they_are_read_at_once() -> None:
     assert written(report) == json.loads(json_bytes(documents)) == documents
 
 
+def before(results: list[TrialResult], known: Entries) -> list[TrialResult]:
+    """Some trials are of an earlier session, as in a run that is resumed."""
+    add_entries(known, QUERIES, results[2:])
+    return results
+
+
+def all_of_them(results: list[TrialResult], known: Entries) -> list[TrialResult]:
+    add_entries(known, QUERIES, results)
+    return results
+
+
+def repeated(results: list[TrialResult], known: Entries) -> list[TrialResult]:
+    """The entries of attempts that do not count are left out."""
+    again = [*results, results[3].model_copy(update={"attempt": 1, "adapter_digest": "new"})]
+    add_entries(known, QUERIES, again)
+    return again
+
+
+def rescored(results: list[TrialResult], known: Entries) -> list[TrialResult]:
+    """Another judge has graded the answers since."""
+    add_entries(known, QUERIES, results)
+    known.clear()
+    return [one.model_copy(update={"scores": (*one.scores, Score(name="late", value=0.5))}) for one in results]
+
+
+@pytest.mark.parametrize("session", [before, all_of_them, repeated, rescored])
+def test_entries_that_are_written_as_trials_end_are_those_that_are_read_from_the_store(
+    session: Callable[[list[TrialResult], Entries], list[TrialResult]],
+) -> None:
+    known: Entries = {}
+    report = report_of(RUN, QUERIES, session(both(), known))
+    assert written(report, known) == legacy_documents(report)
+
+
 def test_entries_have_the_verdicts_of_the_judge_whose_figures_the_summary_has() -> None:
     strict = Score(name="sopr_score@strict", value=0.0, label="Unsolved", detail={"reason": "severe"})
     report = report_of(
@@ -326,3 +364,13 @@ def test_entries_have_the_verdicts_of_the_judge_whose_figures_the_summary_has() 
     assert document["summary"]["average_sopr_score"] == entry["scores"]["sopr_score"] == 0.0
     assert (entry["scores"]["answer_status"], entry["evaluation"]["reason"]) == ("Unsolved", "severe")
     assert "sopr_score@strict" not in entry["scores"]
+
+
+def test_entries_that_are_known_are_not_read_again() -> None:
+    known, asked = Entries(), list[int]()
+    trials = both()
+    add_entries(known, QUERIES, trials[1:])
+    report = report_of(RUN, QUERIES, trials)
+    results, rows = report.results, report.table["row"].tolist()
+    written(replace(report, results=lambda some: (asked.extend(some), results(some))[1]), known)
+    assert asked == [rows[2]]

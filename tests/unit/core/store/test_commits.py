@@ -41,6 +41,20 @@ async def test_what_ends_together_is_committed_together_and_in_order() -> None:
     assert told == RESULTS[:5]
 
 
+async def test_a_session_writes_what_is_committed_before_it_counts() -> None:
+    store, told = StoreDouble(), list[str]()
+    written: list[tuple[list[str], int]] = []
+
+    def write(results: Sequence[str]) -> None:
+        assert store.transactions == [list(results)]
+        written.append((list(results), len(told)))
+
+    commits = Commits(store, "r1", told.append, after=write)  # type: ignore[arg-type]
+    async with commits.open():
+        commits.put(RESULTS[0])  # type: ignore[arg-type]
+    assert written == [(RESULTS[:1], 0)]
+
+
 async def test_all_are_committed_even_if_more_end_than_may_wait() -> None:
     store = StoreDouble()
     commits, told = committing(store)
