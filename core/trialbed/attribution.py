@@ -169,12 +169,8 @@ def attribute(query: Query, tools: Sequence[ToolSpec], result: TrialResult) -> t
     ended, stopped = _ends(result, calls)
     found = []
     for aligned in align_gold_calls(query.gold_calls, calls, tools).gold:
-        loss = _loss(aligned, by_api.get(aligned.gold.api), query, tools, result, calls)
-        if loss is None:
-            found.append(AttributedCall(gold=aligned.gold, lost=None, reason=""))
-            continue
-        stage, reason = loss
-        call, last = aligned.call, result.wire.model_calls[-1] if ended else None
+        stage, reason = _loss(aligned, by_api.get(aligned.gold.api), query, tools, result, calls) or (None, "")
+        call, last = aligned.call, result.wire.model_calls[-1] if ended and stage else None
         if stage == "not called" and stopped:
             reason = stopped
         # The model could have made the call after its last answer, or in that one.
@@ -182,8 +178,8 @@ def attribute(query: Query, tools: Sequence[ToolSpec], result: TrialResult) -> t
             stage == "not called" if call is None else not call.reached and call.started >= last.started + last.duration
         ):
             reason = f"{ENDED}: {ended}"
-        reason = one_line(reason, MAX_REASON) or "no reason is given"
-        found.append(AttributedCall(gold=aligned.gold, lost=stage, reason=reason))
+        shown = one_line(reason, MAX_REASON) or ("no reason is given" if stage else "")
+        found.append(AttributedCall(gold=aligned.gold, lost=stage, reason=shown))
     return tuple(found)
 
 

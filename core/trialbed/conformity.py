@@ -116,13 +116,11 @@ def class_problems(given: Any, contract: Any, *, constructor: bool = True) -> tu
         # Properties and attributes are looked at when they are used, and an inherited method is the contract's own.
         if asked is None or own is None or own is asked:
             continue
-        is_async = _is_async(own)
         parameters = [item for item in inspect.signature(asked).parameters.values() if item.kind not in VARIABLE]
         # Drivers are made with every argument of their constructor.
-        takes = _binds(own, parameters)
-        if name != "__init__":
-            takes = takes and _binds(own, [item for item in parameters if item.default is EMPTY])
-        if (is_async != _is_async(asked) and not _may_be_either(asked)) or not takes:
+        due = parameters if name == "__init__" else [item for item in parameters if item.default is EMPTY]
+        takes = _binds(own, parameters) and _binds(own, due)
+        if (_is_async(own) != _is_async(asked) and not _may_be_either(asked)) or not takes:
             wanted = f"must have `{_header(name, asked)}`{_first_line(own)}"
             found.append(f"{given.__name__} has `{_header(name, own)}`, and {wanted}")
     return tuple(found)

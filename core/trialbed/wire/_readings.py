@@ -23,6 +23,9 @@ ANSWERED: frozenset[Outcome] = frozenset(("tool_calls", "stop", "other"))
 """The outcomes that are answers; the rest are failures."""
 
 
+OUTCOMES: dict[str, Outcome] = {"tool_calls": "tool_calls", "function_call": "tool_calls", "stop": "stop"}
+"""Finish reason -> the outcome; ``function_call`` is the old name of a call."""
+
 NO_ANSWER = ModelAnswer(created=0, finish_reason=None)
 
 
@@ -87,13 +90,8 @@ def reading_of(
         own: further fields of the reading.
     """
     reason = answer.finish_reason
-    outcome: Outcome = "other"
-    if problem is not None or reason is None:
-        outcome = "protocol_error"
-    elif reason in ("tool_calls", "function_call"):  # the second is the old name of a call
-        outcome = "tool_calls"
-    elif reason == "stop":
-        outcome = "stop"
+    is_broken = problem is not None or reason is None
+    outcome: Outcome = "protocol_error" if is_broken else OUTCOMES.get(reason or "", "other")
     # In an order that does not depend on where the network cut a stream.
     names = tuple(sorted(notes))
     return Reading(outcome, reason, document, problem, notes=names, excerpts=dict(notes), answer=answer, **own)

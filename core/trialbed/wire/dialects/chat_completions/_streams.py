@@ -57,8 +57,12 @@ class ChatStreamReader(AnswerStream):
 
     def _take(self, event: Event, now: float) -> None:
         if event.data.strip() == DONE and not self.over:
-            self._event = event.data
-            self._finish(self._problem_at_end())
+            self._event, problem = event.data, None
+            if not self._finished:
+                problem = Problem("no_finish_reason", "the stream ended with [DONE] but without a finish reason")
+            elif self._first is not None and not self._first.has_message:
+                problem = Problem("null_message", "the stream has a finish reason but no message")
+            self._finish(problem)
         else:
             super()._take(event, now)
 
@@ -124,13 +128,6 @@ class ChatStreamReader(AnswerStream):
                 self._choices[number] = _Choice(self._names, self.note)
             token |= self._choices[number].add(choice, self.pieces if number == 0 else None)
         return token
-
-    def _problem_at_end(self) -> Problem | None:
-        if not self._finished:
-            return Problem("no_finish_reason", "the stream ended with [DONE] but without a finish reason")
-        if self._first is not None and not self._first.has_message:
-            return Problem("null_message", "the stream has a finish reason but no message")
-        return None
 
     def _document(self) -> Document:
         choices = [self._choices[number].document(number) for number in sorted(self._choices)]
