@@ -63,21 +63,16 @@ def _names_of(details: list[Any], *, texts_only: bool) -> Iterator[str]:
         node = pending.pop()
         if not isinstance(node, Mapping):
             continue
-        if node.get("role") == "tool":
-            name = _name(node.get("message"), texts_only=texts_only)
-            if name:
-                yield name
+        message = node.get("message") if node.get("role") == "tool" else None
+        if isinstance(message, str):
+            message = lenient_json(message)
+        elif texts_only:
+            message = None
+        name = message.get("name") if isinstance(message, Mapping) else None
+        if isinstance(name, str) and name:
+            yield name
         following = node.get("next")
         pending += following[::-1] if isinstance(following, list) else []
-
-
-def _name(message: Any, *, texts_only: bool) -> str:
-    if isinstance(message, str):
-        message = lenient_json(message)
-    elif texts_only:
-        return ""
-    name = message.get("name") if isinstance(message, Mapping) else None
-    return name if isinstance(name, str) else ""
 
 
 def _split(name: str) -> Pair | None:

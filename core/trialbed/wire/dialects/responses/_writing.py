@@ -62,13 +62,6 @@ def item_identity(answer: ModelAnswer) -> str:
     return f"{answer.id}_" if answer.id else ""
 
 
-def _end(answer: ModelAnswer) -> Document:
-    status = None if answer.finish_reason is None else "incomplete" if answer.is_cut else "completed"
-    reason = answer.finish_reason or ""
-    details = {"reason": OWN_REASONS.get(reason, reason)} if status == "incomplete" else None
-    return {"status": status, "incomplete_details": details, "error": None}
-
-
 class _Text(NamedTuple):
     """The place of a text in an answer: in a part of an item.
 
@@ -172,8 +165,11 @@ class ResponsesWriter(AnswerWriter):
 
     def _last(self, answer: ModelAnswer) -> Iterator[Document]:
         name = "incomplete" if answer.is_cut else "completed"
+        reason = answer.finish_reason or ""
         own = {field: value for field, value in answer.fields.items() if value is not None}
-        ends = {**_end(answer), "usage": write_usage(answer)}
+        ends = {"status": None if answer.finish_reason is None else name}
+        ends |= {"incomplete_details": {"reason": OWN_REASONS.get(reason, reason)} if answer.is_cut else None}
+        ends |= {"error": None, "usage": write_usage(answer)}
         head = write_head(answer, self._request)
         yield self._event(name, response={**head, **own, "output": list(self._items), **ends})
 
@@ -215,8 +211,7 @@ def write_answer(
 def write_document(answer: ModelAnswer, request: ModelRequest) -> Document:
     """Return the response, which repeats the settings of its request."""
     *_, last = ResponsesWriter(answer, request).rest(answer, None)
-    response: Document = last["response"]
-    return response
+    return dict(last["response"])
 
 
 open_writer = ResponsesWriter
