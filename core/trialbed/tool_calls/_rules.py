@@ -159,7 +159,7 @@ def item_schema(schema: Schema) -> Schema:
 TYPES = {"string": str, "integer": int, "number": int | float, "array": list | tuple, "object": dict, "null": NoneType}
 
 
-def _is(value: Any, form: Any) -> bool:
+def _is(value: Any, form: object) -> bool:
     if isinstance(value, bool):
         return form == "boolean"
     return isinstance(form, str) and form in TYPES and bool(isinstance(value, TYPES[form]))

@@ -167,7 +167,7 @@ class ResponsesWriter(AnswerWriter):
         name = "incomplete" if answer.is_cut else "completed"
         reason = answer.finish_reason or ""
         own = {field: value for field, value in answer.fields.items() if value is not None}
-        ends = {"status": None if answer.finish_reason is None else name}
+        ends: Document = {"status": None if answer.finish_reason is None else name}
         ends |= {"incomplete_details": {"reason": OWN_REASONS.get(reason, reason)} if answer.is_cut else None}
         ends |= {"error": None, "usage": write_usage(answer)}
         head = write_head(answer, self._request)
