@@ -100,13 +100,12 @@ def read_generation(
         found[setting] = document
         for field in place.split("."):
             found[setting] = mapping_of(found[setting]).get(field)
-    limit, stop = whole_number(found.get("max_tokens")), found.get("stop")
-    stops = [stop] if isinstance(stop, str) and "seed" in found else list_of(stop)
+    limit = whole_number(found.get("max_tokens"))
     return GenerationConfig(
         temperature=number(found.get("temperature")),
         seed=whole_number(found.get("seed")),
         max_tokens=limit if limit is not None and limit > 0 else None,
-        stop=tuple(one for one in stops if isinstance(one, str) and one),
+        stop=tuple(one for one in list_of(found.get("stop")) if isinstance(one, str) and one),
         parallel_calls=found.get("parallel_calls") is not False,
         reply_schema=mapping_of(found.get("schema")) if found.get("form") in forms else None,
         top_p=number(found.get("top_p")),

@@ -105,9 +105,10 @@ class ChatRequest(ModelRequest):
     def generation(self) -> GenerationConfig:
         """Those of the settings that have the same meaning in every dialect; wrong ones are left out."""
         found = self.document
+        stops = {"stop": [found["stop"]]} if isinstance(found.get("stop"), str) else {}
         limits = [value for key in LIMITS if (value := whole_number(found.get(key))) is not None and value > 0]
         return replace(
-            read_generation(found, FIELDS),
+            read_generation({**found, **stops}, FIELDS),
             max_tokens=min(limits, default=None),
             top_logprobs=whole_number(found.get("top_logprobs", 1)) if found.get("logprobs") is True else None,
             choices=read_choices(found),
