@@ -831,7 +831,7 @@ class Worker:
                 deadline.check()
                 held = self._resident_bytes(processes.family(self.pid))
                 if held > self._memory_limit:
-                    limit = f"its limit of {self._memory_limit >> 20} MiB"
+                    limit = f"its limit of {self._memory_limit >> 20} MiB (TRIALBED_MEMORY_LIMIT)"
                     raise WorkerFault("memory", f"the worker held {held >> 20} MiB, more than {limit}")
                 if deadline.left <= 0 and time_waited is not None:
                     deadline.excuse(await time_waited())
