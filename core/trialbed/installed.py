@@ -108,7 +108,8 @@ def _packages(places: _Places) -> tuple[str, ...]:
 def _places() -> _Places:
     """The state that changes when something is installed or removed; `importlib.metadata` looks at the same."""
     found = {}
-    for folder in map(os.path.abspath, sys.path):
+    for entry in sys.path:
+        folder = entry if os.path.isabs(entry) else os.path.abspath(entry)
         with suppress(OSError):
             found[folder] = os.stat(folder).st_mtime_ns
     return tuple(found.items())
