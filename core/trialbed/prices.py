@@ -136,17 +136,10 @@ def _prices(table: Any, source: str, *, answers: bool) -> Prices | None:
     output = output if answers else Decimal(0)
     if input_ is None or output is None:
         return None
-    starts = sorted({0, *(tier.start for price in (input_, output, cached) for tier in getattr(price, "tiers", ()))})
-    rates = tuple(
-        TokenRate(
-            above=start,
-            input=_at(input_, start),
-            output=_at(output, start),
-            cached=None if cached is None else _at(cached, start),
-        )
-        for start in starts
-    )
-    return Prices(rates=rates, source=source)
+    known = {"input": input_, "output": output, **({} if cached is None else {"cached": cached})}
+    starts = sorted({0, *(tier.start for price in known.values() for tier in getattr(price, "tiers", ()))})
+    found = [(start, {name: _at(price, start) for name, price in known.items()}) for start in starts]
+    return Prices(rates=tuple(TokenRate(above=start, **rates) for start, rates in found), source=source)
 
 
 def _at(price: Any, start: int) -> float:

@@ -123,9 +123,7 @@ def legacy_summary(summary: Summary) -> dict[str, Any]:
     figures: dict[str, Any] = {
         "total_queries": counts.queries,
         "total_trials": counts.trials,
-        "answered_count": counts.answered,
-        "failed_count": counts.failed,
-        "not_measured_count": counts.not_measured,
+        **{f"{name}_count": getattr(counts, name) for name in ("answered", "failed", "not_measured")},
         "error_count": counts.trials - counts.answered,
         "errors": counts.failures,
         "failures": [_fields(found, "kind", "status", *FIRST_TRIAL) for found in summary.failures],

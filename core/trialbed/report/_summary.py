@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
@@ -465,7 +465,7 @@ def _tokens(attempts: TrialTable, *, has_prices: bool) -> Tokens:
     has_prices = not unpriced.any() and (has_prices or bool(np.isfinite(attempts["cost"]).any()))
     cost = float(np.nansum(attempts["cost"])) if has_prices and len(attempts) else None
     names = ("prompt_tokens", "completion_tokens", "requests", "unreported", "recorded_requests", "recorded_tokens")
-    return Tokens(*(int(attempts[name].sum()) for name in names), cost=cost)
+    return replace(Tokens(*(int(attempts[name].sum()) for name in names)), cost=cost)
 
 
 def _claims(answered: TrialTable) -> dict[str, Any]:

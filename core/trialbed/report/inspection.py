@@ -86,7 +86,7 @@ def exchanges(wire: WireLog) -> tuple[Exchange, ...]:
     """Yield every request to the model, with its new messages, and every call of an Api, as they began."""
     seen: list[Any] = []
     # A trial may be open for long before its agent begins: the worker has to start first.
-    began = min((call.started for call in (*wire.model_calls, *wire.api_calls)), default=0.0)
+    began = min([call.started for call in wire.model_calls] + [call.started for call in wire.api_calls], default=0.0)
     read: list[Exchange] = [
         _model_exchange(place, call, call.started - began, seen) for place, call in enumerate(wire.model_calls, 1)
     ]
@@ -195,15 +195,13 @@ def problems(result: TrialResult, tools: Sequence[ToolSpec]) -> list[TrialProble
 
 def _of_requests(calls: Sequence[ModelCall]) -> Iterator[TrialProblem]:
     """The problems of each request; of those refused by a limit, one after the other, of the first."""
-    place = 0
-    for refused, group in groupby(calls, key=lambda call: call.cause == "limit"):
-        first, *others = group
-        if refused and others:
-            yield from _of_request(f"requests {place + 1} to {place + 1 + len(others)}", first)
+    for refused, group in groupby(enumerate(calls, 1), key=lambda pair: pair[1].cause == "limit"):
+        own = list(group)
+        if refused and len(own) > 1:
+            yield from _of_request(f"requests {own[0][0]} to {own[-1][0]}", own[0][1])
         else:
-            for number, call in enumerate((first, *others), place + 1):
-                yield from _of_request(f"request {number}", call)
-        place += 1 + len(others)
+            for place, call in own:
+                yield from _of_request(f"request {place}", call)
 
 
 def _of_request(where: str, call: ModelCall) -> Iterator[TrialProblem]:

@@ -115,8 +115,8 @@ def _block(
         box=SIMPLE_HEAD if ruled else None, show_edge=False, pad_edge=False, padding=(0, GAP - ruled, 0, 0)
     )
     for index in block:
-        heading, side = Text(printable(columns[index])), "right" if index else "left"
-        shown.add_column(heading, justify=side, width=widths[index], overflow="fold")
+        heading, width = Text(printable(columns[index])), widths[index]
+        shown.add_column(heading, justify="right" if index else "left", width=width, overflow="fold")
     for row in rows:
         cells = [printable((row.label, *row.cells)[index]) for index in block]
         alarming = row.alarming and any(cells[1:])

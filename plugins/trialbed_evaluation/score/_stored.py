@@ -189,7 +189,8 @@ def _mean(own: TrialTable, name: str, *, is_verdict: bool = False) -> str:
 
 def _silent(rescored: Rescored) -> list[str]:
     """Return why answers have no verdict of the new judge, in the order of the trials."""
-    found = {row: own[rescored.name] for row, own in rescored.after.undetermined.items() if rescored.name in own}
+    name = rescored.name or ""
+    found = {row: own[name] for row, own in rescored.after.undetermined.items() if name in own}
     return [found[row].message for row in sorted(set(rescored.after["row"].tolist()) & found.keys())]
 
 

@@ -52,18 +52,17 @@ def _parse(run: StoredRun, trial: str) -> tuple[str, QueryId, int]:
     Names of frameworks and queries may have slashes, so every reading is tried.
     """
     for label, rest in _split(run, trial):
-        query_id = query_meant(run.config, rest)
-        if query_id is not None:
-            return label, query_id, 0
         before, _, last = rest.rpartition("/")
-        query_id = query_meant(run.config, before) if last.isdecimal() else None
-        if query_id is not None:
-            return label, query_id, int(last)
+        for text, repeat in ((rest, 0), (before, int(last) if last.isdecimal() else None)):
+            query_id = query_meant(run.config, text)
+            if query_id is not None and repeat is not None:
+                return label, query_id, repeat
     first, _, rest = trial.partition("/")
     if rest:
         run.framework(first)  # says which frameworks there are, if it is none of them
         raise UsageError(_no_query(run, rest))
-    raise UsageError(f"{trial!r} names no trial of run {run.run_id}: write FRAMEWORK/QUERY, such as {_example(run)}")
+    example = f"{run.config.frameworks[0]}/{run.config.query_ids[0]}"
+    raise UsageError(f"{trial!r} names no trial of run {run.run_id}: write FRAMEWORK/QUERY, such as {example}")
 
 
 def _split(run: StoredRun, trial: str) -> Iterator[tuple[str, str]]:
@@ -84,7 +83,3 @@ def _no_query(run: StoredRun, text: str) -> str:
     ids = [printable(str(query_id)) for query_id in run.config.query_ids]
     shown = f"{', '.join(ids[:10])}{' …' if len(ids) > 10 else ''}"
     return f"run {run.run_id} has no query {text}; its queries are {shown}"
-
-
-def _example(run: StoredRun) -> str:
-    return f"{run.config.frameworks[0]}/{run.config.query_ids[0]}"
