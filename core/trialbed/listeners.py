@@ -167,10 +167,9 @@ class Listeners:
                 log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
                 self.failed.add(plugin)
                 continue
-            for key, value in figures.items():
-                if key in extra:
-                    raise DataError(f"plugin {plugin!r}: another plugin already gives the summary's key {key!r}")
-                extra[key] = value
+            if taken := sorted(figures.keys() & extra.keys()):
+                raise DataError(f"plugin {plugin!r}: another plugin already gives the summary's key {taken[0]!r}")
+            extra |= figures
         return extra
 
     def descriptions(self) -> Mapping[str, ScoreDescription]:

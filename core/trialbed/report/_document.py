@@ -190,14 +190,12 @@ def _found_beside(summary: Summary) -> dict[str, Any]:
     if integrity.trials:
         findings = {kind: clean(asdict(tally), ()) for kind, tally in integrity.found.items()}
         found["integrity"] = {"trials": integrity.trials, "void": integrity.void or None, "findings": findings}
-    found["comparisons"] = []
-    for one in summary.comparisons:
-        scores = {score: finding.as_json() for score, finding in one.scores.items()}
-        causes = {cause: list(queries) for cause, queries in one.causes.items()}
-        found["comparisons"].append(
-            {"kind": one.kind, "against": one.against, "scores": scores}
-            | ({"causes": causes} if one.kind == "profile" else {})
-        )
+    found["comparisons"] = [
+        {"kind": one.kind, "against": one.against}
+        | {"scores": {score: finding.as_json() for score, finding in one.scores.items()}}
+        | ({"causes": dict(one.causes)} if one.kind == "profile" else {})
+        for one in summary.comparisons
+    ]
     if summary.ranks is not None:
         found["ranks"] = {score: list(rank) for score, rank in summary.ranks.items()}
     return found

@@ -110,8 +110,7 @@ def run_title(run: Run) -> str:
     names = config.frameworks
     subjects = "endpoints" if run.kind == "endpoints" else "setups"
     compared = in_words(names) if len(names) <= NAMED else f"{len(names)} {subjects}"
-    number = len(config.query_ids)
-    queries = number_of(number, "query", "queries")
+    queries = number_of(len(config.query_ids), "query", "queries")
     times = f", {config.repeat} times each" if config.repeat > 1 else ""
     kind = "Verification: " if run.kind == "endpoints" else ""
     faults = ", with injected faults" if fault_note(config.faults) else ""
