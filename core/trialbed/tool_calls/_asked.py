@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from trialbed.identity import once_for
-from trialbed.records import ApiCall, ApiRef, Json, ToolSpec, WireLog
-from trialbed.tool_calls._calls import canonical
-from trialbed.tool_calls._origins import call_sources, requested_calls
+from trialbed.records import ApiCall, ApiRef, Json, SentCall, ToolSpec, WireLog
+from trialbed.tool_calls._calls import Signed, canonical, signature_of
+from trialbed.tool_calls._origins import requested_calls
 from trialbed.wire_log import failed
 
 Place = tuple[float, int]
@@ -72,30 +72,38 @@ def asked_calls(wire: WireLog, tools: Sequence[ToolSpec], unasked: Collection[Ap
         unasked: the calls that no answer of the model asked for, as ``unasked_calls`` gives them.
     """
     excluded = {id(call) for call in unasked}
+    seen = [call for call in wire.api_calls if id(call) not in excluded]
     refs = {tool.name: tool.api for tool in tools}
     requested = {one.place: one for one in requested_calls(wire, tools)}
-    found: list[tuple[Place, AskedCall]] = []
-    made: set[tuple[int, int]] = set()
-    for got, (_, source) in zip(wire.api_calls, call_sources(wire, tools), strict=True):
-        if id(got) in excluded:
-            continue
+    found, refused = list[tuple[Place, AskedCall]](), list[tuple[Place, AskedCall]]()
+    left: list[tuple[Place, SentCall, Signed]] = []
+    for number, turn in enumerate(wire.model_calls):
+        for place_in_turn, call in enumerate(turn.tool_calls if not failed(turn) else ()):
+            place, api = (turn.started + turn.duration, place_in_turn), refs.get(call.tool_name)
+            one = requested.get((number, place_in_turn))
+            if one is not None and one.barred:
+                continue
+            if call.problem is not None:
+                refused.append((place, AskedCall(call.name, api, call.arguments, place[0], False, call.problem)))
+            elif api is not None and one is not None:
+                left.append((place, call, (api.pair, one.arguments)))
+    # First by the same arguments, then by the Api alone.
+    origins: dict[int, tuple[Place, str]] = {}
+    for exactly in (True, False):
+        for number, got in [pair for pair in enumerate(seen) if left and pair[0] not in origins]:
+            sign = signature_of(got)
+            same = (item for item in left if item[2] == sign or (not exactly and item[2][0] == sign[0]))
+            if (item := next(same, None)) is not None:
+                origins[number] = item[0], "" if exactly else item[1].arguments
+                left.remove(item)
+    for number, got in enumerate(seen):
         # A call that the model asked for nowhere has the time when it was made.
-        place, sent = (got.started, -1), ""
-        if source is not None and source.call.problem is None:
-            number, place_in_turn = source.place
-            turn = wire.model_calls[number]
-            if place_in_turn < len(turn.tool_calls):  # the rest are those that it wrote as text
-                place = turn.started + turn.duration, place_in_turn
-                sent = "" if source.arguments == canonical(got.arguments) else source.call.arguments
-                made.add(source.place)
+        place, sent = origins.get(number, ((got.started, -1), ""))
         problem = got.error or ("" if got.status == 200 else f"HTTP status {got.status}")
         args = got.api.title, got.api, got.arguments, got.started, True, problem, got.response, place[0], sent
         found.append((place, AskedCall(*args)))
-    for number, turn in enumerate(wire.model_calls):
-        for place_in_turn, call in enumerate(turn.tool_calls if not failed(turn) else ()):
-            one, api = requested.get((number, place_in_turn)), refs.get(call.tool_name)
-            is_made = (number, place_in_turn) in made or (call.problem is None and (one is None or api is None))
-            if not is_made and not (one is not None and one.barred):
-                problem, time = call.problem or NOT_MADE, turn.started + turn.duration
-                found.append(((time, place_in_turn), AskedCall(call.name, api, call.arguments, time, False, problem)))
-    return tuple(call for _, call in sorted(found, key=lambda item: item[0]))
+    unmade = [
+        (place, AskedCall(call.name, refs[call.tool_name], call.arguments, place[0], False, NOT_MADE))
+        for place, call, _ in left
+    ]
+    return tuple(call for _, call in sorted([*found, *refused, *unmade], key=lambda item: item[0]))

@@ -59,8 +59,8 @@ class RequestedCall:
     barred: Literal["", "forced", "dictated"] = ""
 
 
-CallSource = tuple[Origin, RequestedCall | None]
-"""The origin of a call that an Api got, and the call that accounts for it; None where there is none."""
+CallSource = tuple[Origin, SentCall | None]
+"""The origin of a call that an Api got, and the model's call that accounts for it; None where there is none."""
 
 
 @once_for(8)
@@ -91,7 +91,7 @@ def call_sources(wire: WireLog, tools: Sequence[ToolSpec]) -> tuple[CallSource, 
                 left.remove(one)
                 # A call that the Api refused gained nothing by the change: it shows the framework's doing.
                 is_changed = rule == "changed" and call.status == 200 and not call.error
-                sources[number] = one.barred or ("changed" if is_changed else "model"), one
+                sources[number] = one.barred or ("changed" if is_changed else "model"), one.call
                 break
     for number, call in enumerate(wire.api_calls):
         if number not in sources:
