@@ -31,6 +31,7 @@ from trialbed.wire import RetryWaits
 from trialbed.wire.redaction import redaction_of
 from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck, rate_check
 from trialbed_server._clock import Clock, SystemClock
+from trialbed_server._connections import BoundedProtocol
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.cache import ResponseCache
@@ -83,7 +84,12 @@ class Application:
 
     Args:
         routed: the routes.
+
+    Attributes:
+        protocol: of its connections.
     """
+
+    protocol = BoundedProtocol
 
     def __init__(self, options: ServerOptions, routed: Starlette, virtual: VirtualApi, gateway: Gateway) -> None:
         self.routed = routed

@@ -20,7 +20,6 @@ import uvicorn
 from trialbed.errors import ServerUnavailable
 from trialbed.wire.redaction import redaction_of
 from trialbed_server._app import Application, create_app
-from trialbed_server._connections import BoundedProtocol
 from trialbed_server._options import ServerOptions
 from trialbed_server.response_store import ResponseStore
 
@@ -55,7 +54,7 @@ def serve(options: ServerOptions) -> None:
     with contextlib.closing(_listen(options.host, options.port)) as listener:
         config = uvicorn.Config(
             app,
-            http=BoundedProtocol,
+            http=app.protocol,
             log_config=None,
             access_log=False,
             proxy_headers=bool(options.rate_limit),  # nothing else looks at clients' addresses

@@ -102,13 +102,13 @@ class Tool:
         metadata: ``original_name``, ``category``, ``tool_name``, ``api_name``.
     """
 
-    def __init__(self, spec: ToolSpec, server_url: str, client: ToolClient | None = None) -> None:
+    def __init__(self, spec: ToolSpec, server_url: str) -> None:
         self.spec = spec
         self.name = spec.name
         self.description = spec.description
         self.parameters = spec.parameters
         self._server_url = server_url
-        self._client = client or ToolClient()
+        self._client = ToolClient()
 
     @property
     def api(self) -> ApiRef:
@@ -204,7 +204,10 @@ class Tool:
 def connected_tools(specs: Iterable[ToolSpec], server_url: str, client: ToolClient) -> list[Tool]:
     """The tools of a trial in the running event loop, which share the connections of their process."""
     client.attach()
-    return [Tool(spec, server_url, client) for spec in specs]
+    tools = [Tool(spec, server_url) for spec in specs]
+    for tool in tools:
+        tool._client = client
+    return tools
 
 
 def _text(reply: Reply) -> str:

@@ -15,7 +15,6 @@ from support.planned import Endpoint
 from support.servers import Serve, ServerProcess, listening
 
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._connections import BoundedProtocol
 from trialbed_server.response_store import ResponseStore
 
 
@@ -52,7 +51,7 @@ async def serve(tmp_path: Path, empty_cache: Path) -> AsyncIterator[Serve]:
             clock = options.pop("clock", None)
             settings = {"cache": str(tmp_path / "responses.db"), **options}
             app = create_app(ServerOptions(**settings), clock=clock)
-            url = await stack.enter_async_context(listening(app, lifespan="on", http=BoundedProtocol))
+            url = await stack.enter_async_context(listening(app, lifespan="on", http=app.protocol))
             return await stack.enter_async_context(httpx.AsyncClient(base_url=url, timeout=30))
 
         yield make

@@ -18,7 +18,6 @@ from trialbed.preparation import RunOptions
 from trialbed.records import TrialRegistration
 from trialbed.settings import SIMULATOR_KEY, UPSTREAM_KEY, UPSTREAM_KEYS
 from trialbed_server import ServerOptions, create_app
-from trialbed_server._connections import BoundedProtocol
 
 
 def settings(**options: Any) -> dict[str, Any]:
@@ -111,7 +110,7 @@ async def test_a_server_that_lets_workers_control_trials_is_refused(
 ) -> None:
     app = create_app(ServerOptions(cache=str(tmp_path / "responses.db"), token=token or None))
     monkeypatch.setenv("TRIALBED_SERVER_TOKEN", token)
-    async with listening(app, lifespan="on", http=BoundedProtocol) as url:
+    async with listening(app, lifespan="on", http=app.protocol) as url:
         options = RunOptions(frameworks=("reference",), server_url=f"{url}/virtual")
 
         async def closed_trial() -> str:

@@ -42,7 +42,8 @@ class Server(ToolClient):
 
 
 async def call(server: Server, arguments: dict[str, Any]) -> str:
-    return await Tool(SPEC, URL, server).ainvoke(arguments)
+    (tool,) = connected_tools([SPEC], URL, server)
+    return await tool.ainvoke(arguments)
 
 
 async def test_the_six_fields_are_sent_in_the_datasets_spelling() -> None:
@@ -93,7 +94,8 @@ async def test_arguments_that_are_no_json_are_text() -> None:
 
 async def test_an_argument_may_be_named_self() -> None:
     server = Server({"error": "", "response": "ok"})
-    assert await Tool(SPEC, URL, server)(self="x") == "ok"
+    (tool,) = connected_tools([SPEC], URL, server)
+    assert await tool(self="x") == "ok"
     assert server.sent["tool_input"] == {"self": "x"}
 
 

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from trialbed.errors import ModelFailed
 from trialbed.records import GIVE_UP, ApiRef, Limits, ModelEndpoint, ToolSpec, Usage
-from trialbed.tools import Tool, ToolClient
+from trialbed.tools import ToolClient, connected_tools
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 API = ApiRef(category="Weather", tool_name="Weather", api_name="now")
@@ -46,7 +46,7 @@ class Rig(ToolClient):
             url = str(server.make_url("/v1"))
             endpoint = ModelEndpoint(base_url=url, api_key="dummy", model="m", **self.options)
             agent = ReferenceAgent(endpoint, self.limits, system_prompt="Be brief.")
-            agent.bind_tools([Tool(SPEC, "http://server/virtual", self)], server_url="http://server/virtual")
+            agent.bind_tools(connected_tools([SPEC], "http://server/virtual", self), server_url="http://server/virtual")
             try:
                 return await agent.answer(query)
             finally:
