@@ -208,7 +208,7 @@ def _read(kind: str, text: str) -> PluginFile:
 def _check_name(file: PluginFile) -> None:
     """See that the file can be compiled, and may have the name: it says it, or imports all names of a module."""
     tree = _tree(file)
-    named = f"\\b{file.attribute}\\b|import *\\*".encode()
+    named = rf"\b{re.escape(file.attribute)}\b|import *\*".encode()
     if not file.attribute or re.search(named, file.content):
         return
     classes = _classes(tree)

@@ -9,6 +9,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
@@ -218,8 +219,7 @@ class _Process:
             async with asyncio.timeout(SILENT_SECONDS) as self._silence:
                 found = await asyncio.wrap_future(self._pool.submit(_carry_out, function, arguments, named))
         except BrokenExecutor:
-            await asyncio.to_thread(self._process.join)
-            raise _end_of(self._process.exitcode or 0) from None
+            raise _end_of(await asyncio.to_thread(self._status)) from None
         except TimeoutError:
             raise ScoringStopped(f"was silent for {SILENT_SECONDS:.0f} s") from None
         except RuntimeError:
@@ -227,6 +227,16 @@ class _Process:
             raise
         self.serves = True
         return pickle.loads(found)  # noqa: S301 - plugins run there that would run here
+
+    def _status(self) -> int:
+        """Wait for the process; return its exit code, or minus the number of the signal that ended it."""
+        self._process.join()
+        for _ in range(1000):
+            # A thread of the pool's waits, too: it may have been told, and notes that in a moment.
+            if (status := self._process.exitcode) is not None:
+                return int(status)
+            time.sleep(0.001)
+        return 0
 
     def _answer(self, loop: asyncio.AbstractEventLoop) -> None:
         """Answer the process's questions, in a thread; the process waits meanwhile."""

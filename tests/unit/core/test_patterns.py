@@ -23,6 +23,7 @@ OWN = {
 """Pattern, or module with patterns in functions -> why its time does not matter."""
 
 MADE = {
+    "trialbed.plugin_files": "of a name that the command line gives: a fixed text",
     "trialbed.cli._bash": "of the characters at which Bash splits words, for a line that is typed",
     "trialbed.wire.redaction": "one set of characters, or the spellings of secrets: fixed texts, each tried once",
     "trialbed.views._text": "of a fixed text in the project's own documents",
