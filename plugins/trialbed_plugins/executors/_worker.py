@@ -244,10 +244,10 @@ class ForkedProcess(asyncio.SubprocessTransport):
     """A process that a template has forked, by its pipes: its input, output and error output.
 
     Args:
-        protocol: is told what happens to it.
         ends: this side's ends of the pipes.
 
     Attributes:
+        protocol: is told what happens to it.
         pid: the id of its supervisor; 0 as long as it is not known.
         is_lost: whether it ended because the template did.
     """
@@ -256,7 +256,7 @@ class ForkedProcess(asyncio.SubprocessTransport):
 
     def __init__(self, protocol: Pipes, ends: Sequence[int]) -> None:
         super().__init__()
-        self._protocol = protocol
+        self.protocol = protocol
         self._files = [open(end, "rb" if place else "wb", buffering=0) for place, end in enumerate(ends)]  # noqa: SIM115
         self._pipes: dict[int, Any] = {}
         self._open = len(ends) + 1
@@ -265,33 +265,25 @@ class ForkedProcess(asyncio.SubprocessTransport):
 
     async def connect(self) -> None:
         """Connect its pipes with the event loop."""
-        self._protocol.connection_made(self)
+        self.protocol.connection_made(self)
         loop, (given, *read) = asyncio.get_running_loop(), self._files
         self._pipes[0], _ = await loop.connect_write_pipe(lambda: _PipeEnd(self, 0), given)
         for place, file in enumerate(read, 1):
             self._pipes[place], _ = await loop.connect_read_pipe(partial(_PipeEnd, self, place), file)
-
-    def note_output(self, place: int, data: bytes) -> None:
-        """Pass on what it wrote."""
-        self._protocol.pipe_data_received(place, data)
-
-    def note_close(self, place: int, error: Exception | None) -> None:
-        """One of its pipes is closed."""
-        self._protocol.pipe_connection_lost(place, error)
-        self._note_part()
 
     def note_end(self, status: int) -> None:
         """It has ended with this status, and so have all its processes; or it is not waited for any more."""
         if self._code is not None:
             return
         self._code = os.waitstatus_to_exitcode(status)
-        self._protocol.process_exited()
-        self._note_part()
+        self.protocol.process_exited()
+        self.note_part()
 
-    def _note_part(self) -> None:
+    def note_part(self) -> None:
+        """It has ended, or one of its pipes is closed."""
         self._open -= 1
         if not self._open:
-            self._protocol.connection_lost(None)
+            self.protocol.connection_lost(None)
 
     def get_pid(self) -> int:
         return self.pid
@@ -313,10 +305,11 @@ class _PipeEnd(asyncio.Protocol):
         self._place = place
 
     def data_received(self, data: bytes) -> None:
-        self._process.note_output(self._place, data)
+        self._process.protocol.pipe_data_received(self._place, data)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._process.note_close(self._place, exc)
+        self._process.protocol.pipe_connection_lost(self._place, exc)
+        self._process.note_part()
 
 
 def _pipe_ends(stack: contextlib.ExitStack) -> tuple[list[int], list[int]]:
@@ -694,7 +687,7 @@ class Worker:
 
         Its processes are those that the last search found.
         """
-        return self._pipes.usable and self._resident_bytes(self.family) < self._memory_limit / 2
+        return self._pipes.usable and processes.resident_bytes(self.family[SUPERVISED:]) < self._memory_limit / 2
 
     @property
     def is_at_fault(self) -> bool:
@@ -829,7 +822,7 @@ class Worker:
                     async with asyncio.timeout(max(0.0, min(deadline.left, POLL))):
                         return await self._pipes.message()
                 deadline.check()
-                held = self._resident_bytes(processes.family(self.pid))
+                held = processes.resident_bytes(processes.family(self.pid)[SUPERVISED:])  # the first is the supervisor
                 if held > self._memory_limit:
                     limit = f"its limit of {self._memory_limit >> 20} MiB (TRIALBED_MEMORY_LIMIT)"
                     raise WorkerFault("memory", f"the worker held {held >> 20} MiB, more than {limit}")
@@ -841,10 +834,6 @@ class Worker:
         self._pipes.stopwatch.stop()
         await self._ask_where()
         raise WorkerFault("timeout", late)
-
-    def _resident_bytes(self, family: Sequence[int]) -> int:
-        # The first is the supervisor.
-        return processes.resident_bytes(family[SUPERVISED:])
 
     async def _ask_where(self) -> None:
         """Have the worker write the stacks of its threads to standard error."""
