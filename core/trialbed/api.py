@@ -242,7 +242,9 @@ def run_parts(
         "selector": selector if selector is None or isinstance(selector, str) else _name_of(selector),
     }
     chosen = {**settings, **{key: value for key, value in named.items() if value}}
-    _check_model(chosen)
+    if chosen.get("base_url") and "model" not in chosen and judge_drivers().issuperset(chosen.get("judge", ("rule",))):
+        # The default model is scripted.
+        raise UsageError("base_url names an endpoint, but none of its models is used; give model too")
     model_driver = None
     if own_model is not None:
         from trialbed.models import ObjectModel  # most models are named
@@ -290,12 +292,6 @@ def _names_and_object(parameter: str, given: Any) -> tuple[tuple[str, ...], Any]
     if not given or not all(isinstance(one, str) for one in given):
         raise UsageError(f"{parameter}: give several by name; an object is the only {parameter} of a run")
     return tuple(given), None
-
-
-def _check_model(chosen: Mapping[str, Any]) -> None:
-    """Refuse an endpoint that would never be asked: the default model is scripted."""
-    if chosen.get("base_url") and "model" not in chosen and judge_drivers().issuperset(chosen.get("judge", ("rule",))):
-        raise UsageError("base_url names an endpoint, but none of its models is used; give model too")
 
 
 def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any]]:

@@ -38,7 +38,9 @@ class Catalog:
         Raises:
             KeyError: an identity that is in neither.
         """
-        better = _by_identity(own)
+        better: dict[ApiRef, Api] = {}
+        for api in own:
+            better.setdefault(api.ref, api)
         strays = [ref for ref in better if ref not in self.names]
         known = self.names | tool_names(strays, self.names.values()) if strays else self.names
         names = {ref: known[ref] for ref in refs if ref.tool_name}
@@ -57,13 +59,6 @@ def description(api: Api) -> str:
         words.append(f"About {api.tool_name}: {api.tool_description}")
     text = "\n".join(" ".join(part.split()) for part in words if part.strip())
     return text if len(text) <= MAX_DESCRIPTION else f"{text[: MAX_DESCRIPTION - 1].rstrip()}…"
-
-
-def _by_identity(apis: Sequence[Api]) -> dict[ApiRef, Api]:
-    found: dict[ApiRef, Api] = {}
-    for api in apis:
-        found.setdefault(api.ref, api)
-    return found
 
 
 def _spec(name: str, api: Api) -> ToolSpec:

@@ -53,16 +53,12 @@ def setting_option(name: str, *, alone: bool = False) -> Callable[[Decorated], D
         is_flag=declared.kind is bool,
         multiple=several,
         default=declared.usual if alone else declared.default,
-        callback=_flat if declared.name == "max_tools" else None,
+        # Each text may have several values.
+        callback=(lambda _, __, values: (*chain(*values),)) if declared.name == "max_tools" else None,
         metavar=declared.setting.metavar,
         help=text if not several or "repeatable" in sentence else f"{sentence}; repeatable.{rest}",
         shell_complete=COMPLETIONS.get(declared.name),
     )
-
-
-def _flat(_context: click.Context, _option: click.Parameter, values: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    """The values; each text may have several."""
-    return tuple(chain.from_iterable(values))
 
 
 def setting_options(command: Decorated) -> Decorated:

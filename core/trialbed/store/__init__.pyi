@@ -6,7 +6,6 @@ from ._reader import require_frameworks as require_frameworks
 from ._reader import run_kind as run_kind
 from ._runs import RunChanges as RunChanges
 from ._runs import new_run as new_run
-from ._runs import new_run_id as new_run_id
 from ._store import Store as Store
 from ._store import hold_run as hold_run
 from ._store import record_run as record_run

@@ -101,7 +101,8 @@ def new_run(config: RunConfig, config_digest: str) -> Run:
     """A run of this configuration that has not begun."""
     lines = installed_packages()
     return Run(
-        run_id=new_run_id(),
+        # The time, so that ids sort, and some random digits, so that they are unique.
+        run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
         config=config,
         config_digest=config_digest,
         status="running",
@@ -109,8 +110,3 @@ def new_run(config: RunConfig, config_digest: str) -> Run:
         environment_digest=hashlib.sha256("\n".join(lines).encode()).hexdigest(),
         environment=lines,
     )
-
-
-def new_run_id() -> str:
-    """A run's id: the UTC time, so that ids sort, and six random hex digits, so that they are unique."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

@@ -42,7 +42,9 @@ def check_expect(expect: Expect, where: str) -> None:
     _check(where, "ways", ways, _is_list(ways), "a list of lists of calls")
     _check(where, "check", expect.check, callable(expect.check) or _are_checks(expect.check), "a function, or a list")
     _check(where, "never", never, _is_list(never), "a list of names")
-    _check(where, "tests", expect.tests, _are_tests(expect.tests), "a dictionary: {name: Expect(…)}")
+    tests = expect.tests if isinstance(expect.tests, Mapping) else {"": None}
+    are_tests = all(isinstance(name, str) and isinstance(test, Expect) for name, test in tests.items())
+    _check(where, "tests", expect.tests, are_tests, "a dictionary: {name: Expect(…)}")
     for name in LIMITS:
         value = getattr(expect, name)
         is_limit = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
@@ -61,12 +63,6 @@ def _is_list(value: Any) -> bool:
 def _are_texts(value: Any) -> bool:
     texts = [value] if isinstance(value, str) else value
     return isinstance(texts, list | tuple) and all(isinstance(text, str) and text.strip() for text in texts)
-
-
-def _are_tests(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(
-        isinstance(name, str) and isinstance(test, Expect) for name, test in value.items()
-    )
 
 
 def _are_checks(value: Any) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import partial
 
-from trialbed.records import Failure, Score, ScoreDescription, Usage, WireLog
+from trialbed.records import Failure, Score, ScoreDescription, WireLog
 from trialbed.scoring import ScoreContext, scorer
 from trialbed.wire_log import estimated_requests, failed, observed_cost, observed_usage, repeated_requests
 
@@ -41,13 +41,9 @@ def token_scores(context: ScoreContext) -> Iterable[Score]:
         detail = {"claimed": getattr(claimed, score.name) if claimed else None}
         if estimated := estimated_requests(context.wire):
             detail["estimated"] = estimated
-        yield _token_score(score.name, observed, detail, context.wire)
-
-
-def _token_score(part: str, observed: Usage | None, detail: dict[str, int | None], wire: WireLog) -> Score:
-    if observed is None:
-        return Score(name=part, value=None, detail=detail, bounded=False, failure=_unreported_tokens(wire))
-    return Score(name=part, value=float(getattr(observed, part)), detail=detail, bounded=False)
+        value = None if observed is None else float(getattr(observed, score.name))
+        failure = _unreported_tokens(context.wire) if observed is None else None
+        yield Score(name=score.name, value=value, detail=detail, bounded=False, failure=failure)
 
 
 def _unreported_tokens(wire: WireLog) -> Failure:

@@ -117,7 +117,9 @@ def chosen_options(given: Given) -> VerifyOptions:
 
 def warn(cases: TestSet, targets: Sequence[Target]) -> None:
     """Warn about faults of the test set, which are not the vendors', about names of models, and about keys."""
+    from trialbed.settings import read_env_file
     from trialbed_verify.verification import doubtful_models
+    from trialbed_verify.verification.targets import would_be_committed
 
     for doubt in doubtful_models(targets):
         click.echo(f"Warning: {doubt}", err=True)
@@ -125,13 +127,6 @@ def warn(cases: TestSet, targets: Sequence[Target]) -> None:
         click.echo(f"Warning: {cases.path}, line {line.index}: {line.reason}; the line is skipped", err=True)
     for index, name, fault in cases.faults():
         click.echo(f"Warning: {cases.path}, line {index}: the schema of {name} cannot be used: {fault}", err=True)
-    _warn_about_keys()
-
-
-def _warn_about_keys() -> None:
-    from trialbed.settings import read_env_file
-    from trialbed_verify.verification.targets import would_be_committed
-
     path = read_env_file(Path.cwd())
     if path is not None and would_be_committed(path):
         click.echo(f"Warning: {path}: git does not ignore this file; add it to .gitignore to keep its keys", err=True)
