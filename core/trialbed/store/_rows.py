@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
@@ -97,3 +97,34 @@ def _statement(dialect: Dialect, table: Table, only_new: bool) -> tuple[str, Seq
     compiled: Any = table.insert().compile(dialect=dialect)
     # SQLite and PostgreSQL have the same clause.
     return f"{compiled.string}{' ON CONFLICT DO NOTHING' if only_new else ''}", compiled.positiontup
+
+
+class TrialNumbers(NamedTuple):
+    """Numbers of a trial that are counted when it is stored, each in a column; None if a number is not known."""
+
+    requests: int  # requests to the model
+    request_errors: int  # those that failed
+    unreported: int  # answers of the model without a report of their tokens
+    prompt_tokens: int
+    completion_tokens: int
+    recorded_requests: int  # requests that got a recorded answer
+    recorded_tokens: int  # as these answers report them
+    invalid_calls: int  # calls that the model sent and that cannot be made
+    truncated: int  # answers of the model that were cut at a limit of tokens
+    text_calls: int  # calls that the model wrote as text
+    refused: int  # requests past a limit of the trial
+    lost_calls: int  # calls that the framework's offer made impossible
+    filled: int  # optional arguments that had to be made up
+    api_calls: int
+    api_errors: int
+    cached_calls: int
+    waited: float  # seconds for which requests waited for the endpoint, or were repeated
+    translated: int  # requests that the endpoint was asked in another dialect
+    cost: float | None  # US dollars
+    invented_claims: int  # calls that the agent claims and never made
+    unreported_claims: int  # calls that it made and does not claim
+    unasked_claims: int  # calls that no answer of the model asked for
+    claimed_tokens: float | None = None
+    observed_tokens: float | None = None
+    claimed_turns: float | None = None
+    observed_turns: float | None = None

@@ -15,6 +15,7 @@ from trialbed.records import ApiCall, FailureKind, ModelCall, Score, TrialResult
 from trialbed.store._blobs import Bodies, add_body, insert_bodies, read_bodies
 from trialbed.store._rows import (
     Rows,
+    TrialNumbers,
     column_text,
     decode,
     decode_record,
@@ -22,7 +23,7 @@ from trialbed.store._rows import (
     encode_id,
     insert,
 )
-from trialbed.store._schema import TrialNumbers, calls, scores, trials
+from trialbed.store._schema import calls, scores, trials
 from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals
 
 

@@ -189,9 +189,8 @@ def _mean(own: TrialTable, name: str, *, is_verdict: bool = False) -> str:
 
 def _silent(rescored: Rescored) -> list[str]:
     """Return why answers have no verdict of the new judge, in the order of the trials."""
-    name = rescored.name or ""
-    found = {row: own[name] for row, own in rescored.after.undetermined.items() if name in own}
-    return [found[row].message for row in sorted(set(rescored.after["row"].tolist()) & found.keys())]
+    reasons, rows = rescored.after.undetermined, sorted(set(rescored.after["row"].tolist()))
+    return [reasons[row][name].message for row in rows for name in reasons.get(row, ()) if name == rescored.name]
 
 
 def _refuse_incomplete(silent: Sequence[str], fail_under: Sequence[str]) -> None:
