@@ -33,7 +33,7 @@ from typing import Any
 
 from trialbed.catalogs import open_dataset
 from trialbed.records import TrialResult
-from trialbed.store import Store, new_run_id, open_store
+from trialbed.store import Store, open_store
 
 FIGURES = Path(__file__).with_name("growth.json")
 RECORDED = 50
@@ -113,7 +113,7 @@ def fill(source: str, target: str, trials: int, dataset: Path, *, bare: bool) ->
     of = dict(zip(queries, (list(tools)[number % len(tools)] for number in queries), strict=True))
     config = record.config.model_copy(update={"query_ids": tuple(queries), "dataset": str(dataset)})
     new = record.model_copy(
-        update={"run_id": new_run_id(), "config": config, "config_digest": str(trials), "status": "finished"}
+        update={"run_id": f"growth-{trials}", "config": config, "config_digest": str(trials), "status": "finished"}
     )
     with Store.open(target) as store:
         store.create_run(new)
