@@ -232,7 +232,7 @@ class _Process:
         """Wait for the process; return its exit code, or minus the number of the signal that ended it."""
         self._process.join()
         for _ in range(1000):
-            # A thread of the pool's waits, too: it may have been told, and notes that in a moment.
+            # A thread of the pool's waits, too: it may know, and notes that in a moment.
             if (status := self._process.exitcode) is not None:
                 return int(status)
             time.sleep(0.001)

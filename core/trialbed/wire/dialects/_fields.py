@@ -34,7 +34,7 @@ def list_of(value: Any) -> list[Any]:
 
 def mapping_of(value: Any) -> Mapping[str, Any]:
     """Return an object; empty for anything else."""
-    # A dictionary is told apart ten times as fast as any other mapping.
+    # For a dictionary, this takes a tenth of the time that it takes for any other mapping.
     return value if isinstance(value, (dict, Mapping)) else {}
 
 
