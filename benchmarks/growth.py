@@ -113,7 +113,12 @@ def fill(source: str, target: str, trials: int, dataset: Path, *, bare: bool) ->
     of = dict(zip(queries, (list(tools)[number % len(tools)] for number in queries), strict=True))
     config = record.config.model_copy(update={"query_ids": tuple(queries), "dataset": str(dataset)})
     new = record.model_copy(
-        update={"run_id": f"growth-{trials}", "config": config, "config_digest": str(trials), "status": "finished"}
+        update={
+            "run_id": f"20260101T000000-{trials:06x}",
+            "config": config,
+            "config_digest": str(trials),
+            "status": "finished",
+        }
     )
     with Store.open(target) as store:
         store.create_run(new)
