@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache, partial
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -161,17 +162,24 @@ def read_keywords(given: Mapping[str, Any], caller: Callable[..., Any], without:
                 f"{caller.__name__}: unknown setting {name!r}{did_you_mean(closest(name, meant))} Known are "
                 f"{', '.join(sorted(meant))}"
             )
-    hints = get_type_hints(RunOptions, include_extras=True)
     several = {setting.name for setting in declared_settings() if setting.repeatable}
     found = {}
     for name, value in given.items():
         try:
-            plain = _plain(value, repeatable=name in several)
-            found[name] = TypeAdapter(hints[name]).validate_python(plain)
+            found[name] = _adapter(name).validate_python(_plain(value, repeatable=name in several))
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]["msg"]
             raise UsageError(f"{caller.__name__}: {name}={value!r:.80}: {problem}") from error
     return found
+
+
+_hints = cache(partial(get_type_hints, RunOptions, include_extras=True))
+
+
+@cache
+def _adapter(setting: str) -> TypeAdapter[Any]:
+    """Return what reads the values of a setting; to make it takes a hundred times as long as to use it."""
+    return TypeAdapter(_hints()[setting])
 
 
 def _parameters(function: Callable[..., Any]) -> set[str]:
