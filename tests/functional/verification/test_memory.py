@@ -28,7 +28,7 @@ sys.exit(code)
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(BODY), BODY)
 
 FEW, MANY = 1_000, 6_000
-PER_CASE = 1.5
+PER_CASE = 2.0
 """KiB for which a case may be remembered; its request alone is 3, its row 5, and a busy machine adds some of both."""
 
 
