@@ -180,7 +180,7 @@ async def with_environments(
 
     Args:
         folder: has the environments; the user's if None.
-        build: whether those that are missing are built.
+        build: build what is missing, rather than raise an error.
 
     Raises:
         DriverError: one is missing, or cannot be built.

@@ -175,7 +175,7 @@ def _digest(path: Path, url: str, *, editable: bool) -> str:
 
 
 def _tree(place: Path, skipped: Sequence[str] = NOT_HASHED) -> Iterator[Path]:
-    """Yield a file, or those of a folder in their order, without hidden ones and what is made of them."""
+    """Yield a file, or all files below a folder in order, but no hidden or generated ones."""
     if place.is_file():
         yield place
     for path in sorted(place.iterdir()) if place.is_dir() else ():
