@@ -91,15 +91,10 @@ async def open_program(
             yield receiving, sending
         finally:
             problem = program.problem  # that it had before it is ended from here
-            with suppress(OSError):
-                stdin.write_eof()
-            await program.wait(ENDING_SECONDS)
-            _end_now(here, process.pid)
-            with suppress(ProcessLookupError):
-                process.send_signal(signal.SIGCONT)  # the program may have stopped its supervisor
-            await program.wait(ENDING_SECONDS / 2)
-            await end_process(process)
-            stdin.transport.abort()
+            ending = asyncio.create_task(program.end(stdin))
+            while not ending.done():  # whoever cancels this again: nothing of it is left
+                with suppress(asyncio.CancelledError):
+                    await asyncio.wait((ending,))
             group.cancel_scope.cancel()
             if problem:
                 raise ToolsUnreachable(problem)
@@ -166,11 +161,23 @@ class _Program:
         while piece := await stderr.read(4096):
             errors.append(piece.decode(errors="replace"))
 
-    async def wait(self, seconds: float) -> None:
-        """Wait until it has ended; its pipes may be open, or full."""
+    async def end(self, stdin: asyncio.StreamWriter) -> None:
+        """End it with all that it has started, unless it ends by itself."""
+        with suppress(OSError):
+            stdin.write_eof()
+        await self._wait(ENDING_SECONDS)
+        _end_now(self._stdin, self._process.pid)
+        with suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGCONT)  # the program may have stopped its supervisor
+        await self._wait(ENDING_SECONDS / 2)
+        await end_process(self._process)
+        stdin.transport.abort()
+
+    async def _wait(self, seconds: float) -> None:
+        # Its pipes may be open, or full, and ``Process.wait`` waits for them, too.
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while self._process.returncode is None:  # noqa: ASYNC110 - ``wait`` waits for the pipes, too
+                while self._process.returncode is None:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import shlex
 import sys
+from collections import deque
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from support.servers import until
 
 from trialbed.wire.redaction import Redaction
 from trialbed.worker import SUPERVISED
+from trialbed_tools._programs import open_program
 from trialbed_tools.forms import ServerForm
 from trialbed_tools.live import CallAnswer, KeptAnswers, LiveTools, ToolsUnreachable, TrialCalls
 from trialbed_tools.servers import list_server, server_connection
@@ -117,6 +121,26 @@ async def test_a_shared_server_is_replaced_with_its_event_loop(tmp_path: Path) -
     await asyncio.to_thread(asyncio.run, elsewhere())
     await until_ended([process])
     await until(lambda: asyncio.all_tasks() == {asyncio.current_task()})
+
+
+async def test_a_server_whose_end_is_cut_short_leaves_no_pipe(tmp_path: Path) -> None:
+    form = ServerForm(command=f"{sys.executable} -I {SERVER} stays")
+    begun, resources = asyncio.Event(), ExitStack()
+
+    async def serve() -> None:
+        async with open_program(form, tmp_path, resources, deque()):
+            begun.set()
+            await asyncio.Event().wait()
+
+    serving = asyncio.create_task(serve())
+    await begun.wait()
+    for _ in range(2):
+        serving.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+    resources.close()
+    gc.collect()  # warns of what is open
 
 
 WRITES_FOR_EVER = "import sys\nwhile True: sys.stdout.write(chr(120) * 9999 + chr(10))"
