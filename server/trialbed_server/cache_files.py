@@ -1,27 +1,24 @@
-"""Cache folders of StableToolBench: imported into the response cache, and written from it."""
+"""Cache folders of StableToolBench, imported into the response cache."""
 
 from __future__ import annotations
 
 import ast
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from trialbed.errors import DataError, UsageError
 from trialbed.files import read_bytes
-from trialbed_server.response_store import AUTHORITATIVE, Entry, Origin, ResponseStore
+from trialbed_server.response_store import Entry, Origin, ResponseStore
 from trialbed_server.standard_names import StandardName, canonical_json, request_key, requested_name, standard_input
 
 FOLDER = "tool_response_cache"
 LAYOUTS = "{category}/{tool}_for_{category}/{api}.json or {category}/{tool_name}/{api_name}.json"
 DEPTH = len(("category", "tool", "api"))
-LONGEST_NAME = 255
-"""Bytes of one part of a path, on the usual file systems."""
 
 
 def cache_folder(folder: Path) -> Path | None:
@@ -61,29 +58,9 @@ def name_of(file: Path) -> StandardName:
     return requested_name(category, tool, file.name.removesuffix(".json"))
 
 
-def path_of(name: StandardName) -> Path | None:
-    """The path of an Api's file below a cache folder; None where its names cannot be parts of a path.
-
-    Names come from requests: none may lead out of the folder.
-    """
-    parts = (name.category, f"{name.tool}_for_{name.category}", f"{name.api}.json")
-    if not (name.category and name.tool and name.api) or not all(map(_is_part, parts)):
-        return None
-    return Path(*parts)
-
-
-def _is_part(text: str) -> bool:
-    if text in (".", "..") or not text.isprintable() or not {"/", "\\", ":"}.isdisjoint(text):
-        return False
-    return len(text.encode("utf-8", "replace")) <= LONGEST_NAME
-
-
 IMPORTED = Origin("imported")
 NOT_AN_ANSWER = "Failed to generate fake response"
 """The response that StableToolBench's server caches when its simulator fails, which is not an Api's answer."""
-
-ALIAS = '{"alias": true}'
-"""The settings of an entry that repeats another one under standardised names of parameters."""
 
 
 @dataclass(frozen=True)
@@ -136,18 +113,15 @@ def alias(entry: Entry) -> Entry | None:
     if tool_input is found or tool_input == found:
         return None
     text, key = canonical_json(tool_input), request_key(entry.name, tool_input)
-    return Entry(key, entry.name, text, entry.body, entry.origin, ALIAS)
+    return Entry(key, entry.name, text, entry.body, entry.origin)
 
 
 def _entry(name: StandardName, key: str, answer: Any) -> Entry:
     tool_input = _input(key)
     text = canonical_json(tool_input)
-    parsed = json.loads(text)
-    if parsed != tool_input:
+    if json.loads(text) != tool_input:
         raise ValueError("the key is not the text of a JSON value")
-    # Only if the input does not give it, as Python's text: most keys have their parameters in another order.
-    settings = "" if str(parsed) == key else json.dumps({"key": key})
-    return Entry(request_key(name, tool_input), name, text, _body(answer), IMPORTED, settings)
+    return Entry(request_key(name, tool_input), name, text, _body(answer), IMPORTED)
 
 
 def _input(key: str) -> Any:
@@ -227,94 +201,3 @@ def import_cache(folder: Path, location: str, progress: Progress | None = None) 
                 if progress is not None:
                     progress(done, len(files))
     return ImportReport(len(files), new, known, tuple(problems))
-
-
-EVERY = "all"
-
-
-@dataclass(frozen=True)
-class ExportReport:
-    """The outcome of an export.
-
-    Attributes:
-        files: files written.
-        entries: entries written.
-        left_out: entries of other provenances, and of inputs for which there is a better one.
-        unwritable: Apis whose names cannot be parts of a path.
-    """
-
-    files: int
-    entries: int
-    left_out: int
-    unwritable: tuple[StandardName, ...]
-
-
-def export_cache(location: str, folder: Path, provenances: Sequence[str] = AUTHORITATIVE) -> ExportReport:
-    """Write the answers of a response cache as StableToolBench's server keeps them.
-
-    There is one file for each Api, ``{category}/{tool}_for_{category}/{api}.json``, with Python's text of each input
-    as its key, as it was imported. Of two answers to one input, the better one is written: a real one, an imported one,
-    then any other.
-
-    Args:
-        location: the response cache, a file or a database URL.
-        folder: created; must be empty if it is there.
-        provenances: of the entries that are written, ``llm`` standing for each model's; ``all`` for all.
-
-    Raises:
-        UsageError: the folder is not empty, or cannot be written.
-        DataError: the response cache cannot be used.
-    """
-    with closing(ResponseStore(location)) as store:
-        try:
-            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-                raise UsageError(f"{folder} is not an empty folder; name another one")
-            return _write(store, folder, provenances)
-        except OSError as error:
-            raise UsageError(f"{folder}: cannot be written: {error}") from error
-
-
-def _write(store: ResponseStore, folder: Path, provenances: Sequence[str]) -> ExportReport:
-    files = written = left_out = 0
-    unwritable: list[StandardName] = []
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, group in groupby(store.all(), lambda entry: entry.name):
-        chosen, left = _choose(list(group), provenances)
-        left_out += left
-        if not chosen:
-            continue
-        path = path_of(name)
-        if path is None:
-            unwritable.append(name)
-            continue
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(json.dumps(chosen, indent=4), encoding="ascii")
-        files, written = files + 1, written + len(chosen)
-    return ExportReport(files, written, left_out, tuple(unwritable))
-
-
-def _choose(entries: Sequence[Entry], provenances: Sequence[str]) -> tuple[dict[str, Any], int]:
-    """The answers of a file by key, and how many entries are not in it."""
-    real = [entry for entry in entries if entry.settings != ALIAS]
-    # ``llm`` stands for each model's.
-    kinds = [{EVERY, entry.origin.provenance, entry.origin.provenance.partition(":")[0]} for entry in real]
-    fitting = [entry for entry, kind in zip(real, kinds, strict=True) if not kind.isdisjoint(provenances)]
-    answers: dict[str, Any] = {}
-    for entry in sorted(fitting, key=_rank):
-        answers.setdefault(_key(entry), json.loads(entry.body))
-    return answers, len(real) - len(answers)
-
-
-def _rank(entry: Entry) -> tuple[int, str]:
-    provenance = entry.origin.provenance
-    known = AUTHORITATIVE.index(provenance) if provenance in AUTHORITATIVE else len(AUTHORITATIVE)
-    return known, entry.input
-
-
-def _key(entry: Entry) -> str:
-    """The key as it was imported, or that of the input."""
-    try:
-        return str(json.loads(entry.settings)["key"])
-    except (ValueError, KeyError, TypeError):
-        return str(json.loads(entry.input))

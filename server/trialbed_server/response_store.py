@@ -142,9 +142,6 @@ KEEPING = {
 BUSY_TIMEOUT = 30.0
 """Seconds a writer waits for another process's transaction."""
 
-PAGE = 1000
-"""Rows that are read at a time."""
-
 SETUP_LOCK = 0x7472_6962
 """Names the advisory lock under which PostgreSQL creates the tables once."""
 
@@ -190,13 +187,6 @@ class ResponseStore:
             if aliases:
                 connection.execute(statement, [_values(entry, now) for entry in aliases])
         return new
-
-    def all(self) -> Iterator[Entry]:
-        """Every entry, those of an Api together."""
-        query = select(responses).order_by(responses.c.api, responses.c.input)
-        with self._describing_errors(), self._engine.connect() as connection:
-            for row in connection.execution_options(yield_per=PAGE).execute(query):
-                yield _entry(row)
 
     def keep(self, entry: Entry, *, replace: bool = False) -> str:
         """Keep this entry; return the body that is kept: that of its key and origin, if it is not to be replaced."""

@@ -38,7 +38,7 @@ SECTIONS = {
         "rank": "Rank vendors by Inverse Rank Fusion over six metrics.",
     },
     "Data, scores and judges": {
-        "data": "List, import and show datasets; import and export cached answers.",
+        "data": "List, import and show datasets; import cached answers.",
         "init": "Write an agent with tools, tasks, tests and a CI job, to start from.",
         "tools": "Make files of tools of the definitions that an API, a server or a program has.",
         "tasks": "Check and draft files of tasks, and print their schema for editors.",

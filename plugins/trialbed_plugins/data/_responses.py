@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import click
 
-from trialbed.errors import UsageError
 from trialbed.texts import number_of
 
 LONGEST_KEY = 200
@@ -49,17 +47,3 @@ def imported_line(report: dict[str, Any]) -> str:
     """An import in one line."""
     new, files = number_of(report["new"], "answer"), number_of(report["files"], "file")
     return f"{new} imported from {files}, {report['known']} known before"
-
-
-def export_folder(location: str, folder: Path, provenances: Sequence[str]) -> dict[str, Any]:
-    """Export the response cache; the report.
-
-    Raises:
-        UsageError: there is no response cache, or the folder cannot be used.
-    """
-    if "://" not in location and not Path(location).is_file():
-        raise UsageError(f"{location}: there is no response cache here; name one with --response-cache")
-    report = response_server().export_cache(location, folder, provenances)
-    for name in report.unwritable:
-        click.echo(f"not exported: {'/'.join(name)}: these names cannot be parts of a path", err=True)
-    return {**asdict(report), "unwritable": [list(name) for name in report.unwritable]}

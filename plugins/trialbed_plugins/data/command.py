@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from trialbed.cli.completion import completes, datasets
-from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
+from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
-from trialbed_plugins.data._responses import export_folder, import_folder, imported_line, response_server
+from trialbed_plugins.data._responses import import_folder, imported_line, response_server
 
 if TYPE_CHECKING:
     from trialbed.records import Query
@@ -22,7 +22,6 @@ Examples:
   bench data import StableToolBench/
   bench data show stabletoolbench:G1_instruction
   bench data import tool_response_cache/
-  bench data export --output tool_response_cache
 """
 
 
@@ -35,7 +34,7 @@ TEXT = 80
 
 @click.group("data", epilog=EPILOG)
 def command() -> None:
-    """List, import and show datasets; import and export cached answers."""
+    """List, import and show datasets; import cached answers."""
 
 
 @command.command("list", epilog="Example: bench data list --json")
@@ -88,33 +87,6 @@ def import_(folder: Path, data_dir: Path | None, response_cache: str | None, as_
         _import_cache(folder, response_cache, as_json=as_json)
         return
     raise UsageError(f"{folder}: no installed dataset driver recognises this folder; see bench data list")
-
-
-@command.command("export", epilog="Example: bench data export --output tool_response_cache")
-@plain_option(
-    "--output", type=FOLDER, default=Path("tool_response_cache"), show_default=True, help="Folder of the files."
-)
-@plain_option(
-    "--provenance",
-    "provenances",
-    multiple=True,
-    metavar="NAME",
-    default=("real", "imported"),
-    help="Answers of this origin, such as llm, or all; repeatable. [default: real, imported]",
-)
-@response_cache_option
-@json_option
-def export(output: Path, provenances: tuple[str, ...], response_cache: str | None, as_json: bool) -> None:
-    """Write cached answers as a folder that other servers read.
-
-    The folder is as StableToolBench's tool_response_cache.
-    """
-    report = export_folder(str(response_cache or _default_cache()), output, provenances)
-    if as_json:
-        print_json(report)
-        return
-    left = f"; {report['left_out']} of other origins or of equal inputs are left out" if report["left_out"] else ""
-    click.echo(f"written: {output} ({report['entries']} answers in {report['files']} files{left})")
 
 
 def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) -> None:

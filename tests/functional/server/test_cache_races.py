@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from support.response_caches import cached
 from support.servers import ServerProcess, virtual
 
 from trialbed_server.response_store import Entry, Origin, ResponseStore
@@ -60,9 +61,7 @@ async def test_200_new_answers_join_1000_old_ones_and_survive_a_kill(
     await asyncio.gather(*(write(writer) for writer in range(WRITERS)))
     server.process.kill()
     server.process.communicate()
-    store = ResponseStore(str(tmp_path / "responses.db"))
-    kept = [(entry.input, entry.body) for entry in store.all()]
-    store.close()
+    kept = [(entry.input, entry.body) for entry in cached(tmp_path)]
     new = {canonical_json({"number": number}) for number in range(INPUTS)}
     assert {text for text, _ in kept} == new | {canonical_json(i) for i in old}
     assert len([text for text, found in kept if found == body]) == 1000

@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from support.response_caches import cached
 from support.servers import Serve, listening, until, virtual
 
 from trialbed.errors import UsageError
@@ -77,13 +78,6 @@ async def services() -> AsyncIterator[Services]:
         found.url = url
         yield found
         found.gate.set()
-
-
-def kept(folder: Path) -> list[Entry]:
-    store = ResponseStore(str(folder / "responses.db"))
-    entries = list(store.all())
-    store.close()
-    return entries
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -149,7 +143,7 @@ async def test_defect_1_answers_that_are_written_at_once_replace_nothing(serve: 
     numbers = range(1000, 1064)
     replies = await asyncio.gather(*(client.post("/virtual", json=virtual({"n": n}), timeout=None) for n in numbers))
     assert {reply.status_code for reply in replies} == {200}
-    assert {json.loads(entry.input)["n"] for entry in kept(tmp_path)} == {*range(100), *numbers}
+    assert {json.loads(entry.input)["n"] for entry in cached(tmp_path)} == {*range(100), *numbers}
 
 
 async def test_defect_2_a_hit_reads_one_row_by_its_key_however_many_there_are(
@@ -237,14 +231,14 @@ async def test_defect_7_a_body_has_a_largest_size_and_is_not_logged(
     assert (large.status_code, large.json()["response"]) == (413, "")
     await client.post("/virtual", json=virtual({"text": "y" * 100_000}))
     assert "yyyyyyyyyy" not in caplog.text
-    assert len(kept(tmp_path)) == 1
+    assert len(cached(tmp_path)) == 1
 
 
 async def test_defect_8_the_order_of_keys_does_not_matter_and_types_do(serve: Serve, tmp_path: Path) -> None:
     client = await serve()
     for tool_input in ({"a": 1, "b": True}, {"b": True, "a": 1}, '{ "b":true,"a":1 }', {"a": "1", "b": True}):
         await client.post("/virtual", json=virtual(tool_input))
-    assert sorted(entry.input for entry in kept(tmp_path)) == ['{"a":"1","b":true}', '{"a":1,"b":true}']
+    assert sorted(entry.input for entry in cached(tmp_path)) == ['{"a":"1","b":true}', '{"a":1,"b":true}']
 
 
 async def test_defect_9_a_good_answer_is_kept_whatever_its_words(
@@ -255,7 +249,7 @@ async def test_defect_9_a_good_answer_is_kept_whatever_its_words(
     for number, response in enumerate(good):
         services.real = {"error": "", "response": response}
         assert (await client.post("/virtual", json=virtual({"n": number}))).json()["response"] == response
-    assert [entry.origin.provenance for entry in kept(tmp_path)] == ["real"] * len(good)
+    assert [entry.provenance for entry in cached(tmp_path)] == ["real"] * len(good)
 
 
 async def test_defect_10_what_is_no_answer_of_a_model_is_not_kept(
@@ -266,7 +260,7 @@ async def test_defect_10_what_is_no_answer_of_a_model_is_not_kept(
         services.says = says
         reply = await client.post("/virtual", json=virtual())
         assert (reply.status_code, bool(reply.json()["error"])) == (200, True), says
-    assert kept(tmp_path) == []
+    assert cached(tmp_path) == []
 
 
 async def test_defect_11_equal_misses_ask_once(serve: Serve, services: Services) -> None:
@@ -309,7 +303,7 @@ async def test_defect_15_chatting_with_the_user_is_answered(serve: Serve, tmp_pa
     client = await serve(simulator="none")
     reply = await client.post("/virtual", json=virtual(api_name="chat_with_user"))
     assert (reply.status_code, reply.json()) == (200, {"error": "", "response": "Chat with user."})
-    assert kept(tmp_path) == []
+    assert cached(tmp_path) == []
 
 
 async def test_defect_16_no_number_that_is_not_finite_gets_in(serve: Serve, services: Services, tmp_path: Path) -> None:
@@ -331,8 +325,8 @@ async def test_defect_17_a_server_tells_its_state_and_an_entry_how_it_was_made(
 ) -> None:
     client = await serve(**services.simulated)
     await client.post("/virtual", json=virtual())
-    (entry,) = kept(tmp_path)
-    assert entry.origin.provenance == "llm:m"
+    (entry,) = cached(tmp_path)
+    assert entry.provenance == "llm:m"
     assert {"model", "prompt", "temperature"} <= json.loads(entry.settings).keys()
     assert (await client.get("/healthz")).json()["version"]
     assert (await client.get("/readyz")).status_code == 200

@@ -42,7 +42,6 @@ PRINTS_A_RESULT = (
     "adapter new",
     *(f"{name} masbench" for name in BESIDE),
     "compare",
-    "data export",
     "data list",
     "data import",
     "data show",
