@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import RUNS_AND_FILES
 from trialbed.cli.options import json_option, print_json
 from trialbed.cli.stored import store_option
 from trialbed.errors import DataError, UsageError
@@ -67,7 +66,7 @@ class Plan:
 
 
 @click.command("plan", epilog=EPILOG)
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=RUNS_AND_FILES)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @store_option
 @json_option
 def command(runs: tuple[str, ...], *, store: str | None, as_json: bool) -> None:

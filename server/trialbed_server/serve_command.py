@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, datasets, drivers
 from trialbed.cli.options import FOLDER, FiniteRange, option, plain_option
 from trialbed.cli.plugin_files import DriverOrFile, plugin_option
 from trialbed.cli.sections import SectionedCommand
@@ -80,14 +79,12 @@ SECTIONS = {
     multiple=True,
     default=("mini",),
     help="Dataset whose Apis to serve; repeatable.",
-    shell_complete=completes(datasets),
 )
 @option(
     "--simulator",
     type=DriverOrFile("simulators"),
     metavar="NAME|FILE.py:NAME",
     help="Simulator for all Apis. [default: each dataset's own]",
-    shell_complete=completes(drivers("simulators")),
 )
 @setting_option("simulator_model")
 @setting_option("max_helper_requests")

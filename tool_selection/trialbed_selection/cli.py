@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, datasets, drivers
 from trialbed.cli.options import Numbers, json_option, plain_option, print_json
 from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.cli.setting_options import data_dir_option, setting_option
@@ -53,7 +52,6 @@ def _asking(command: Any) -> Any:
     multiple=True,
     default=("mini",),
     metavar="NAME[:TEST_SET]|FILE",
-    shell_complete=completes(datasets),
     help="Queries to select tools for; repeatable: the catalog has the Apis of all. [default: mini]",
 )
 @plain_option(
@@ -63,7 +61,6 @@ def _asking(command: Any) -> Any:
     type=DriverOrFile("selectors"),
     default=("rerank",),
     metavar="NAME|FILE.py:NAME",
-    shell_complete=completes(drivers("selectors")),
     help="Selector to measure; repeatable. [default: rerank]",
 )
 @plain_option("--k", "ks", type=Numbers(), default="5,20,120", show_default=True, help="Numbers of tools offered.")

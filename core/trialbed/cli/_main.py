@@ -25,9 +25,6 @@ INTERRUPTED = 130
 CRASHED = 70
 """As ``EX_SOFTWARE`` of sysexits.h."""
 
-COMPLETION = "_BENCH_COMPLETE"
-"""The variable by which a shell asks for completions."""
-
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Disk errors, which no option can fix."""
 
@@ -59,10 +56,6 @@ def _run(args: Sequence[str] | None) -> int:
     from trialbed.errors import TrialbedError
 
     arguments = list(sys.argv[1:] if args is None else args)
-    if COMPLETION in os.environ:
-        from trialbed.cli._bash import complete_names_with_colons
-
-        complete_names_with_colons()
     try:
         result = cli.main(arguments, prog_name="bench", standalone_mode=False, **_context(arguments))
     except click.exceptions.Exit as ended:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import RUNS_AND_FILES
 from trialbed.cli.formats import chosen_format, format_option, records_text
 from trialbed.cli.options import FILE, SingleOption, json_option, json_text, make_option
 from trialbed.cli.sections import SectionedCommand
@@ -50,7 +49,7 @@ class CompareCommand(SectionedCommand):
 
     def __init__(self, comparers: Sequence[Comparer]) -> None:
         self.kinds = {comparer: comparer.options() for comparer in comparers}
-        argument = click.Argument(["values"], nargs=-1, metavar="[BASELINE OTHER...]", shell_complete=RUNS_AND_FILES)
+        argument = click.Argument(["values"], nargs=-1, metavar="[BASELINE OTHER...]")
         super().__init__(
             "compare",
             params=[argument, *SHARED, *(option for options in self.kinds.values() for option in options)],

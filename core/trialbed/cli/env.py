@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import build_environments, env_dir_option, environment_store, report_third_party
 from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.texts import number_of
@@ -42,7 +41,7 @@ def command() -> None:
 
 
 @command.command("add", epilog="Example: bench env add crewai langgraph==1.2.11")
-@click.argument("name", nargs=-1, required=True, metavar="NAME[==VERSION]...", shell_complete=completes(frameworks))
+@click.argument("name", nargs=-1, required=True, metavar="NAME[==VERSION]...")
 @adapter_option
 @plain_option(
     "--lock",
@@ -102,7 +101,7 @@ def list_(env_dir: Path | None, as_json: bool) -> None:
 
 
 @command.command("lock", epilog="Example: bench env lock crewai --output crewai.lock")
-@click.argument("name", metavar="NAME[==VERSION]", shell_complete=completes(frameworks))
+@click.argument("name", metavar="NAME[==VERSION]")
 @plain_option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the lock to this file.")
 @adapter_option
 @refresh_option
@@ -134,7 +133,7 @@ def lock(
 
 
 @command.command("remove", epilog="Example: bench env remove langgraph==1.2.11")
-@click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...", shell_complete=completes(frameworks))
+@click.argument("name", nargs=-1, metavar="[NAME[==VERSION]|DIGEST]...")
 @plain_option("--all", "every", is_flag=True, help="Remove every environment, and the remains of killed builds.")
 @plain_option("--force", is_flag=True, help="Also remove environments that are in use.")
 @env_dir_option

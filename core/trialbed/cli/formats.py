@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from trialbed.cli.completion import completes
 from trialbed.cli.options import Decorated, plain_option
 
 HELP = "Format of what is printed. [default: table]"
@@ -23,14 +22,7 @@ def run_format_option(command: Decorated) -> Decorated:
         "form",
         metavar=f"[{'|'.join(RUN_FORMATS)}|REPORTER]",
         help=HELP,
-        shell_complete=completes(_run_formats),
     )(command)
-
-
-def _run_formats() -> Iterable[str]:
-    from trialbed.drivers import list_drivers
-
-    return dict.fromkeys((*RUN_FORMATS, *(driver.name for driver in list_drivers("reporters"))))
 
 
 def format_option(*formats: str) -> Callable[[Decorated], Decorated]:

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli import completion
-from trialbed.cli.completion import completes, datasets
 from trialbed.cli.options import json_option, plain_option, print_json
-from trialbed.cli.stored import Since, complete_trial, store_option
+from trialbed.cli.stored import Since, store_option
 
 if TYPE_CHECKING:
     from trialbed.records import Rating, RunStatus
@@ -43,21 +41,15 @@ Examples:
     "--framework",
     metavar="NAME",
     help="Only runs of this framework, in any profile and release, or in those that are named.",
-    shell_complete=completes(completion.stored_frameworks),
 )
-@plain_option(
-    "-m", "--model", metavar="NAME", help="Only runs of this model.", shell_complete=completes(completion.stored_models)
-)
-@plain_option(
-    "-d", "--dataset", metavar="NAME", help="Only runs of this dataset or test set.", shell_complete=completes(datasets)
-)
+@plain_option("-m", "--model", metavar="NAME", help="Only runs of this model.")
+@plain_option("-d", "--dataset", metavar="NAME", help="Only runs of this dataset or test set.")
 @plain_option(
     "--tag",
     "tags",
     multiple=True,
     metavar="TAG",
     help="Only runs with this tag; repeatable.",
-    shell_complete=completes(completion.tags),
 )
 @plain_option("--status", type=click.Choice(STATUSES), help="Only runs of this status.")
 @plain_option(
@@ -147,7 +139,7 @@ def _figures(run: StoredRun) -> Iterator[tuple[int, int, float | None]]:
 
 
 @command.command("remove", epilog="Example: bench runs remove 20260101T120000 20260102")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...", shell_complete=completes(completion.runs))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @store_option
 @json_option
 def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
@@ -186,8 +178,8 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
 
 
 @command.command("annotate", epilog="Example: bench runs annotate latest langgraph/17 --rating wrong --note 'No order'")
-@click.argument("run", shell_complete=completes(completion.runs))
-@click.argument("trial", shell_complete=complete_trial)
+@click.argument("run")
+@click.argument("trial")
 @plain_option("--rating", type=click.Choice(RATINGS), help="Your verdict on the answer.")
 @plain_option("--note", metavar="TEXT", help="Your words on the trial.")
 @plain_option("--correction", metavar="TEXT", help="A right answer.")

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from trialbed.cli import completion
 from trialbed.cli.options import (
     FOLDER,
     Decorated,
@@ -20,21 +19,6 @@ from trialbed.cli.options import (
 )
 from trialbed.cli.plugin_files import KINDS, DriverOrFile
 from trialbed.settings import Declared, declared_settings
-
-COMPLETIONS = {
-    "frameworks": completion.completes(completion.frameworks),
-    "dataset": completion.completes(completion.datasets),
-    "against": completion.completes(completion.frameworks),
-    "profiles": completion.completes(completion.profiles),
-    "tags": completion.completes(completion.tags),
-    "model": completion.completes(completion.models),
-    "selector": completion.completes(completion.drivers("selectors")),
-    "judge": completion.completes(completion.judges),
-    "catalog": completion.completes(completion.datasets, files=True),
-    "store": completion.completes(list, files=True),
-    "executor": completion.completes(completion.drivers("executors")),
-}
-"""Setting -> what completes its value in the shell."""
 
 
 def setting_option(name: str, *, alone: bool = False) -> Callable[[Decorated], Decorated]:
@@ -57,7 +41,6 @@ def setting_option(name: str, *, alone: bool = False) -> Callable[[Decorated], D
         callback=(lambda _, __, values: (*chain(*values),)) if declared.name == "max_tools" else None,
         metavar=declared.setting.metavar,
         help=text if not several or "repeatable" in sentence else f"{sentence}; repeatable.{rest}",
-        shell_complete=COMPLETIONS.get(declared.name),
     )
 
 

@@ -6,13 +6,10 @@ import re
 import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 import click
-from click.shell_completion import CompletionItem
 
-from trialbed.cli.completion import LATEST, completes
 from trialbed.cli.options import option, plain_option
 
 if TYPE_CHECKING:
@@ -27,7 +24,6 @@ store_option = option(
     metavar="FILE|URL",
     help="Where runs are kept. [default: .trialbed/trialbed.db]",
     show_default=False,
-    shell_complete=completes(list, files=True),
 )
 
 legend_option = plain_option("--legend", is_flag=True, help="Say below the tables what each figure means.")
@@ -93,31 +89,6 @@ def typed_command(*words: str, store: str | None = None) -> str:
     # The URL of a database may hold a password.
     named = "URL" if store and "://" in store else store
     return printable(shlex.join(["bench", *words, *(["--store", named] if named else [])]))
-
-
-def complete_trial(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete a trial of the run that stands before it, for click; never raises."""
-    try:
-        found = trials_of(str(context.params.get("run") or LATEST), context.params.get("store"), incomplete)
-    except Exception:  # noqa: BLE001 - an error would appear in the middle of what the user types
-        found = []
-    return [CompletionItem(name) for name in found]
-
-
-def trials_of(run_id: str, store: str | None, begin: str, most: int = 100) -> list[str]:
-    """The trials of a stored run whose names begin so, as ``bench show`` takes them."""
-    from trialbed.report import trial_name
-    from trialbed.store import open_store
-
-    with open_store(store) as reader:
-        config = reader.run(run_id).config
-    names = (
-        trial_name(framework, query_id, repeat)
-        for framework in config.frameworks
-        for query_id in config.query_ids
-        for repeat in range(config.repeat)
-    )
-    return list(islice((name for name in names if name.startswith(begin)), most))
 
 
 def run_reporter(name: str, *, explained: bool = False, brief: bool = False) -> Reporter:

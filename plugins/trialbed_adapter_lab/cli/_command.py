@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.options import FOLDER, json_option, plain_option, print_json
 
@@ -25,12 +24,6 @@ Examples:
   bench adapter check langgraph:controlled --quick
   bench adapter list
 """
-
-
-def _check_names() -> list[str]:
-    from trialbed_adapter_lab import CHECKS
-
-    return [check.name for check in CHECKS]
 
 
 @click.group("adapter", epilog=EPILOG)
@@ -69,14 +62,13 @@ def new(name: str, output: Path, as_json: bool) -> None:
 
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
-@click.argument("name", shell_complete=completes(frameworks))
+@click.argument("name")
 @plain_option(
     "--check",
     "checks",
     multiple=True,
     metavar="CHECK",
     help="Run only this check; repeatable.",
-    shell_complete=completes(_check_names),
 )
 @plain_option(
     "--level",

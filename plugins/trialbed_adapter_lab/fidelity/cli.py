@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FILE, json_option, option
@@ -49,7 +48,6 @@ Examples:
     multiple=True,
     metavar="NAME[:PROFILE][==VERSION]",
     help="Framework to measure, or a release of it; repeatable.",
-    shell_complete=completes(frameworks),
 )
 @setting_option("profiles")
 @part_option(PARTS, "Measure only this part; repeatable. [default: all parts]")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, frameworks
 from trialbed.cli.environments import env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FOLDER, json_option, option
@@ -57,7 +56,7 @@ class ReleaseVersion(click.ParamType[str]):
 
 
 @click.command("releases", epilog=EPILOG)
-@click.argument("framework", shell_complete=completes(frameworks))
+@click.argument("framework")
 @option(
     "--from", "first", envvar=None, type=ReleaseVersion(), help="Oldest release. [default: that the adapter allows]"
 )

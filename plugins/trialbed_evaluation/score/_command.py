@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from trialbed.cli.completion import RUNS_AND_FILES
 from trialbed.cli.options import FOLDER, SingleOption, json_option
 from trialbed.cli.sections import SectionedCommand
 from trialbed.cli.stored import store_option
@@ -76,7 +75,7 @@ def _refuse(names: Sequence[str], why: str) -> None:
 command = SectionedCommand(
     "score",
     params=[
-        click.Argument(["target"], metavar="FILE|RUN", shell_complete=RUNS_AND_FILES),
+        click.Argument(["target"], metavar="FILE|RUN"),
         *_files.options(),
         *option_list(["data_dir"], store_option),
         SingleOption(["-o", "--output"], type=FOLDER, metavar="FOLDER", help="Write result documents with the scores."),

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli import completion
-from trialbed.cli.completion import completes
 from trialbed.cli.options import FILE, SingleOption, print_json
 from trialbed.cli.plugin_files import DriverOrFile
 from trialbed.errors import DataError, UsageError
@@ -30,12 +28,6 @@ EXPLAINED = 5
 """Samples that are explained: those with the lowest values."""
 
 
-def _metrics() -> Iterable[str]:
-    from trialbed_evaluation.metrics import METRICS
-
-    return METRICS
-
-
 def options() -> list[click.Option]:
     """Return the options for files."""
     return [
@@ -44,7 +36,6 @@ def options() -> list[click.Option]:
             multiple=True,
             metavar="NAME",
             help="A metric; may be repeated. [default: all for which the file has what they need]",
-            shell_complete=completes(_metrics),
         ),
         SingleOption(
             ["--order"],
@@ -74,14 +65,12 @@ def options() -> list[click.Option]:
             type=DriverOrFile("judges"),
             metavar="NAME|MODEL|FILE.py:NAME",
             help="The judge, or the model that answers the steps of metrics.",
-            shell_complete=completes(completion.judges),
         ),
         SingleOption(
             ["--fail-under"],
             multiple=True,
             metavar="METRIC=X",
             help="Exit with 1 if the mean is lower; may be repeated.",
-            shell_complete=completes(lambda: [f"{name}=" for name in {*_metrics(), *completion.scores()}]),
         ),
     ]
 

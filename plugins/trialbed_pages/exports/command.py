@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
@@ -32,7 +31,7 @@ Examples:
 
 
 @click.command("export", epilog=EPILOG)
-@click.argument("run", shell_complete=completes(runs))
+@click.argument("run")
 @plain_option(
     "--format",
     "form",

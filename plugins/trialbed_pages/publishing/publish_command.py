@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import FILE, FOLDER, plain_option
 from trialbed.cli.setting_options import data_dir_option
 from trialbed.cli.stored import store_option
@@ -23,7 +22,7 @@ Examples:
 
 
 @click.command("publish", epilog=EPILOG)
-@click.argument("subjects", metavar="RUN|DIR...", nargs=-1, required=True, shell_complete=completes(runs))
+@click.argument("subjects", metavar="RUN|DIR...", nargs=-1, required=True)
 @plain_option("-o", "--output", type=FOLDER, required=True, metavar="DIR", help="Folder to write.")
 @plain_option(
     "--about", type=FILE, metavar="FILE", help="Text that stands first, with an empty line between its paragraphs."

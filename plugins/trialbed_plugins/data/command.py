@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes, datasets
 from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.cli.setting_options import data_dir_option, response_cache_option
 from trialbed_plugins.data._responses import import_folder, imported_line, response_server
@@ -105,7 +104,7 @@ def _default_cache() -> Path:
 
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")
-@click.argument("dataset", shell_complete=completes(datasets))
+@click.argument("dataset")
 @plain_option("--query-id", help="Show this query in full, or those of a range such as 1-5.")
 @data_dir_option
 @json_option

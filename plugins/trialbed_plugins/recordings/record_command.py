@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.completion import completes, runs
 from trialbed.cli.options import FILE, json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
 from trialbed.texts import number_of
@@ -20,7 +19,7 @@ Examples:
 
 
 @click.command("record", epilog=EPILOG)
-@click.argument("run_id", metavar="RUN", shell_complete=completes(runs))
+@click.argument("run_id", metavar="RUN")
 @plain_option("-o", "--output", type=FILE, required=True, metavar="FILE", help="File of the recording.")
 @store_option
 @model_cache_option

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import RUNS_AND_FILES, completes, runs
 from trialbed.cli.options import json_option, plain_option, print_json
 from trialbed.cli.stored import store_option
 from trialbed.texts import number_of
@@ -32,12 +31,11 @@ SCHEME = "replay:"
 
 
 @click.command("replay", epilog=EPILOG)
-@click.argument("run_id", metavar="RUN", default="latest", shell_complete=completes(runs))
+@click.argument("run_id", metavar="RUN", default="latest")
 @plain_option(
     "--recording",
     metavar="FILE|RUN",
     help="Recording that the run's requests are compared with. [default: the one that answered the run]",
-    shell_complete=RUNS_AND_FILES,
 )
 @store_option
 @model_cache_option

@@ -24,7 +24,6 @@ OWN = {
 
 MADE = {
     "trialbed.plugin_files": "of a name that the command line gives: a fixed text",
-    "trialbed.cli._bash": "of the characters at which Bash splits words, for a line that is typed",
     "trialbed.wire.redaction": "one set of characters, or the spellings of secrets: fixed texts, each tried once",
     "trialbed.views._text": "of a fixed text in the project's own documents",
     "trialbed_verify.suites._fresh": "names of tools and places in the project's own suites: fixed texts",

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli import completion
-from trialbed.cli.completion import RUNS_AND_FILES, completes, runs
 from trialbed.cli.documents import print_documents
 from trialbed.cli.environments import chosen_environments, env_dir_option, yes_option
 from trialbed.cli.formats import chosen_format, run_format_option
@@ -73,14 +71,12 @@ SECTIONS = {
     multiple=True,
     metavar="SCORE=X",
     help="Exit with 1 if the mean of SCORE is below X; repeatable.",
-    shell_complete=completes(completion.thresholds),
 )
 @option(
     "--fail-on-regression",
     "baseline",
     metavar="RUN",
     help="Exit with 1 if any score's verdict is worse than in this run or result document.",
-    shell_complete=RUNS_AND_FILES,
 )
 @run_format_option
 @legend_option
@@ -92,7 +88,6 @@ SECTIONS = {
     flag_value="last",
     metavar="[RUN_ID|last]",
     help="Continue a run with the frameworks, queries or repeats that it lacks. [default: the last that fits]",
-    shell_complete=completes(runs),
 )
 @plain_option(
     "--allow-incomplete",

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
-from trialbed.cli.completion import completes, runs
 from trialbed.cli.formats import RUN_FORMATS, chosen_format, run_format_option
 from trialbed.cli.options import json_option, plain_option
 from trialbed.cli.setting_options import data_dir_option
-from trialbed.cli.stored import complete_trial, legend_option, store_option
+from trialbed.cli.stored import legend_option, store_option
 
 EPILOG = """\b
 Examples:
@@ -25,8 +24,8 @@ Examples:
 
 
 @click.command("show", epilog=EPILOG)
-@click.argument("run", shell_complete=completes(runs))
-@click.argument("trial", required=False, shell_complete=complete_trial)
+@click.argument("run")
+@click.argument("trial", required=False)
 @plain_option("--attempt", type=click.IntRange(min=0), help="Another attempt of the trial than the one that counts.")
 @plain_option("--full", is_flag=True, help="Show all of a run, or long texts of a trial in full.")
 @run_format_option

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from trialbed.cli.completion import completes
 from trialbed.cli.formats import chosen_format, format_option
 from trialbed.cli.options import FILE, FOLDER, Finite, FiniteRange, json_option, option, plain_option
 from trialbed.cli.sections import SectionedCommand
@@ -49,12 +48,6 @@ SECTIONS = {
 READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-def _suites() -> Iterable[str]:
-    from trialbed_verify.suites import SUITES
-
-    return SUITES
-
-
 @click.command("verify", cls=SectionedCommand, sections=SECTIONS, epilog=EPILOG)
 @click.argument("file", type=READABLE, required=False)
 @plain_option(
@@ -63,7 +56,6 @@ def _suites() -> Iterable[str]:
     multiple=True,
     metavar="NAME",
     help="Send a suite that comes with Trialbed instead of FILE; repeatable.",
-    shell_complete=completes(_suites),
 )
 @plain_option(
     "--suite-seed",
