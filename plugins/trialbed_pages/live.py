@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from trialbed.store import StoreReader
-from trialbed.views import printable
 
 EVERY = 1.0
 """Seconds between two looks at the store, at least."""
@@ -22,8 +21,7 @@ async def progress_events(
 ) -> AsyncIterator[bytes]:
     """Yield an event each time the run has changed, until it is no longer running or no one listens.
 
-    The data are ``status``, ``ended``, ``answered``, ``failed`` and ``total``, and the requests that take long now
-    (``flights``), in words.
+    The data are ``status``, ``ended``, ``answered``, ``failed`` and ``total``.
     """
     last = b""
     while not await gone():
@@ -49,6 +47,5 @@ def _progress(reader: StoreReader, run_id: str) -> tuple[bytes, bool]:
         "answered": ends["answered"],
         "failed": ends["failed"],
         "total": total,
-        "flights": printable(run.flights) if run.status == "running" else "",
     }
     return json.dumps(document).encode(), run.status == "running"

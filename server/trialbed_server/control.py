@@ -134,7 +134,7 @@ class Control:
         """Show the state of an open trial."""
         found = self.trials.find(request.path_params["trial"])
         trial = found.registration.trial
-        return JSONResponse({"trial": trial, "waited": found.waited(), "flights": found.flights()})
+        return JSONResponse({"trial": trial, "waited": found.waited()})
 
     async def show_waited(self, request: Request) -> Response:
         """Show how long an open trial has waited for repeated requests, for executors on other machines."""

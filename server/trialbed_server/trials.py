@@ -167,9 +167,6 @@ class RecordedCall(Protocol[Call]):
 class RecordedModelCall(RecordedCall[ModelCall], Protocol):
     """A request to the gateway that is or was served for a trial."""
 
-    def flight(self) -> tuple[float, int | None] | None:
-        """Seconds in flight, and the tokens so far if they are known; None if it has ended."""
-
     def waiting(self) -> Span:
         """The spans in which the gateway repeated the request, or waited to; seconds on the trial's clock."""
 
@@ -263,14 +260,6 @@ class OpenTrial:
     def waited(self) -> float:
         """Seconds spent on repeating failed requests to the model, so far."""
         return covered(call.waiting() for call in self.model_calls)
-
-    def flights(self) -> list[dict[str, Json]]:
-        """The requests to the model that are in flight: number in the trial, seconds and tokens so far."""
-        return [
-            {"request": place, "seconds": flight[0], "tokens": flight[1]}
-            for place, call in enumerate(self.model_calls, 1)
-            if (flight := call.flight()) is not None
-        ]
 
     def elapsed(self) -> float:
         """Seconds since the trial was opened."""

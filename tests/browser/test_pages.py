@@ -65,22 +65,16 @@ def test_a_command_that_cannot_be_copied_is_selected_and_said_to_be(page: Page, 
     assert page.evaluate("String(window.getSelection())").startswith("bench run -f langgraph:native")
 
 
-def test_a_run_that_is_followed_says_what_is_in_flight_and_when_it_was_interrupted(
-    browser: Any, tmp_path: Path
-) -> None:
+def test_a_run_that_is_followed_says_when_it_was_interrupted(browser: Any, tmp_path: Path) -> None:
     store_file = tmp_path / "trialbed.db"
     make_store(store_file)
     with Store.open(str(store_file)) as store, served_pages(store_file, tmp_path) as address:
-        store.update_run(NEW, status="running", flights="1 in flight: query 1, request 2, 31 s")
+        store.update_run(NEW, status="running")
         page = browser.new_page()
         with store.lock(NEW):
             page.goto(f"{address}/runs/{NEW}")
             expect(page.locator("#status")).to_have_text("running")
-            flights = page.locator("[data-flights]")
-            expect(flights).to_have_text("1 in flight: query 1, request 2, 31 s")
             page.evaluate("window.loaded = true")
-            store.update_run(NEW, flights="2 in flight: query 1, request 2, 95 s; query 2, request 1, 41 tokens, 31 s")
-            expect(flights).to_contain_text("2 in flight: query 1, request 2, 95 s; query 2, request 1, 41 tokens")
             store.add_trial(NEW, trial("reference", 2, wrong=False))
             expect(page.locator("[data-said]")).to_contain_text("5 of ")
             assert page.evaluate("window.loaded"), "the page was loaded again"

@@ -52,13 +52,7 @@ def followed(progress: R) -> Iterator[R]:
 
 
 class PlainProgress:
-    """A line at each tenth and at the end of every part of the work.
-
-    Attributes:
-        is_live: whether the display always shows the present.
-    """
-
-    is_live = False
+    """A line at each tenth and at the end of every part of the work."""
 
     def begin(self, part: str, total: int, done: int) -> None:
         """Begin a part.
@@ -78,13 +72,6 @@ class PlainProgress:
             prefix = f"{part}: " if part else ""
             self.write(f"{prefix}[{done}/{total}]{failed}{left}")
 
-    def watch(self, part: str, now: str) -> None:
-        """Show what goes on in a part, where the display shows the present.
-
-        Args:
-            now: in words; empty for nothing worth it.
-        """
-
     def write(self, line: str) -> None:
         """Print a line that stays."""
         click.echo(line, err=True)
@@ -96,8 +83,6 @@ class PlainProgress:
 class LiveProgress(PlainProgress):
     """A bar for every part, which disappears at the end."""
 
-    is_live = True
-
     def __init__(self) -> None:
         columns = (
             TextColumn("{task.description}"),
@@ -105,23 +90,18 @@ class LiveProgress(PlainProgress):
             MofNCompleteColumn(),
             TimeRemainingColumn(),
             TextColumn("[red]{task.fields[failed]}"),
-            TextColumn("{task.fields[now]}", markup=False),
         )
         self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
         self._tasks: dict[str, TaskID] = {}
 
     def begin(self, part: str, total: int, done: int) -> None:
         """Start a bar."""
-        self._tasks[part] = self.bar.add_task(escape(part) or "trials", total=total, completed=done, failed="", now="")
+        self._tasks[part] = self.bar.add_task(escape(part) or "trials", total=total, completed=done, failed="")
         self.bar.start()
 
     def move(self, part: str, done: int, total: int, *, failed: str = "", left: str = "") -> None:  # noqa: ARG002 - rich estimates it
         """Move the part's bar."""
         self.bar.update(self._tasks[part], completed=done, total=total, failed=failed)
-
-    def watch(self, part: str, now: str) -> None:
-        """Show it behind the part's bar."""
-        self.bar.update(self._tasks[part], now=now)
 
     def write(self, line: str) -> None:
         """Print a line above the bars."""

@@ -152,15 +152,6 @@ class ControlClient:
         """
         return float((await self._show(trial)).get("waited", 0.0))
 
-    async def flights(self, trial: str) -> Sequence[Mapping[str, Any]]:
-        """The requests to the model that an open trial has in flight: ``request``, ``seconds`` and ``tokens`` of each.
-
-        Raises:
-            TrialbedError: the server cannot be reached, or the trial is not open.
-        """
-        flights = (await self._show(trial)).get("flights")
-        return flights if isinstance(flights, list) else ()
-
     async def _show(self, trial: str) -> Mapping[str, Any]:
         found = _read_json(await self._request("GET", f"/control/trials/{trial}"))
         return found if isinstance(found, dict) else {}

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from trialbed.engine._classification import cause_of
-from trialbed.errors import NothingMeasured
+from trialbed.errors import NothingMeasured, TrialbedError
 from trialbed.models import key_hint
-from trialbed.records import Failure, TrialResult
+from trialbed.records import EndpointStatus, Failure, TrialResult
 
 KEY_REFUSED = frozenset({401, 403})
 """Statuses with which endpoints refuse a key, or the lack of one."""
 
 LIMIT = 8
 """Number of trials in a row that may fail in this way before no more are begun."""
+
+INTERVAL = 5.0
+"""Seconds between two looks at the endpoint."""
 
 PARTIES = {"server": "Trialbed's server", "tool": "a tool"}
 """Kind of failure -> whose it is; the endpoint's for others."""
@@ -100,3 +105,38 @@ def _says_something(result: TrialResult) -> bool:
     # A request for another model than the run's, or one that is refused where a plain one is not, says nothing of the
     # endpoint.
     return any(cause_of(call) is None or call.other_model or call.provoked for call in result.wire.model_calls)
+
+
+async def watch_endpoint(
+    endpoint: Callable[[], Awaitable[EndpointStatus]],
+    say: Callable[[str], None],
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Look at the models' endpoint until cancelled; trials report a server that does not answer.
+
+    Args:
+        endpoint: gives its status.
+        say: is given a line while requests wait and none is answered: at the second look that finds it so, then after
+            twice as many each time.
+        pause: sleeps.
+    """
+    answered, stuck, due = -1, 0, 1
+    while True:
+        await pause(INTERVAL)
+        with suppress(TrialbedError):
+            status = await endpoint()
+            waits = status.waiting > 0 or status.held > 0 or status.state != "closed"
+            stuck = stuck + 1 if waits and status.answered == answered else 0
+            answered = status.answered
+            if stuck >= due:
+                say(_waiting_line(status))
+                stuck, due = 0, 2 * due
+
+
+def _waiting_line(status: EndpointStatus) -> str:
+    if not status.waiting and status.state == "closed":
+        requests = "1 request waits for its turn" if status.held == 1 else f"{status.held} requests wait for their turn"
+        return f"waiting for the model's endpoint: {requests}, by its own limits or --rpm and --tpm"
+    requests = "1 request waits" if status.waiting == 1 else f"{status.waiting} requests wait"
+    state = {"open": ", and others are held back", "down": ", and others fail at once"}.get(status.state, "")
+    return f"waiting for the model's endpoint: {requests} to be repeated{state}; the last failure: {status.reason}"

@@ -32,9 +32,6 @@ class RunProgress:
     def note(self, text: str) -> None:
         """Something that the user should know, before the run begins or while it waits."""
 
-    def wait(self, flights: str) -> None:
-        """Requests to the model take long: all that are in flight, in words; empty where none does any more."""
-
 
 async def say_when_long(say: Callable[[str], None], text: str, work: Awaitable[Found], seconds: float = LONG) -> Found:
     """Wait for a phase of a run, and say its name when it takes long."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -20,13 +20,12 @@ from trialbed.engine._helper_use import KeptUse
 from trialbed.engine._judge import judge_duties, judge_of, judge_report
 from trialbed.engine._lanes import Committed, Lanes
 from trialbed.engine._nodes import NodeWatch
-from trialbed.engine._outage import Outage
+from trialbed.engine._outage import Outage, watch_endpoint
 from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
 from trialbed.engine._slots import Slots
 from trialbed.engine._tools import prepared_selector, select_tools
 from trialbed.engine._trial import TrialRunner
-from trialbed.engine._watches import ModelFlight, describe_flights, watch_endpoint, watch_flights
 from trialbed.errors import NothingMeasured
 from trialbed.models import HelperModels, idle_settings, run_model
 from trialbed.plugins import installed_listeners
@@ -100,7 +99,7 @@ class RunSession:
         """Store that the session did not get to the end; a run without a trial, or that is void, is discarded."""
         if self.store.each_attempt_summary(self.record.run_id) and not void:
             overall = time.monotonic() - self._began
-            self.store.update_run(self.record.run_id, status="interrupted", overall_time=overall, flights="")
+            self.store.update_run(self.record.run_id, status="interrupted", overall_time=overall)
         else:
             self.store.discard_run(self.record.run_id)
 
@@ -109,7 +108,7 @@ class RunSession:
         overall = time.monotonic() - self._began
         measured = self.store.count_measured(self.record.run_id)
         status: RunStatus = "finished" if measured == count_trials(self.record.config) else "incomplete"
-        self.store.update_run(self.record.run_id, status=status, overall_time=overall, flights="")
+        self.store.update_run(self.record.run_id, status=status, overall_time=overall)
         ended = {"status": status, "overall_time": overall, "lost": dict(self._lost)}
         return self.record.model_copy(update=ended)
 
@@ -283,7 +282,6 @@ class RunSession:
                 async with (
                     self._used.keep_within(helpers, control),
                     meanwhile(watch_endpoint(control.endpoint, self.progress.note)),
-                    meanwhile(watch_flights(runner.working, control.flights, self._note_flights)),
                     meanwhile(nodes.watch(runner.slots)),
                 ):
                     yield runner, nodes
@@ -331,12 +329,6 @@ class RunSession:
         ):
             self._listeners.elsewhere = scoring
             yield control, judge, scoring
-
-    async def _note_flights(self, flights: Sequence[ModelFlight]) -> None:
-        """Show the requests that take long, and keep them for those who look at the store."""
-        text = describe_flights(flights, self.record.config.frameworks)
-        self.progress.wait(text)
-        await asyncio.to_thread(partial(self.store.update_run, self.record.run_id, flights=text))
 
     async def _describe(self, executors: Mapping[str, Executor], nodes: NodeWatch) -> tuple[FrameworkInfo, ...]:
         own = dict(await nodes.describe())

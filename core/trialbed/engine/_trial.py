@@ -80,7 +80,6 @@ class TrialRunner:
         slots: bounds how many agents work at once; what comes before and after an agent's work needs no slot.
         ambient: whether requests without a token belong to the trial that is open (agents that run in process).
         processes: read logs that are large; None reads all in this process.
-        working: token -> key of the trials whose agents work now.
         checks: name -> a function that looks at the trials of the queries that name it.
         shares: whether trials of a query and a model are set up alike; the server is sent what they share once.
     """
@@ -100,7 +99,6 @@ class TrialRunner:
     ambient: bool = False
     cached_as: Mapping[str, str] = field(default_factory=dict)
     processes: ScoringProcesses | None = None
-    working: dict[str, TrialKey] = field(default_factory=dict)
     checks: Mapping[str, Check] = field(default_factory=dict)
     shares: bool = True
 
@@ -176,14 +174,12 @@ class TrialRunner:
         try:
             async with self.slots:
                 self.listeners.notify("trial_started", run=self.run, spec=spec)
-                self.working[spec.trial] = spec.key
                 outcome = await self._work(spec)
                 # Asked before the slot is free, the server answers this before the next trial's requests. The log is
                 # read and scored while that runs.
                 closing = asyncio.create_task(self._close(spec.trial))
                 await asyncio.sleep(0)
         finally:
-            self.working.pop(spec.trial, None)
             try:
                 wire, loss = await (closing or self._close(spec.trial))
             finally:

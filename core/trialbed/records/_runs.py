@@ -177,7 +177,6 @@ class Run(Record):
         margin: the largest difference of a score that does not matter.
         prices: model -> those of its tokens, as they were known when the run began; models without are left out.
         helpers: the use that its judge, its selector and its simulators make of their models, over all sessions.
-        flights: the requests to its models that take long now, in words; empty for none.
         endpoints: those that a verification is about, in the order of their labels in ``config.frameworks``; empty
             where the subjects are frameworks.
         annotations: the words of people on its trials, at most one for each.
@@ -204,7 +203,6 @@ class Run(Record):
     margin: float = MARGIN
     prices: dict[str, Prices] = Field(default={})
     helpers: tuple[HelperUse, ...] = ()
-    flights: str = ""
     endpoints: tuple[EndpointInfo, ...] = ()
     annotations: tuple[Annotation, ...] = ()
     lost: dict[str, int] = Field(default={})

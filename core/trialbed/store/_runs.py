@@ -48,7 +48,6 @@ class RunChanges(TypedDict, total=False):
     against: str | None
     margin: float
     prices: dict[str, Prices]
-    flights: str
     helpers: tuple[HelperUse, ...]
     endpoints: tuple[EndpointInfo, ...]
     lost: dict[str, int]

@@ -92,11 +92,6 @@ class StoredRun:
         return {one.key: one for one in self.record.annotations}
 
     @property
-    def flights(self) -> str:
-        """The requests to its model that take long now, in words; empty for none."""
-        return self.record.flights
-
-    @property
     def frameworks(self) -> tuple[FrameworkInfo, ...]:
         """The frameworks as the workers found them: versions, packages, deviations."""
         return self.record.frameworks

@@ -289,7 +289,7 @@ class RunCache:
 
     def _once(self, kind: str, run: StoredRun, read: Callable[[], T]) -> T:
         mark = run.mark or time.monotonic() // FRESH
-        state = (mark, run.record.model_dump_json(include={"status", "tags", "note", "annotations", "flights"}))
+        state = (mark, run.record.model_dump_json(include={"status", "tags", "note", "annotations"}))
         with self._lock:
             found = self._kept.get((kind, run.run_id))
         if found is not None and found[0] == state:

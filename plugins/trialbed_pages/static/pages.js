@@ -22,7 +22,6 @@ if (live) {
   let seen;
   source.addEventListener("progress", (event) => {
     const now = JSON.parse(event.data);
-    live.querySelector("[data-flights]").textContent = now.flights;
     if (`${now.ended} ${now.status}` === seen) return;
     seen = `${now.ended} ${now.status}`;
     live.querySelector("progress").value = now.ended;

@@ -319,15 +319,6 @@ class RecordedExchange:
         written = self._pieces if self._events else self._length // BYTES_PER_TOKEN
         return Usage(prompt_tokens=len(self.body) // BYTES_PER_TOKEN, completion_tokens=written)
 
-    def flight(self) -> tuple[float, int | None] | None:
-        """Seconds in flight, and an estimate of the tokens so far (None if the answer is not a stream).
-
-        None if it has ended.
-        """
-        if self._ended is not None:
-            return None
-        return self.clock() - self._started, self._pieces if self._events else None
-
     def waiting(self) -> Span:
         """Return the time in which the gateway repeated the request after failures, or waited to do so."""
         if self._ended is not None:

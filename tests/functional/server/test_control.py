@@ -127,7 +127,6 @@ async def test_an_open_trial_says_how_long_it_has_waited(serve: Serve) -> None:
     assert (await client.get(f"/control/trials/{TRIAL}")).json() == {
         "trial": TRIAL,
         "waited": 0.0,
-        "flights": [],
     }
     # To an executor elsewhere, which has no token.
     assert (await client.get(f"/t/{TRIAL}/waited")).json() == {"waited": 0.0}

@@ -25,7 +25,6 @@ async def test_a_run_that_has_ended_gives_its_state_and_ends(stored: Path) -> No
         "answered": 3,
         "failed": 1,
         "total": 4,
-        "flights": "",
     }
 
 
@@ -36,8 +35,6 @@ async def test_each_change_of_a_running_run_is_an_event(stored: Path) -> None:
         assert json.loads((await anext(events)).split(b"data: ")[1])["ended"] == 4
         store.add_trial(NEW, trial("reference", 2, wrong=False))
         assert json.loads((await anext(events)).split(b"data: ")[1])["ended"] == 5
-        store.update_run(NEW, flights="1 in flight: query 1, request 3, 172 s")
-        assert json.loads((await anext(events)).split(b"data: ")[1])["flights"].endswith("172 s")
         store.update_run(NEW, status="finished")
         assert [b"finished" in event async for event in events] == [True, False]
 

@@ -28,9 +28,6 @@ MAX_NOTE = 400
 WAIT = 2.0
 """Seconds after which a run from Python takes long."""
 
-SILENCE = 30.0
-"""Seconds after which requests that take long are said where there is no terminal; then after twice as many."""
-
 
 def duration(seconds: float) -> str:
     """A duration in the largest unit that fits."""
@@ -57,14 +54,13 @@ class TrialProgress(RunProgress):
         self._after = after
         self._head: str | None = None
         self._ended = 0
-        self._began = self._silence = self._due = 0.0
+        self._began = 0.0
         self._seen: set[tuple[str, str]] = set()
 
     def begin(self, run: Run, *, total: int, done: int) -> None:
         """Say which run it is and what of it is kept."""
         self.total, self.done, self.kept = total, done, done
         self._began = self._clock()
-        self._break_silence()
         again = f", {done} of them kept from before" if done else ""
         self._head = f"run {run.run_id}: {total} trial{'s' * (total != 1)}{again}"
         self._is_shown()
@@ -78,13 +74,11 @@ class TrialProgress(RunProgress):
         is_shown = self._is_shown()
         self.done += 1
         self._ended += 1
-        self._break_silence()
         self.kept += result.status != "not measured"
         if result.outcome.failure:
             self.failures[result.outcome.failure.kind] += 1
         if is_shown:
             self._write_first(result)
-            self._display.watch("", "")
             self._display.move("", self.done, self.total, failed=self.errors(), left=self.left())
 
     def again(self, count: int) -> None:
@@ -109,16 +103,6 @@ class TrialProgress(RunProgress):
         seconds = (self._clock() - self._began) / self._ended * (self.total - self.done)
         return f", about {duration(seconds)} left" if seconds >= WORTH_SAYING else ""
 
-    def wait(self, flights: str) -> None:
-        """Show the requests that take long: at once on a terminal, elsewhere as a line now and then."""
-        if not self._is_shown():
-            return
-        self._display.watch("", flights)
-        if flights and not self._display.is_live and self._clock() >= self._due:
-            self._display.write(f"[{self.done}/{self.total}] {_shorten(flights, MAX_NOTE)}{self.left()}")
-            self._silence *= 2
-            self._due = self._clock() + self._silence
-
     def end(self) -> None:
         """Close the display."""
         self._display.end()
@@ -135,9 +119,6 @@ class TrialProgress(RunProgress):
             self._display.begin("", self.total, self.done)
             self._head = None
         return self._head is None
-
-    def _break_silence(self) -> None:
-        self._silence, self._due = SILENCE, self._clock() + SILENCE
 
     def _write_first(self, result: TrialResult) -> None:
         failure = result.outcome.failure

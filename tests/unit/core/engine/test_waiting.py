@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from trialbed.engine._watches import watch_endpoint
+from trialbed.engine._outage import watch_endpoint
 from trialbed.errors import NothingMeasured
 from trialbed.records import EndpointStatus
 

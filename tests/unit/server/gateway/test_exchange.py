@@ -142,18 +142,6 @@ def test_a_closed_connection_is_told_as_the_silence_of_the_endpoint_where_it_was
     assert left(silent=False) == ("gone", "the framework closed the connection before the answer was complete")
 
 
-def test_a_request_in_flight_counts_its_seconds_and_the_tokens_of_its_stream_and_none_afterwards() -> None:
-    now = 2.0
-    exchange = RecordedExchange(lambda: now, LogBudget(), b"{}")
-    now = 5.0
-    assert exchange.flight() == (3.0, None)
-    exchange.began(200, events=True)
-    exchange.wrote(b"data: 1\n\ndata: 2\n\n")
-    assert exchange.flight() == (3.0, 2)
-    exchange.end()
-    assert exchange.flight() is None
-
-
 def test_the_time_in_which_a_request_waits_for_another_one_is_not_the_agents() -> None:
     now = 2.0
     exchange = RecordedExchange(lambda: now, LogBudget(), b"{}")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from io import StringIO
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from rich.console import Console
-from rich.progress import Progress as Bar
 from support.trials import ended
 
-from trialbed.cli.progress import LiveProgress, PlainProgress, followed, new_display
+from trialbed.cli.progress import PlainProgress, followed, new_display
 from trialbed.cli.run._progress import TrialProgress
 from trialbed.engine import RunProgress
 from trialbed.errors import NothingMeasured
@@ -100,43 +97,6 @@ def test_the_time_left_is_that_of_the_pace_once_three_trials_have_ended() -> Non
     assert run_with(300.0, 20.0, 40.0, total=16)[0].left() == ", about 26 min left"
     assert run_with(*[12.0] * 10, total=19)[0].left() == ", about 108 s left"
     assert run_with(0.1, 0.1, 0.1, total=16)[0].left() == ""
-
-
-def test_requests_that_take_long_are_said_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    shown, clock = run_with(20.0, 20.0, 20.0, total=6)
-    lines(capsys)
-    for _ in range(28):
-        clock.now += 5
-        shown.wait("1 in flight: query 4, request 3, 172 s")
-    first, second = lines(capsys)
-    assert first == "[3/6] 1 in flight: query 4, request 3, 172 s, about 90 s left"
-    assert second == "[3/6] 1 in flight: query 4, request 3, 172 s, about 2 min left"
-    shown.advance(ended())
-    shown.wait("1 in flight: query 5, request 1, 30 s")
-    shown.wait("")
-    assert len(lines(capsys)) == 1
-
-
-def test_a_terminal_shows_requests_in_flight_beside_the_bar_at_once() -> None:
-    display = LiveProgress()
-    display.bar = Bar(*display.bar.columns, console=Console(file=StringIO(), width=120, force_terminal=True))
-    shown = TrialProgress(display, Clock(0.0))
-    shown.begin(RUN, total=6, done=0)
-    shown.wait("1 in flight: query [4], request 3, 172 s")
-    assert "query [4], request 3, 172 s" in draw(display)
-    shown.wait("")
-    assert "in flight" not in draw(display)
-    shown.wait("1 in flight: query 5, request 1, 20 s")
-    shown.advance(ended())
-    assert "in flight" not in draw(display)
-    shown.end()
-
-
-def draw(display: LiveProgress) -> str:
-    """What a terminal shows now."""
-    console = Console(file=StringIO(), width=120)
-    console.print(display.bar.get_renderable())
-    return cast("StringIO", console.file).getvalue()
 
 
 def test_trials_that_are_attempted_again_are_not_counted_twice(capsys: pytest.CaptureFixture[str]) -> None:
