@@ -135,11 +135,6 @@ class RunConfig(SparseRecord, IdentitySettings):
         return tuple(dict.fromkeys(cell.model for cell in self.cells))
 
     @property
-    def is_varied(self) -> bool:
-        """Whether its cells differ in more than the framework."""
-        return len({(cell.model, cell.temperature, cell.max_tools) for cell in self.cells}) > 1
-
-    @property
     def limits(self) -> Limits:
         """The bounds of each trial."""
         return Limits(max_steps=self.max_steps, timeout=self.timeout)

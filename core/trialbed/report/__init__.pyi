@@ -49,9 +49,6 @@ from ._summary import Tokens as Tokens
 from ._summary import TrialRow as TrialRow
 from ._summary import TrialTable as TrialTable
 from ._summary import WorstQuery as WorstQuery
-from .comparison._factors import Factor as Factor
-from .comparison._factors import FactorContrast as FactorContrast
-from .comparison._factors import FactorEffects as FactorEffects
 from .comparison._findings import EnoughQueries as EnoughQueries
 from .comparison._findings import Interval as Interval
 from .comparison._findings import Pilot as Pilot

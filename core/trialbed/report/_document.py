@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trialbed.errors import DataError
 from trialbed.records import GoldAnswer, TrialKey, TrialResult
@@ -20,9 +20,6 @@ from trialbed.scoring import TIMES
 from trialbed.settings import declared_settings, secret_values
 from trialbed.statistics import LEVEL
 from trialbed.wire.redaction import redaction_of
-
-if TYPE_CHECKING:
-    from trialbed.report.comparison import FactorEffects
 
 Entries = dict[tuple[TrialKey, int], bytes]
 """Trial and attempt -> its entry as compressed JSON."""
@@ -104,9 +101,8 @@ def each_document(report: Report, entries: Entries | None = None) -> Iterator[tu
     missing = [int(row["row"]) for row in report.table if (row.key, int(row["attempt"])) not in known]
     if missing:
         add_entries(known, report.queries, report.results(missing), report.gold)
-    shared = {} if report.factors is None else {"effects": _effects(report.factors)}
     for one in report.frameworks:
-        about, summary = legacy_metadata(one.run, one.framework), legacy_summary(one) | shared
+        about, summary = legacy_metadata(one.run, one.framework), legacy_summary(one)
         yield {"metadata": about, "summary": summary, "results": []}, _entries_of(one, known)
 
 
@@ -217,20 +213,6 @@ def _figures(found: Figures) -> dict[str, Any]:
 def _estimate(found: ScoreMean) -> dict[str, Any]:
     low, high = found.interval or (None, None)
     return {"value": found.value, "low": low, "high": high, "n": found.denominator}
-
-
-def _effects(effects: FactorEffects) -> dict[str, Any]:
-    """Return the effects of the run's factors, which are the same in the documents of all its columns."""
-    factors = {}
-    for factor in effects.factors:
-        differences = {one.candidate: {"against": one.baseline, **one.as_json()} for one in factor.findings}
-        factors[factor.name] = {"levels": list(factor.levels), "differences": differences}
-    contrasts = [
-        {"more": one.more, "less": one.less, "shown": one.is_shown, "difference": one.difference}
-        | _fields(one.interval, "low", "high")
-        for one in effects.contrasts
-    ]
-    return {"score": effects.score, "factors": factors, "contrasts": contrasts}
 
 
 def document_schema() -> dict[str, Any]:

@@ -18,19 +18,17 @@ from trialbed.records import (
     Run,
     ScoreDescription,
     TrialResult,
-    leading_scores,
     meant_labels,
     score_key,
     shown_name,
 )
 from trialbed.report._summary import QueryId, Summary, summarise
-from trialbed.scoring import JUDGED
 from trialbed.settings import MARGIN
 from trialbed.store import StoredRun, TrialTable, require_frameworks
 from trialbed.texts import number_of
 
 if TYPE_CHECKING:
-    from trialbed.report.comparison import FactorEffects, FrameworkComparison, Ranks, Side
+    from trialbed.report.comparison import FrameworkComparison, Ranks, Side
 
 
 REPEATS = re.compile(r"pass([@^])([1-9]\d*)")
@@ -112,30 +110,6 @@ class Report:
     def incomplete(self) -> bool:
         """True where the run has ended without all of its trials measured."""
         return self.run.status == "incomplete"
-
-    @property
-    def factors(self) -> FactorEffects | None:
-        """The effects of models, temperatures, numbers of tools and frameworks on the measure that leads.
-
-        None where only the frameworks differ, or where trials are missing and that is not accepted.
-        """
-        if self.incomplete and not any(summary.comparisons for summary in self.frameworks):
-            return None
-        judges = any(name.startswith(f"{JUDGED}@") for summary in self.frameworks for name in summary.scores)
-        if not (self.run.config.is_varied or judges):
-            return None
-        from trialbed.report.comparison import ScoreFinding, factor_effects
-
-        sides = {name: side for name, side in self.sides.items() if not side.void}
-        known = {score for side in sides.values() for score in side.scores}
-        leading = next((name for name in leading_scores(self.described) if name in known), JUDGED)
-        compared: dict[tuple[str, ...], ScoreFinding] = {
-            (one.against, summary.framework): one.scores[leading]
-            for summary in self.frameworks
-            for one in summary.comparisons
-            if leading in one.scores
-        }
-        return factor_effects(self.run.config, sides, leading, self.run.margin, compared)
 
     @property
     def last_end(self) -> datetime | None:

@@ -22,7 +22,6 @@ from trialbed.errors import TrialbedError
 from trialbed.plugins import installed_listeners
 from trialbed.records import Query, leading_scores
 from trialbed.report import (
-    FactorEffects,
     Integrity,
     Report,
     ScoreMean,
@@ -34,7 +33,6 @@ from trialbed.report import (
     reason_lines,
     worst_queries,
 )
-from trialbed.scoring import JUDGED
 from trialbed.store import StoredRun, TrialRow, TrialTable
 from trialbed.views import compact, helper_line, html_parts
 
@@ -197,12 +195,6 @@ class RunFigures:
             if summary.tokens.cost is not None
         ]
         return [*frameworks, *map(helper_line, self.run.record.helpers)]
-
-    @property
-    def factors(self) -> FactorEffects | None:
-        """The effects of the run's factors; None if it has none."""
-        several = any(name.startswith(f"{JUDGED}@") for name in self.trials.kinds)
-        return self.report.factors if several or self.run.config.is_varied else None
 
     def text(self, query_id: QueryId) -> str:
         """Return the task of a query; empty if it is not known."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice, takewhile
 
 from trialbed.records import RunConfig
-from trialbed.report import FactorEffects, Integrity, ScoreMean, fault_note, verdict
+from trialbed.report import Integrity, ScoreMean, fault_note, verdict
 from trialbed.report.comparison import (
     Ranks,
     ScoreFinding,
@@ -225,7 +225,6 @@ class Differences:
     baseline: str
     findings: Sequence[ScoreFinding]
     ranks: Ranks
-    effects: FactorEffects | None = None
 
     @property
     def rows(self) -> list[tuple[list[str], ScoreFinding]]:
@@ -278,8 +277,7 @@ def _differences(figures: RunFigures) -> Differences:
     for summary in summaries if run.status == "finished" else ():
         for score, rank in (summary.ranks or {}).items():
             ranks.setdefault(score, {})[summary.framework] = rank
-    effects = figures.factors if run.status != "running" else None
-    return Differences(run, baseline, list(findings.values()), ranks, effects)
+    return Differences(run, baseline, list(findings.values()), ranks)
 
 
 def _row(figures: RunFigures, name: str, score: str) -> FrameworkRow:

@@ -1,4 +1,4 @@
-"""The tables below a run's figures that compare its set-ups: with a baseline, by factors, and by numbers of tools."""
+"""The tables below a run's figures that compare its set-ups: with a baseline, and by numbers of tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from trialbed.attribution import LOSERS
 from trialbed.records import NATIVE, PROFILE, shown_name
 from trialbed.report import Report, Summary
 from trialbed.report.comparison import (
-    Factor,
     FrameworkComparison,
     difference_text,
     finding_cells,
@@ -24,8 +23,6 @@ Compared = tuple[str, FrameworkComparison]
 """A framework, and one of its comparisons."""
 
 COLUMNS = ("", "difference", "changed", "p", "verdict")
-
-FACTOR_COLUMNS = ("", "mean", "difference", "p", "verdict")
 
 OFFER_SCORES = ("sopr_score", "api_call_score", "gold_offered")
 
@@ -99,32 +96,6 @@ def _causes(found: Sequence[Compared]) -> Iterator[str]:
         for cause, queries in comparison.causes.items():
             many = number_of(len(queries), "query", "queries")
             yield f"{framework}: lower on {many} (first: {queries[0]}): {cause}."
-
-
-def factor_tables(report: Report) -> list[Table]:
-    """A row for each level of each factor, the first of which the others are compared with; none without factors."""
-    effects = report.factors
-    if effects is None or not effects.findings:
-        return []
-    rows = [row for factor in effects.factors for row in _factor_rows(factor)]
-    title = f"what matters for {shown_name(effects.score)}"
-    legend = (
-        "mean and difference: of a factor's level, over all columns that differ in nothing else, with the 95 % "
-        "interval of the difference to the factor's first level.",
-    )
-    notes = [note for note in finding_notes(effects.findings) if note not in effects.sentences]
-    return [Table(title, FACTOR_COLUMNS, rows, [*notes, *effects.sentences], legend=list(legend))]
-
-
-def _factor_rows(factor: Factor) -> Iterator[TableRow]:
-    if not factor.findings:
-        return
-    yield TableRow(factor.name, ("",) * (len(FACTOR_COLUMNS) - 1))
-    first = factor.findings[0]
-    yield TableRow(f"  {first.baseline}", (number(first.baseline_mean, 2), "", "", ""))
-    for finding in factor.findings:
-        cells = number(finding.candidate_mean, 2), difference_text(finding), *finding_cells(finding)
-        yield TableRow(f"  {finding.candidate}", cells)
 
 
 def offer_tables(report: Report) -> list[Table]:

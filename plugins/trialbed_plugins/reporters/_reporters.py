@@ -15,9 +15,9 @@ from trialbed_plugins.reporters._tables import MEDIANS, run_plots, run_records, 
 
 def _tables(report: Report) -> list[views.Table]:
     """The conclusions, the figures of a run, what became of its expected calls, and how its frameworks differ."""
-    from trialbed_plugins.reporters._comparisons import comparison_tables, factor_tables, offer_tables
+    from trialbed_plugins.reporters._comparisons import comparison_tables, offer_tables
 
-    compared = [*factor_tables(report), *offer_tables(report), *comparison_tables(report)]
+    compared = [*offer_tables(report), *comparison_tables(report)]
     return [_conclusion(report), *run_tables(report), *attribution_tables(report), *compared]
 
 

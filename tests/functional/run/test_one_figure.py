@@ -6,7 +6,6 @@ import html
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,11 +15,9 @@ from support.stored_columns import CROSSED, MODELS, load_columns
 from support.walks import Figure, Walk, agree, setup_cells
 
 from trialbed.records import Usage
-from trialbed.report import FactorEffects, conclusions, legacy_summary, run_title
+from trialbed.report import conclusions, legacy_summary, run_title
 from trialbed.report.comparison import (
     comparison_tables,
-    difference_text,
-    finding_cells,
 )
 from trialbed.scoring import TIMES
 from trialbed.store import open_store
@@ -294,52 +291,6 @@ def helpers_have_the_figures_of_the_table_on_pages_and_in_documents(walk: Walk) 
         assert (told["requests"], told["cost"]) == (use.requests, use.cost)
 
 
-def effects_agree(walk: Walk) -> None:
-    """The table, the page and the documents have the same effects, and they do not contradict the comparisons."""
-    effects = walk.report.factors
-    told = [document["summary"].get("effects") for document in walk.documents]
-    assert (effects is not None) == walk.run.config.is_varied
-    if effects is None:
-        assert not any(told)
-        return
-    assert walk.figures.factors == effects
-    assert all(one == told[0] for one in told)
-    text = re.sub(r"\\(.)", r"\1", walk.markdown)
-    page = re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", "", walk.page.replace("</td>", " </td>"))))
-    for factor in effects.factors:
-        for finding in factor.findings:
-            document = told[0]["factors"][factor.name]["differences"][finding.candidate]
-            assert document == {"against": finding.baseline, **finding.as_json()}
-            p, verdict = finding_cells(finding)
-            cells = f"{finding.candidate_mean:.2f} | {difference_text(finding)} | {p} | {verdict} |"
-            assert f"|   {finding.candidate} | {cells}" in text
-            low, high = finding.interval.low, finding.interval.high
-            shown = f"{finding.candidate_mean:.2f} {finding.difference:+.3f} [{low:+.3f}, {high:+.3f}]"
-            assert f"{finding.candidate} {shown} {finding.verdict}" in page
-    for sentence in effects.sentences:
-        assert sentence in text
-        assert sentence in page
-    explained(effects)
-    same_as_compared(walk, effects)
-
-
-def explained(effects: FactorEffects) -> None:
-    for finding in effects.findings:
-        assert not finding.explanation or any(finding.explanation in sentence for sentence in effects.sentences)
-
-
-def same_as_compared(walk: Walk, effects: FactorEffects) -> None:
-    """An effect of two columns alone is the comparison of these columns, with its p-value and its verdict."""
-    if [factor.name for factor in effects.factors] != ["model"]:
-        return
-    columns = {walk.run.config.cell(name).model: name for name in walk.run.config.frameworks}
-    known = findings(walk)
-    for finding in effects.findings:
-        other = known[columns[finding.baseline], columns[finding.candidate], effects.score]
-        assert replace(finding, baseline=other.baseline, candidate=other.candidate) == other
-        assert finding.candidate_mean == pytest.approx(walk.shown[columns[finding.candidate], "mean sopr_score"])
-
-
 def a_slice_is_counted_alike(walk: Walk) -> None:
     """The queries and the trials of a run, over all of a dataset or a part of it in another order."""
     queries, repeats = len(walk.run.config.query_ids), walk.run.config.repeat
@@ -371,7 +322,6 @@ OUTPUTS = (
     costs_agree,
     recorded_answers_agree,
     helpers_have_the_figures_of_the_table_on_pages_and_in_documents,
-    effects_agree,
     a_slice_is_counted_alike,
 )
 

@@ -1,6 +1,6 @@
 """Comparing runs: the same queries under two frameworks, models or settings.
 
-``_sides`` reads runs and documents, ``_findings`` and ``_factors`` compute, ``_run`` compares the frameworks of
+``_sides`` reads runs and documents, ``_findings`` computes, ``_run`` compares the frameworks of
 one run, and ``_differences`` those of several runs. The names are loaded when they are first used.
 """
 

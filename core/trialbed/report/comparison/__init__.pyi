@@ -5,10 +5,6 @@ from ._differences import comparison_tables as comparison_tables
 from ._differences import complete_sides as complete_sides
 from ._differences import regression_lines as regression_lines
 from ._differences import regressions as regressions
-from ._factors import Factor as Factor
-from ._factors import FactorContrast as FactorContrast
-from ._factors import FactorEffects as FactorEffects
-from ._factors import factor_effects as factor_effects
 from ._findings import HEADLINE as HEADLINE
 from ._findings import CommonQueries as CommonQueries
 from ._findings import Ranks as Ranks
