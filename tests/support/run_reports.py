@@ -254,7 +254,7 @@ def _wire(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def _comparison(found: Mapping[str, Any]) -> FrameworkComparison:
     scores = {score: finding(score, one) for score, one in found["scores"].items()}
-    return FrameworkComparison(found["kind"], found["against"], scores, found.get("causes", {}))
+    return FrameworkComparison(found["kind"], found["against"], scores)
 
 
 def finding(score: str, found: Mapping[str, Any]) -> ScoreFinding:

@@ -189,7 +189,6 @@ def _found_beside(summary: Summary) -> dict[str, Any]:
     found["comparisons"] = [
         {"kind": one.kind, "against": one.against}
         | {"scores": {score: finding.as_json() for score, finding in one.scores.items()}}
-        | ({"causes": dict(one.causes)} if one.kind == "profile" else {})
         for one in summary.comparisons
     ]
     if summary.ranks is not None:

@@ -282,7 +282,7 @@ def read_report(
         from trialbed.report.comparison import compare_frameworks, open_ranks, run_sides
 
         sides, most = run_sides(run, table), margin or run.margin
-        compared = compare_frameworks(sides, against=against, margin=most, results=results)
+        compared = compare_frameworks(sides, against=against, margin=most)
         ranks = open_ranks(list(sides.values()), most) if is_whole else {}
     for place, one in enumerate(summaries):
         label = one.framework

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
@@ -83,7 +83,6 @@ class PublishedFinding(Record):
         low, high: of the difference's 95 % interval.
         changed: queries on which the two differ, of ``n``.
         p, verdict: in words, adjusted over all comparisons of the run.
-        causes: of a native profile's lower scores -> queries.
         needed: about how many queries would be enough, where there are too few; ``shows``: for which verdict.
     """
 
@@ -99,7 +98,6 @@ class PublishedFinding(Record):
     n: int
     p: str
     verdict: str
-    causes: dict[str, int]
     needed: int | None = None
     shows: Literal["", "difference", "equivalence"] = ""
 
@@ -182,7 +180,7 @@ def numbers_of(
         ),
         frameworks=tuple(_framework(summary, said[summary.framework], mask, traces) for summary in report.frameworks),
         findings=tuple(
-            _finding(summary.framework, one.kind, one.against, score, found, one.causes)
+            _finding(summary.framework, one.kind, one.against, score, found)
             for summary in report.frameworks
             for one in summary.comparisons
             for score, found in one.scores.items()
@@ -253,9 +251,7 @@ def _verdict_of(trial: TrialRow) -> float:
     return 0.0 if judged is None else _round(judged)
 
 
-def _finding(
-    framework: str, kind: str, against: str, score: str, found: ScoreFinding, causes: Mapping[str, Sequence[Any]]
-) -> PublishedFinding:
+def _finding(framework: str, kind: str, against: str, score: str, found: ScoreFinding) -> PublishedFinding:
     p, verdict = finding_cells(found)
     return PublishedFinding(
         framework=framework,
@@ -270,7 +266,6 @@ def _finding(
         n=found.n,
         p=p,
         verdict=verdict,
-        causes={cause: len(queries) for cause, queries in causes.items()},
         needed=found.queries_needed,
         shows=found.enough.shows if found.enough else "",
     )

@@ -12,7 +12,7 @@ from trialbed.scoring import JUDGED, score_words
 from trialbed.texts import percent, points
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
-from trialbed_pages.publishing._numbers import PublishedFinding, PublishedFramework, RunNumbers
+from trialbed_pages.publishing._numbers import PublishedFramework, RunNumbers
 
 Part: TypeAlias = Table | Plot
 
@@ -99,7 +99,7 @@ def _comparisons(run: RunNumbers, prefix: str) -> Iterator[Table]:
             for one in sorted(found, key=lambda one: scores.index(one.score))
         ]
         title = f"{prefix}Paired comparison, {KINDS[kind].format(found[0].against)}"
-        yield Table(title, ("", "difference", "changed", "p", "verdict"), rows, [*legend, *_causes(found)])
+        yield Table(title, ("", "difference", "changed", "p", "verdict"), rows, legend)
         legend = []
 
 
@@ -116,13 +116,6 @@ def _comparison_legend(margin: float) -> str:
         "too few tasks to tell; about as many as the number in brackets would show either a difference or that it is "
         f"less than {margin:g}, if differences go on as they are."
     )
-
-
-def _causes(found: Sequence[PublishedFinding]) -> Iterator[str]:
-    told = {one.framework: one.causes for one in found if one.causes}
-    for framework, causes in told.items():
-        told_of = "; ".join(f"{cause} ({n} {'task' if n == 1 else 'tasks'})" for cause, n in causes.items())
-        yield f"Where {framework} is lower in a task than its controlled profile, by any score: {told_of}."
 
 
 LOST, TASKS = "Where calls were lost", "Each task"

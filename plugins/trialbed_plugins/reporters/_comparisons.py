@@ -60,7 +60,7 @@ def _table(kind: str, found: Sequence[Compared]) -> Table:
     scores = dict.fromkeys(score for _, one in found for score in one.scores)
     rows = [row for score in scores for row in _rows(kind, score, found)]
     findings = [finding for _, one in found for finding in one.scores.values()]
-    table = Table(title, COLUMNS, rows, [*finding_notes(findings), *_causes(found)], legend=list(_legend(kind, found)))
+    table = Table(title, COLUMNS, rows, list(finding_notes(findings)), legend=list(_legend(kind, found)))
     # A verdict in another block than its difference could not be read.
     return replace(table, narrow=table.without("changed"))
 
@@ -88,14 +88,6 @@ def _legend(kind: str, found: Sequence[Compared]) -> Iterator[str]:
     if kind == "profile":
         yield "A difference is what the framework's own defaults bring (+) or cost (-)."
     yield from verdict_notes(findings)
-
-
-def _causes(found: Sequence[Compared]) -> Iterator[str]:
-    """Yield the causes of lower native profiles, each with its first query."""
-    for framework, comparison in found:
-        for cause, queries in comparison.causes.items():
-            many = number_of(len(queries), "query", "queries")
-            yield f"{framework}: lower on {many} (first: {queries[0]}): {cause}."
 
 
 def offer_tables(report: Report) -> list[Table]:

@@ -61,7 +61,6 @@ def finding(label: str, verdict: str, kind: str = "reference", **more: Any) -> P
         n=2,
         p="0.010",
         verdict=verdict,
-        causes={},
     ).model_copy(update=more)
 
 
@@ -294,18 +293,6 @@ def test_trials_that_gave_up_are_counted() -> None:
         " In 2 of 8 trials, the model gave up (it answered GIVE_UP); of these, 1 count as unsolved."
     )
     assert "GIVE_UP" not in sure()
-
-
-def test_the_causes_of_single_lower_tasks_do_not_say_that_the_whole_is_lower() -> None:
-    causes = {"it asked for other calls": 1, "a limit ended the run": 2}
-    better = finding("crewai:native", "better", "profile").model_copy(update={"causes": causes})
-    own = run().model_copy(update={"findings": (better,)})
-    table = next(part for part in parts_of(own, figures_of(own)) if "Paired" in part.title)
-    assert isinstance(table, Table)
-    assert table.notes[-1] == (
-        "Where crewai:native is lower in a task than its controlled profile, by any score: "
-        "it asked for other calls (1 task); a limit ended the run (2 tasks)."
-    )
 
 
 def test_noise_is_what_repeats_of_one_set_up_differ_by() -> None:
