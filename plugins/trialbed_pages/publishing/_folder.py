@@ -34,7 +34,7 @@ from trialbed.views import (
 )
 from trialbed_pages.publishing._board import board_tables
 from trialbed_pages.publishing._figures import figures_of
-from trialbed_pages.publishing._lead import definitions_of, lead_of, names_of, title_of
+from trialbed_pages.publishing._lead import lead_of, names_of, title_of
 from trialbed_pages.publishing._manifest import (
     NAME,
     NUMBERS,
@@ -299,12 +299,10 @@ def _fold_command(words: Sequence[str]) -> str:
 
 
 def _lead(manifest: PublicationManifest, runs: Sequence[RunNumbers]) -> list[str]:
-    names = names_of(runs)
     found: list[str] = []
-    for run, name in zip(runs, names, strict=True):
-        defined = definitions_of(run)
-        own = (line for line in lead_of(run) if line not in defined or line not in found)
-        found += [f"{name}: {line}" if name and not place else line for place, line in enumerate(own)]
+    for run, name in zip(runs, names_of(runs), strict=True):
+        first, *more = lead_of(run)
+        found += [f"{name}: {first}" if name else first, *(line for line in more if line not in found)]
     return found if any(run.cannot for run in manifest.runs) else [*found, CHECK]
 
 

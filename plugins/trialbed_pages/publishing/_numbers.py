@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
-
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from typing import Any
 
 from trialbed.records import Json, Query, Record
 from trialbed.report import Report, ScoreMean, Summary, conclusions
@@ -14,7 +12,6 @@ from trialbed.scoring import JUDGED
 from trialbed.settings import declared_settings
 from trialbed.store import TrialRow
 from trialbed_pages.publishing._names import folder_mask, public_name
-from trialbed_pages.publishing._traces import TrialTraces
 
 DIGITS = 6
 """Of every number: machines may differ in the last ones of a sum."""
@@ -56,7 +53,6 @@ class PublishedFramework(Record):
         gold_calls: stage -> expected calls that were lost there, or ``used``.
         solved: query -> the verdict of each repeat, from 0 to 1.
         requests_digest: of all that its trials asked the model; empty where that is not known whole.
-        gave_up: query -> the places in ``solved`` of trials whose answer is that the agent gives up.
     """
 
     label: str
@@ -72,7 +68,6 @@ class PublishedFramework(Record):
     lost: tuple[PublishedLostCall, ...]
     solved: dict[str, tuple[float, ...]]
     requests_digest: str = ""
-    gave_up: dict[str, tuple[int, ...]] = Field(default={})
 
 
 class PublishedFinding(Record):
@@ -83,7 +78,6 @@ class PublishedFinding(Record):
         low, high: of the difference's 95 % interval.
         changed: queries on which the two differ, of ``n``.
         p, verdict: in words, adjusted over all comparisons of the run.
-        needed: about how many queries would be enough, where there are too few; ``shows``: for which verdict.
     """
 
     framework: str
@@ -98,26 +92,15 @@ class PublishedFinding(Record):
     n: int
     p: str
     verdict: str
-    needed: int | None = None
-    shows: Literal["", "difference", "equivalence"] = ""
 
 
 class PublishedQuery(Record):
-    """A task: its text, how many tools it offers and calls it expects, and whether it states which calls solve it."""
+    """A task: its text, how many tools it offers, and how many calls it expects."""
 
     query: str
     text: str
     tools: int
     calls: int
-    states_calls: bool = True
-
-    @model_serializer(mode="wrap")
-    def _leave_out_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # The numbers of tasks that state their calls stay as they were.
-        document: dict[str, Any] = serialize(self)
-        if self.states_calls:
-            document.pop("states_calls", None)
-        return document
 
 
 class RunNumbers(Record):
@@ -143,11 +126,12 @@ class RunNumbers(Record):
 
 
 def numbers_of(
-    report: Report, queries: Mapping[int | str, Query], traces: TrialTraces, *, name: str, model: str
+    report: Report, queries: Mapping[int | str, Query], digests: Mapping[str, str], *, name: str, model: str
 ) -> RunNumbers:
     """Return the numbers of a run, whose sentences name no folder of a machine.
 
     Args:
+        digests: of what each setup asked the model.
         name: of the run in the folder.
         model: its name, which is another in a replay.
     """
@@ -174,11 +158,10 @@ def numbers_of(
                 text=one.text,
                 tools=len(one.apis),
                 calls=len(one.gold_calls),
-                states_calls=one.states_calls,
             )
             for one in queries.values()
         ),
-        frameworks=tuple(_framework(summary, said[summary.framework], mask, traces) for summary in report.frameworks),
+        frameworks=tuple(_framework(summary, said[summary.framework], mask, digests) for summary in report.frameworks),
         findings=tuple(
             _finding(summary.framework, one.kind, one.against, score, found)
             for summary in report.frameworks
@@ -196,7 +179,7 @@ def _public(value: Any) -> Any:
 
 
 def _framework(
-    summary: Summary, conclusion: str, mask: Callable[[str], str], traces: TrialTraces
+    summary: Summary, conclusion: str, mask: Callable[[str], str], digests: Mapping[str, str]
 ) -> PublishedFramework:
     scores = {name: _mean(one) for name, one in summary.scores.items() if one.interval or name in PER_TRIAL}
     return PublishedFramework(
@@ -212,8 +195,7 @@ def _framework(
         gold_calls=dict(summary.attribution.counts) if summary.attribution else {},
         lost=tuple(_lost_calls(summary, mask)),
         solved=_count_solved(summary),
-        requests_digest=traces.requests.get(summary.framework, ""),
-        gave_up=_given_up(summary, traces),
+        requests_digest=digests.get(summary.framework, ""),
     )
 
 
@@ -239,13 +221,6 @@ def _count_solved(summary: Summary) -> dict[str, tuple[float, ...]]:
     return {query: tuple(values) for query, values in found.items()}
 
 
-def _given_up(summary: Summary, traces: TrialTraces) -> dict[str, tuple[int, ...]]:
-    found: dict[str, list[bool]] = {}
-    for trial in summary.trials:
-        found.setdefault(str(trial.query_id), []).append(trial.key in traces.gave_up)
-    return {query: tuple(place for place, one in enumerate(own) if one) for query, own in found.items() if any(own)}
-
-
 def _verdict_of(trial: TrialRow) -> float:
     judged = trial.score(JUDGED) if trial.status == "answered" else None
     return 0.0 if judged is None else _round(judged)
@@ -266,8 +241,6 @@ def _finding(framework: str, kind: str, against: str, score: str, found: ScoreFi
         n=found.n,
         p=p,
         verdict=verdict,
-        needed=found.queries_needed,
-        shows=found.enough.shows if found.enough else "",
     )
 
 

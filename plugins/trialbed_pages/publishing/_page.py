@@ -1,18 +1,17 @@
-"""The sections of a page of published results: conclusions, figures, costs, comparisons, losses, noise and tasks."""
+"""The sections of a page of published results: conclusions, figures, costs, comparisons, losses and tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from statistics import fmean
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from trialbed.attribution import USED
 from trialbed.records import STAGES
 from trialbed.scoring import JUDGED, score_words
-from trialbed.texts import percent, points
+from trialbed.texts import number_of
 from trialbed.views import UNKNOWN, Plot, Table, TableRow, compact, counts
 from trialbed_pages.publishing._figures import TOKENS, interval_text, mean_of
-from trialbed_pages.publishing._numbers import PublishedFramework, RunNumbers
+from trialbed_pages.publishing._numbers import RunNumbers
 
 Part: TypeAlias = Table | Plot
 
@@ -36,7 +35,6 @@ def parts_of(run: RunNumbers, figures: Mapping[str, Plot], *, name: str = "") ->
         *([figures["tokens"]] if "tokens" in figures else []),
         *_comparisons(run, prefix),
         *_losses(run, prefix),
-        *_noise(run, prefix),
         _tasks(run, prefix),
     ]
     if "losses" in figures:
@@ -108,47 +106,32 @@ CALLED = "expected tools called"
 
 def _comparison_legend(margin: float) -> str:
     return (
-        f"{CALLED}: the share of a task's expected tools that were called, whatever the arguments. "
-        "difference: the mean over tasks, with its 95 % interval. changed: tasks on which the two differ. p is "
-        "adjusted over all comparisons that are made at once. Tasks that were not asked may differ by all that a score "
-        "allows, from 0 to 1, and the interval has room for them: with few tasks it is wide even where none "
-        f"changed. equivalent: the interval lies within {margin:g}. identical: the same on every task asked. too few: "
-        "too few tasks to tell; about as many as the number in brackets would show either a difference or that it is "
-        f"less than {margin:g}, if differences go on as they are."
+        f"{CALLED}: the share of a task's expected tools that were called, with whatever arguments. difference: the "
+        "mean over tasks with its 95 % interval, which allows for tasks that were not asked. changed: tasks on which "
+        f"the two differ. p is adjusted for the number of comparisons. equivalent: the interval is within {margin:g}. "
+        "identical: the same on every task. too few: about as many tasks as in brackets would show a difference, or "
+        f"that it is below {margin:g}."
     )
 
 
 LOST, TASKS = "Where calls were lost", "Each task"
 
-UNCALLED = "unsolved without an expected call"
-
 
 def _losses(run: RunNumbers, prefix: str) -> Iterator[Table]:
     stages = [stage for stage in STAGES if any(one.gold_calls.get(stage) for one in run.frameworks)]
-    uncalled = {task.query for task in run.queries if task.states_calls and not task.calls}
-    if not stages and not any(_unsolved(one, uncalled) for one in run.frameworks):
+    if not stages:
         return
+    columns = [*stages, USED]
     rows = [
-        (
-            one.label,
-            str(sum(one.gold_calls.values())),
-            *(str(one.gold_calls.get(stage, 0)) for stage in stages),
-            str(one.gold_calls.get(USED, 0)),
-            *([str(_unsolved(one, uncalled))] if uncalled else []),
-        )
+        (one.label, str(sum(one.gold_calls.values())), *(str(one.gold_calls.get(name, 0)) for name in columns))
         for one in run.frameworks
     ]
     notes = [
-        "Each expected call of each trial is counted once, at the first stage that it did not pass. Every lost call, "
-        "with its reason, stands in losses.csv.",
-        *([f"{UNCALLED}: unsolved trials of tasks that expect no call, and so have none to lose."] if uncalled else []),
-        *(f"{reason}: {n} {'call' if n == 1 else 'calls'}" for reason, n in _reasons(run)),
+        "Each expected call of each trial is counted once, at the first stage that it did not pass. losses.csv has "
+        "every lost call with its reason.",
+        *(f"{reason}: {number_of(n, 'call')}" for reason, n in _reasons(run)),
     ]
-    yield Table.of(f"{prefix}{LOST}", ("", "expected", *stages, USED, *([UNCALLED] if uncalled else [])), rows, notes)
-
-
-def _unsolved(framework: PublishedFramework, queries: Collection[str]) -> int:
-    return sum(value < 1 for query in queries for value in framework.solved.get(query, ()))
+    yield Table.of(f"{prefix}{LOST}", ("", "expected", *columns), rows, notes)
 
 
 def _reasons(run: RunNumbers) -> list[tuple[str, int]]:
@@ -161,46 +144,6 @@ def _reasons(run: RunNumbers) -> list[tuple[str, int]]:
 
 
 LONGEST, SHOWN = 60, 6
-
-
-def flips(framework: PublishedFramework) -> int:
-    """Return the number of tasks whose repeats do not agree."""
-    return sum(len(set(values)) > 1 for values in framework.solved.values())
-
-
-def by_repeat(framework: PublishedFramework, repeat: int) -> list[float | None]:
-    """Return the share that each repeat solves, over the tasks that have it."""
-    found: list[float | None] = []
-    for place in range(repeat):
-        values = [own[place] for own in framework.solved.values() if len(own) > place]
-        found.append(fmean(values) if values else None)
-    return found
-
-
-def spread(framework: PublishedFramework, repeat: int) -> float:
-    """Return by how much the shares of a set-up's repeats differ."""
-    shares = [share for share in by_repeat(framework, repeat) if share is not None]
-    return max(shares) - min(shares) if shares else 0.0
-
-
-def _noise(run: RunNumbers, prefix: str) -> Iterator[Table]:
-    if run.repeat < 2:
-        return
-    rows = []
-    for one in run.frameworks:
-        shares = [UNKNOWN if share is None else percent(share, 1) for share in by_repeat(one, run.repeat)]
-        rows.append((one.label, *shares, points(spread(one, run.repeat)), f"{flips(one)} of {len(one.solved)}"))
-    columns = ("", *(f"repeat {place + 1}" for place in range(run.repeat)), "apart", "tasks that changed")
-    yield Table.of(
-        f"{prefix}The noise of the model by itself",
-        columns,
-        rows,
-        [
-            "Repeats of a task differ in the model's seed alone. Where two set-ups send equal requests, they get equal "
-            "answers, and this noise is no part of their difference. Where their requests differ, it is: a difference "
-            "between them is the framework's only as far as its interval says."
-        ],
-    )
 
 
 def _tasks(run: RunNumbers, prefix: str) -> Table:

@@ -20,7 +20,7 @@ from trialbed_pages.publishing._manifest import NAME, PublicationManifest, RunSo
 from trialbed_pages.publishing._names import folder_mask
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
 from trialbed_pages.publishing._sources import dataset_of, public_config, source_of
-from trialbed_pages.publishing._traces import traces_of
+from trialbed_pages.publishing._traces import request_digests
 from trialbed_pages.report import run_report
 from trialbed_plugins.recordings import cache_there, recording_of, write_cassette
 
@@ -107,7 +107,7 @@ def _add_run(
     page = run_report(shown, data_dir=data_dir, queries=dataset.queries)
     found.add(f"runs/{run.run_id}.html", mask(page).encode("utf-8", "backslashreplace"))
     report = read_report(run, dataset.queries, installed_listeners())
-    found.numbers.append(numbers_of(report, dataset.queries, traces_of(run), name=run.run_id, model=source.model))
+    found.numbers.append(numbers_of(report, dataset.queries, request_digests(run), name=run.run_id, model=source.model))
     found.sources.append(source)
 
 

@@ -23,7 +23,7 @@ from trialbed_pages.publishing._folder import made_files, read_numbers
 from trialbed_pages.publishing._manifest import PublicationManifest, RunSource
 from trialbed_pages.publishing._numbers import RunNumbers, numbers_of
 from trialbed_pages.publishing._replayed import AGAINST, DATASETS, FRAMEWORK, replay_variables
-from trialbed_pages.publishing._traces import traces_of
+from trialbed_pages.publishing._traces import request_digests
 
 INCOMPLETE = 3
 """The exit code of a run of which trials were not measured, such as those that left the recording."""
@@ -210,7 +210,7 @@ def _replay(
         kept = place / run.config.dataset
         config = run.config.model_copy(update={"dataset": str(kept)}) if kept.is_file() else run.config
         queries = run_queries(config, how.data_dir)
-        report, traces = read_report(run, queries, installed_listeners()), traces_of(run)
+        report, digests = read_report(run, queries, installed_listeners()), request_digests(run)
     lines = [
         f"{summary.framework}: {number_of(reason.count, 'trial')} {reason.status}, first at task {reason.query_id}: "
         f"{reason.message}"
@@ -218,7 +218,7 @@ def _replay(
         for reason in summary.failures
         if reason.status == "not measured"
     ]
-    return numbers_of(report, queries, traces, name=source.name, model=source.model), lines
+    return numbers_of(report, queries, digests, name=source.name, model=source.model), lines
 
 
 def _of_chosen(arguments: Sequence[str], frameworks: Collection[str]) -> Iterator[str]:

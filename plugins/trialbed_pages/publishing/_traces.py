@@ -1,50 +1,32 @@
-"""Published facts that only the trials themselves have: who sent equal requests, and who gave up."""
+"""Digests of what setups asked the model, by which equal requests are recognised."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from trialbed.records import TrialKey, TrialResult
+from trialbed.records import TrialResult
 from trialbed.store import StoredRun
 from trialbed_plugins.recordings import canonical_text, requests_of
 
 
-@dataclass(frozen=True)
-class TrialTraces:
-    """Facts of a run's trials.
+def request_digests(run: StoredRun) -> Mapping[str, str]:
+    """Return a digest of each setup's requests to the model, as recordings compare them.
 
-    Attributes:
-        requests: set-up -> digest of all requests of its trials to the model, as recordings compare them; without
-            set-ups of which a request is too long for the log.
-        gave_up: the trials whose answer is that the agent gives up.
-    """
-
-    requests: Mapping[str, str] = field(default_factory=dict)
-    gave_up: frozenset[TrialKey] = frozenset()
-
-
-def traces_of(run: StoredRun) -> TrialTraces:
-    """Read the facts of a run, trial by trial, from its log alone, which whoever reproduces it has too.
+    A setup with a request that is too long for the log has none.
 
     Raises:
         DataError: a wire log cannot be read.
     """
     asked: dict[str, dict[tuple[str, int], str]] = {}
-    gave_up: set[TrialKey] = set()
     for trial in run.each_counted():
         key = trial.key
         asked.setdefault(key.framework, {})[str(key.query_id), key.repeat] = _digest(run, trial)
-        answer = trial.outcome.answer
-        if answer is not None and answer.finish == "give_up_and_restart":
-            gave_up.add(key)
-    requests = {
+    return {
         label: hashlib.sha256("\n".join(own[place] for place in sorted(own)).encode()).hexdigest()
         for label, own in asked.items()
         if all(own.values())
     }
-    return TrialTraces(requests, frozenset(gave_up))
 
 
 def _digest(run: StoredRun, trial: TrialResult) -> str:

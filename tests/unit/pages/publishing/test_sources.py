@@ -21,7 +21,6 @@ from trialbed_pages.publishing._numbers import numbers_of
 from trialbed_pages.publishing._publish import _Collected
 from trialbed_pages.publishing._replayed import wrong_source
 from trialbed_pages.publishing._sources import PublishedDataset, dataset_of, public_config, source_of
-from trialbed_pages.publishing._traces import TrialTraces
 
 KEY = "canary1234"
 WITH_KEY = f"gpt@https://user:{KEY}@host/v1?api-key={KEY}"
@@ -46,7 +45,7 @@ def published(record: Run) -> str:
     """All that is published of a run's settings."""
     source = source_of(record, PublishedDataset("mini", {}, {}), recording="r", answers=1)
     report: Any = SimpleNamespace(run=record, frameworks=())
-    numbers = numbers_of(report, {}, TrialTraces(), name="first", model=source.model)
+    numbers = numbers_of(report, {}, {}, name="first", model=source.model)
     return source.model_dump_json() + numbers.model_dump_json() + public_config(record.config, "mini").model_dump_json()
 
 
@@ -95,7 +94,7 @@ def test_the_page_of_a_run_is_made_without_addresses_and_paths(monkeypatch: pyte
     stored = StoredRun(None, named)  # type: ignore[arg-type] # nothing reads the store
     monkeypatch.setattr(_publish, "dataset_of", lambda *_: PublishedDataset("datasets/desk.py", {}, {}))
     monkeypatch.setattr(_publish, "_recording", lambda _: (b"", 0))
-    monkeypatch.setattr(_publish, "traces_of", lambda *_: TrialTraces())
+    monkeypatch.setattr(_publish, "request_digests", lambda *_: {})
     monkeypatch.setattr(_publish, "read_report", lambda run, *_: SimpleNamespace(run=run.record, frameworks=()))
     monkeypatch.setattr(_publish, "run_report", lambda run, **_: run.record.model_dump_json())
     found = _Collected()

@@ -1,18 +1,19 @@
-"""The facts that the trials of a published run have alone."""
+"""Digests of what setups asked the model."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from support.trials import run_config
 
-from trialbed.records import Answer, ModelCall, TrialKey
-from trialbed_pages.publishing._traces import TrialTraces, traces_of
+from trialbed.records import ModelCall, TrialKey
+from trialbed_pages.publishing._traces import request_digests
 
 
-def trial(framework: str, query: int, *texts: str, finish: Any = "give_answer", cut: str = "") -> Any:
+def trial(framework: str, query: int, *texts: str, cut: str = "") -> Any:
     calls = [
         ModelCall(
             started=place,
@@ -25,33 +26,27 @@ def trial(framework: str, query: int, *texts: str, finish: Any = "give_answer", 
         )
         for place, text in enumerate(texts)
     ]
-    answer = None if finish is None else Answer(final_answer="yes", finish=finish)
     key = TrialKey(framework=framework, query_id=query)
-    return SimpleNamespace(key=key, outcome=SimpleNamespace(answer=answer), wire=SimpleNamespace(model_calls=calls))
+    return SimpleNamespace(key=key, wire=SimpleNamespace(model_calls=calls))
 
 
-def traces(*trials: Any) -> TrialTraces:
+def digests(*trials: Any) -> Mapping[str, str]:
     config = run_config(frameworks=("a", "b", "c"), model="local:small")
     run: Any = SimpleNamespace(config=config, each_counted=lambda: trials)
-    return traces_of(run)
+    return request_digests(run)
 
 
-def test_set_ups_whose_trials_asked_the_same_have_one_digest_in_whatever_order_they_ended() -> None:
-    found = traces(
+def test_setups_whose_trials_asked_the_same_have_one_digest_in_whatever_order_they_ended() -> None:
+    found = digests(
         trial("a", 1, "one", "two"),
         trial("b", 2, "three"),
         trial("a", 2, "three"),
         trial("b", 1, "one", "two"),
         trial("c", 1, "one", "other"),
         trial("c", 2, "three"),
-    ).requests
+    )
     assert found["a"] == found["b"] != found["c"]
 
 
 def test_of_requests_that_are_not_known_whole_nothing_is_said() -> None:
-    assert traces(trial("a", 1, "one"), trial("a", 2, "two", cut="… 9 of 99 characters kept]")).requests == {}
-
-
-def test_trials_that_gave_up_are_known_by_the_finish_of_their_answer() -> None:
-    found = traces(trial("a", 1, finish="give_up_and_restart"), trial("a", 2), trial("a", 3, finish=None))
-    assert found.gave_up == {TrialKey(framework="a", query_id=1)}
+    assert digests(trial("a", 1, "one"), trial("a", 2, "two", cut="… 9 of 99 characters kept]")) == {}
