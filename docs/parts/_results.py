@@ -13,15 +13,14 @@ def published_results() -> str:
 
 
 def findings() -> str:
-    """The title, the outcome and the advice of each published result, for the first page of the repository."""
+    """The title and the outcome of each published result, for the first page of the repository."""
     return "\n\n".join(_finding(page) for page in sorted(RESULTS.glob("*/results.md")))
 
 
 def _finding(page: Path) -> str:
-    title, outcome, *more = _beginning(page)
-    advice = [line for line in more if line.startswith("What to do: ")]
+    title, outcome, *_ = _beginning(page)
     link = f"[{title.removeprefix('# ')}](docs/results/{page.parent.name}/results.md)"
-    return "\n\n".join([f"**{link}.** {outcome}", *advice])
+    return f"**{link}.** {outcome}"
 
 
 def _beginning(page: Path) -> list[str]:

@@ -63,8 +63,8 @@ def lead_of(run: RunNumbers) -> list[str]:
         sentences.append(f"A trial takes {_span(list(map(compact, sorted(tokens))))} tokens on average.")
     limits = [f"{note}." if (note := _faults(run)) else "", *_alike(run), _noise(run, max(solved) - min(solved))]
     meanings = [f"{form[1:]}: {text}" for form, text in FORMS.items() if _of_form(run, form)]
-    words = f"{'; '.join(meanings)}.".capitalize() if meanings else ""
-    return list(filter(None, [" ".join([*_outcome(run), *sentences]), *limits, words]))
+    words = "; ".join(meanings)
+    return list(filter(None, [" ".join([*_outcome(run), *sentences]), *limits, words and f"{words}."]))
 
 
 def _span(texts: Sequence[str]) -> str:

@@ -64,7 +64,7 @@ def test_words_are_explained_once_for_all_runs_of_a_page_and_results_are_told_of
     )
     text = made_files(two, [run(), other])["results.md"].decode()
     for once in (
-        "Native: as its",
+        "native: as its",
         "An expected call is one",
         "A trial that failed is not solved.",
         "changed: tasks on",

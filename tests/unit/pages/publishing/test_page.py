@@ -90,7 +90,7 @@ def test_the_title_says_what_was_compared_and_the_first_sentences_what_came_out(
         "each. A trial takes 400 tokens on average.",
         "Repeats of one setup, which differ only in the model's seed, are up to 50 points apart; the setups, up to 50 "
         "points.",
-        "Native: as its documentation sets it up.",
+        "native: as its documentation sets it up.",
     ]
 
 
